@@ -9,17 +9,10 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
 
-from dpqr.kernel.accountants.accountant import PlanFilter, PrivacyFilter, SumFilter, require_pure
-from dpqr.kernel.accountants.analytic import (
-    UNIT,
-    largest_squared_mu,
-    require_mu,
-    squared_mu_to_epsilon,
-    total_squared_mu,
-)
+from dpqr.kernel.accountants.accountant import PlanFilter, PrivacyFilter, SumFilter
+from dpqr.kernel.accountants.analytic import NO_MU, GaussianDP
 from dpqr.kernel.accountants.by_count import ByCount
-from dpqr.kernel.accountants.losses import concentrated_rho
-from dpqr.kernel.accountants.sums import Basic, largest_rho, total_rho, zcdp_to_epsilon
+from dpqr.kernel.accountants.sums import Basic, SumAccountant, ZeroConcentrated
 from dpqr.kernel.budget import (
     PURE,
     SMALLEST_DELTA,
@@ -31,7 +24,7 @@ from dpqr.kernel.budget import (
     upward_text,
 )
 from dpqr.kernel.errors import BudgetRefused, UsageFault
-from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.events import Composition
 
 DIGITS = 6
 
@@ -102,19 +95,27 @@ class Currency(Protocol):
 class SumCurrency:
     """One figure, "epsilon", "rho" or "mu^2", that adds up over all draws of all runs.
 
-    cost: of one draw. total: of the draws of one run. Both exact or rounded up; BudgetRefused where there is none.
-    largest: of a budget with a delta. converted: epsilon of an amount at a delta. Neither is asked of epsilon.
+    Attributes:
+        sums: the accountant that adds it up.
+        unpriced: the refusal of a run that has none.
     """
 
-    accountant: str
-    name: str
-    cost: Callable[[PrivacyEvent], Fraction]
-    total: Callable[[Composition], Fraction]
-    largest: Callable[[PrivacyBudget], Fraction]
-    converted: Callable[[Fraction, Fraction], Fraction]
+    sums: SumAccountant
+    unpriced: str = ""
+
+    @property
+    def accountant(self) -> str:
+        return self.sums.name
+
+    @property
+    def name(self) -> str:
+        return self.sums.unit
 
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
-        return Cost(self.total(events))
+        amount = self.sums.total(events)
+        if amount is None:
+            raise BudgetRefused(self.unpriced)
+        return Cost(amount)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
         """The cost of the draws that were made: the filter's unit is the draw, so the rest was never spent."""
@@ -122,48 +123,42 @@ class SumCurrency:
 
     def guard(self, paid: Cost, events: Composition = (), pricing: Pricing = PURE) -> SumFilter:
         """Admits what costs at most `paid` together."""
-        return SumFilter(limit=paid.amount, cost=self.cost, unit=self.name)
+        return SumFilter(limit=paid.amount, cost=self.sums.loss, unit=self.name)
 
     def limit(self, budget: PrivacyBudget) -> Cost:
-        if self.name == "epsilon":
-            return Cost(budget.epsilon)
-        if budget.pure:
+        if self.sums.concentrated and budget.pure:
             raise UsageFault(
                 f"the {self.accountant} accountant needs a delta above 0 for the whole life; add --delta, for example "
                 "1e-9"
             )
-        return Cost(self.largest(budget))
+        return Cost(self.sums.largest(budget))
 
     def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
-        if limit.delta:
-            return False
-        if self.name == "epsilon":
-            return limit <= budget.epsilon
-        return self.converted(limit.amount, budget.delta) <= budget.epsilon
+        return not limit.delta and self.sums.convert(limit.amount, budget.delta) <= budget.epsilon
 
     def proves(self, cost: Cost, price: Cost) -> bool:
         return price <= cost
 
     def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
-        if self.name == "epsilon" or not spent:
+        if not spent:
             return spent.amount
-        return self.converted(spent.amount, delta) if delta else None
+        return self.sums.convert(spent.amount, delta) if delta or not self.sums.concentrated else None
 
     def request(self, largest: Cost, delta: Fraction) -> str | None:
         epsilon = self.largest_epsilon(largest.amount, delta)
         if epsilon is None:
             return None
         options = f"--eps {downward_text(epsilon)}"
-        if self.name == "epsilon":
+        if not self.sums.concentrated:
             return options
         return f"{options} --delta {downward_text(delta)} --accountant {self.accountant}"
 
     def largest_epsilon(self, left: Fraction, delta: Fraction) -> Fraction | None:
         """Return the largest --eps, of six digits, of a run that this accountant plans at cost `left` or less."""
-        start = left if self.name == "epsilon" or not left else self.converted(left, delta)
+        start = self.sums.convert(left, delta) if left else left
         found = Fraction(upward_text(start, DIGITS))
         while found >= SMALLEST_EPSILON:
-            if self._whole(found, delta) <= left:
+            if self.sums.largest(PrivacyBudget(found, delta)) <= left:
                 return found
             found = Fraction(downward_text(found * (1 - Fraction(1, 10**DIGITS)), DIGITS))
         return None
@@ -174,45 +169,14 @@ class SumCurrency:
     def words(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
         return f"{self.name} {self.figures(cost, text)}"
 
-    def _whole(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the largest cost of a run of that epsilon."""
-        return epsilon if self.name == "epsilon" else self.largest(PrivacyBudget(epsilon, delta))
-
-
-def _total_epsilon(events: Composition) -> Fraction:
-    found = Basic().epsilon(events, Fraction(0))
-    if found is None:
-        raise BudgetRefused(
-            "the run draws Gaussian noise, which has no pure epsilon, and this budget counts nothing else; plan with "
-            "the laplace check, or pay from a budget with a delta (zcdp, or basic for pairs)"
-        )
-    return found
-
 
 EPSILON = SumCurrency(
-    accountant="basic",
-    name="epsilon",
-    cost=require_pure,
-    total=_total_epsilon,
-    largest=lambda budget: budget.epsilon,
-    converted=lambda epsilon, _: epsilon,
+    sums=Basic(),
+    unpriced="the run draws Gaussian noise, which has no pure epsilon, and this budget counts nothing else; plan with "
+    "the laplace check, or pay from a budget with a delta (zcdp, or basic for pairs)",
 )
-RHO = SumCurrency(
-    accountant="zcdp",
-    name="rho",
-    cost=concentrated_rho,
-    total=total_rho,
-    largest=largest_rho,
-    converted=zcdp_to_epsilon,
-)
-SQUARED_MU = SumCurrency(
-    accountant="gdp",
-    name=UNIT,
-    cost=require_mu,
-    total=total_squared_mu,
-    largest=largest_squared_mu,
-    converted=squared_mu_to_epsilon,
-)
+RHO = SumCurrency(sums=ZeroConcentrated())
+SQUARED_MU = SumCurrency(sums=GaussianDP(), unpriced=NO_MU)
 CURRENCIES = {"basic": EPSILON, "zcdp": RHO, "gdp": SQUARED_MU}
 
 
@@ -301,11 +265,10 @@ class PairCurrency:
     def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
         """Return the filter of the run's own accountant for the events that were paid for."""
         if pricing.accountant == PURE.accountant:
-            return SumFilter(limit=paid.amount, cost=require_pure, unit="epsilon")
-        if pricing.accountant == "zcdp":
-            return SumFilter(limit=total_rho(events), cost=concentrated_rho, unit="rho")
-        if pricing.accountant == "gdp":
-            return SumFilter(limit=total_squared_mu(events), cost=require_mu, unit=UNIT)
+            return EPSILON.guard(paid)
+        if pricing.accountant in CURRENCIES:
+            sums = CURRENCIES[pricing.accountant]
+            return sums.guard(sums.price(events))
         if pricing.accountant == ByCount.name:
             return ByCount().filter(PrivacyBudget(paid.amount, paid.delta))
         return PlanFilter(planned=events)

@@ -26,21 +26,12 @@ def sync_directory(directory: Path) -> None:
 def data_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
     """This user's directory for what must not be lost, by the platform's custom."""
     if platform == "win32":
-        return _local(environment) / "dpqr"
+        home = Path(environment.get("USERPROFILE") or Path.home())
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "dpqr"
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "dpqr"
-    return _declared(environment, "XDG_DATA_HOME", ".local/share") / "dpqr"
-
-
-def _local(environment: Mapping[str, str]) -> Path:
-    home = Path(environment.get("USERPROFILE") or Path.home())
-    return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local")
-
-
-def _declared(environment: Mapping[str, str], variable: str, custom: str) -> Path:
-    """The directory of a variable, whose value counts where it is absolute (XDG base directories)."""
-    declared = environment.get(variable, "")
-    return Path(declared) if os.path.isabs(declared) else Path.home() / custom
+    declared = environment.get("XDG_DATA_HOME", "")  # it counts where it is absolute (XDG base directories)
+    return (Path(declared) if os.path.isabs(declared) else Path.home() / ".local/share") / "dpqr"
 
 
 # Space on a disk that is set aside before it is needed, and writes that end whole or with an error.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any
 
 from dpqr.kernel.errors import DpqrError, UsageFault
@@ -72,7 +72,11 @@ class Registry:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""
         own = [RegistryEntry(name=name, target=row.target, origin=HOUSE) for name, row in self.builtins.items()]
         foreign = [
-            RegistryEntry(name=point.name, target=point.value, origin=_origin(point))
+            RegistryEntry(
+                name=point.name,
+                target=point.value,
+                origin=f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution",
+            )
             for point in sorted(entry_points(group=self.group))
             if point.name not in self.builtins
         ]
@@ -161,7 +165,3 @@ def _members(protocol: type[Any]) -> Iterator[tuple[str, Any]]:
 def _attribute(target: str) -> Any:
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
-
-
-def _origin(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"

@@ -20,7 +20,7 @@ from dpqr.ledger.chained_ledger import move as moved
 from dpqr.ledger.ledger import NO_REASON, Account, BudgetTerms, DataKind, LedgerEntry, Reason
 from dpqr.ledger.location import anchor_path, is_unanchored
 from dpqr.ledger.periods import PeriodBudgets
-from dpqr.ledger.record import Record, account_document, entry_line, verdict_document
+from dpqr.ledger.record import account_document, entry_line, verdict_document
 from dpqr.ledger.sqlite import ledger_store
 from dpqr.tables.policy import Policy, PolicyChange
 
@@ -123,12 +123,11 @@ def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tu
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
     at, record = parse_display_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
-    return tuple(_price_record(account, record, at) for account in accounts)
-
-
-def _price_record(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
-    name = account.terms.dataset
-    return replace(price_account(account, record.events(name), at, record.histories(name)), replayed=record.replayed)
+    names = [account.terms.dataset for account in accounts]
+    return tuple(
+        replace(price_account(account, record.events(name), at, record.histories(name)), replayed=record.replayed)
+        for name, account in zip(names, accounts, strict=True)
+    )
 
 
 def parse_display_delta(delta: str | None) -> Fraction | None:

@@ -141,12 +141,23 @@ class Anchor:
         try:
             if not stat.S_ISREG(os.lstat(self.path).st_mode):
                 raise UsageFault(f"--anchor {self.path}: is no regular file; give the path of a file")
-            text = self._text()
+            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            with os.fdopen(os.open(self.path, flags), "rb") as opened:
+                text = opened.read(LONGEST_ANCHOR + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UsageFault(f"--anchor {self.path}: cannot be read ({error.strerror}); fix its permissions") from None
-        return self._parsed(text)
+        try:
+            document = json.loads(text)
+            mark = Mark(entries=document["entries"], seal=document["seal"])
+            if text.decode() != canonical({"dpqr": ANCHOR_FORMAT, "entries": mark.entries, "seal": mark.seal}) + "\n":
+                raise ValueError("not an anchor")
+            if isinstance(mark.entries, bool) or not isinstance(mark.entries, int) or mark.entries < 1:
+                raise ValueError("not a count")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise LedgerError(f"the anchor {self.path} is damaged or is no anchor of dpqr; restore it") from None
+        return mark
 
     def check(self, chain: ChainSegment, mark: Mark | None) -> None:
         """LedgerError unless the chain goes through the mark, which may not lie before the segment."""
@@ -158,7 +169,10 @@ class Anchor:
                 )
             return
         if mark.entries > chain.length:
-            _require_not_moved(chain)
+            # Where the chain ends in a move, the anchor has gone on with it.
+            last = decode_entry(chain.links[-1].text, chain.links[-1].seal) if chain.links else None
+            if last is not None and last.kind == "move":
+                raise has_moved(last.note)
             raise LedgerError(
                 f"the ledger was rolled back or cut: the anchor {self.path} knows {mark.entries} entries and the "
                 f"ledger holds {chain.length}; restore the newest copy of the ledger"
@@ -190,7 +204,12 @@ class Anchor:
         """
         try:
             if not self._is_behind(mark):
-                self._replace(mark)
+                # A later job may publish, and remove this draft, after this one has looked.
+                try:
+                    os.replace(self._draft(mark.entries), self.path)
+                except FileNotFoundError:
+                    if not self._is_behind(mark):
+                        raise
             for entries, older in self._drafts():
                 if entries < mark.entries:
                     older.unlink(missing_ok=True)
@@ -200,14 +219,6 @@ class Anchor:
                 f"the ledger holds the entry, but its anchor {self.path} could not be renewed ({error.strerror}); "
                 "nothing was opened, and what was reserved stays spent"
             ) from None
-
-    def _replace(self, mark: Mark) -> None:
-        """A later job may publish, and remove this draft, after this one has looked."""
-        try:
-            os.replace(self._draft(mark.entries), self.path)
-        except FileNotFoundError:
-            if not self._is_behind(mark):
-                raise
 
     def _is_behind(self, mark: Mark) -> bool:
         """Whether the anchor knows more entries already."""
@@ -224,27 +235,3 @@ class Anchor:
         for name in os.listdir(self.path.parent):
             if found := named.fullmatch(name):
                 yield int(found[1]), self.path.with_name(name)
-
-    def _text(self) -> bytes:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with os.fdopen(os.open(self.path, flags), "rb") as opened:
-            return opened.read(LONGEST_ANCHOR + 1)
-
-    def _parsed(self, text: bytes) -> Mark:
-        try:
-            document = json.loads(text)
-            mark = Mark(entries=document["entries"], seal=document["seal"])
-            if text.decode() != canonical({"dpqr": ANCHOR_FORMAT, "entries": mark.entries, "seal": mark.seal}) + "\n":
-                raise ValueError("not an anchor")
-            if isinstance(mark.entries, bool) or not isinstance(mark.entries, int) or mark.entries < 1:
-                raise ValueError("not a count")
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise LedgerError(f"the anchor {self.path} is damaged or is no anchor of dpqr; restore it") from None
-        return mark
-
-
-def _require_not_moved(chain: ChainSegment) -> None:
-    """LedgerError where the chain ends in a move: the anchor has gone on with it."""
-    last = decode_entry(chain.links[-1].text, chain.links[-1].seal) if chain.links else None
-    if last is not None and last.kind == "move":
-        raise has_moved(last.note)

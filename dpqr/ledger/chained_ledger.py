@@ -11,26 +11,23 @@ anchor where the jobs' user cannot take it back (another machine, a repository, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from dpqr.domain.periods import PeriodRows
-from dpqr.kernel.budget import PURE, Pricing
 from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
-from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.chain import BEGINNING, Anchor, ChainSegment, Link, Mark, digest, seal
+from dpqr.ledger.chain import BEGINNING, Anchor, Link, Mark, digest, seal
 from dpqr.ledger.codec import encode_entry
-from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
 from dpqr.ledger.location import ANCHOR, NO_ANCHOR
 from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walk_ledger
 from dpqr.ledger.refusals import has_moved, name_place, require_name, require_text
 from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
 from dpqr.ledger.state import Charge, LedgerState, decode_state
-from dpqr.tables.policy import Policy, PolicyChange
+from dpqr.tables.policy import PolicyChange
 
 # One job's transaction at the ledger. Its cost does not grow with the ledger's age.
 #
@@ -161,7 +158,11 @@ class ChainedLedger:
     """A ledger in `store`; with an anchor, every use checks and every commit renews it.
 
     unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
-    LedgerError. Methods that only look walk the whole ledger; the others look at its end (see `transaction`).
+    LedgerError. Every method is one transaction, durable when it returns. Methods that only look walk the whole ledger;
+    the others look at its end (see `transaction`).
+
+    Raises:
+        LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.
     """
 
     store: Store
@@ -178,7 +179,11 @@ class ChainedLedger:
             )
 
     def open(self, terms: BudgetTerms) -> Account:
-        """See `Ledger.open`. The ledger is made with the first dataset."""
+        """Give a dataset its budget, once. The ledger is made with the first dataset.
+
+        Raises:
+            BudgetRefused: the name has a budget; there is no reset.
+        """
         require_name(terms.dataset)
         require_text(terms.unit, what="the words of the unit")
         if not self.store.exists():
@@ -191,77 +196,74 @@ class ChainedLedger:
         return transaction.state.account(terms.dataset)
 
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
-        """See `Ledger.restrict`."""
+        """Change the policy, towards stricter only. BudgetRefused for any other change."""
         with self.transaction() as transaction:
             policy = change.applied(transaction.state.account(dataset).terms.policy)
             transaction.add("policy", dataset=dataset, policy=policy)
         return transaction.state.account(dataset)
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
-        """See `Ledger.approve`."""
+        """Approve one release by the plan of this hash. UsageFault unless the reason names who approves."""
         if not person(reason.by):
             raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
-    def reserve(
-        self,
-        dataset: str,
-        events: Composition,
-        *,
-        unit: PrivacyUnit,
-        note: str,
-        plan: str = "",
-        policy: Policy = DEFAULT,
-        pricing: Pricing = PURE,
-        reason: Reason = NO_REASON,
-        period: PeriodRows | None = None,
-    ) -> Reservation:
-        """See `Ledger.reserve`."""
+    def reserve(self, charge: Charge, *, note: str) -> Reservation:
+        """Pay for a run, in full. note: the words that the entry holds.
+
+        Raises:
+            BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
+                the run was resolved, or it asks for an approval that is not there.
+        """
         require_text(note, what="a note")
-        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
         key = _words(4)  # before the lock, for it brings numpy
-        with self.transaction(before=asked.content) as transaction:
-            content = asked.content(transaction.state)
-            reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
-            paid = transaction.add("reserve", key=key, note=note, plan=plan, reason=reason, **content)
+        with self.transaction(before=charge.content) as transaction:
+            content = charge.content(transaction.state)
+            content["reason"] = replace(charge.reason, approved_by=transaction.state.approver(charge))
+            paid = transaction.add("reserve", key=key, note=note, **content)
         return transaction.state.unsettled(paid.number).public().reservation
 
-    def require_fit(
-        self,
-        dataset: str,
-        events: Composition,
-        *,
-        unit: PrivacyUnit,
-        policy: Policy = DEFAULT,
-        pricing: Pricing = PURE,
-        plan: str = "",
-        reason: Reason = NO_REASON,
-        period: PeriodRows | None = None,
-    ) -> Account:
-        """See `Ledger.require_fit`."""
-        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
+    def require_fit(self, charge: Charge) -> Account:
+        """Return the account as it is, if `reserve` would pay for the charge now; nothing is written.
+
+        An approval is looked for only where the charge names a plan.
+
+        Raises:
+            BudgetRefused: as `reserve`.
+        """
         state = self.walk().state
-        if plan:
-            state.approver(dataset, plan, reason)
-        state.require_payable(LedgerEntry(number=state.length, kind="reserve", time="", **asked.content(state)))
-        return state.account(dataset)
+        if charge.plan:
+            state.approver(charge)
+        state.require_payable(LedgerEntry(number=state.length, kind="reserve", time="", **charge.content(state)))
+        return state.account(charge.dataset)
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
-        """See `Ledger.begin`."""
+        """Announce draw `number` of the run (from 0); from now on it counts as spent.
+
+        Args:
+            reservation: of the run.
+            event: of the draw.
+            number: of the draw.
+            transcript: running hash of the transcript so far.
+
+        Raises:
+            LedgerError: the ledger holds another hash or number: another job resumed the run, or the transcript is not
+                that of the run.
+        """
         with self._run_transaction(reservation) as transaction:
             transaction.state.unsettled(reservation.number).require_next(number)
             paid = reservation.number
             transaction.add("draw", dataset=reservation.dataset, run=paid, events=((event, 1),), transcript=transcript)
 
     def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
-        """See `Ledger.record`."""
+        """Record that draw `number` is in the transcript, durably; transcript: its running hash now."""
         with self._run_transaction(reservation) as transaction:
             transaction.state.unsettled(reservation.number).require_next(number)
             transaction.add("record", dataset=reservation.dataset, run=reservation.number, transcript=transcript)
 
     def run(self, dataset: str, number: int, receipt: str) -> Run | None:
-        """See `Ledger.run`."""
+        """Return the run that reservation `number` pays for; None: it is settled. LedgerError: there is none."""
         record = self.walk()
         paid = record.entries[number] if 0 <= number < len(record.entries) else None
         if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", dataset, receipt):
@@ -278,12 +280,26 @@ class ChainedLedger:
         return runs[number].public() if number in runs else None
 
     def key(self, reservation: Reservation) -> bytes:
-        """See `Ledger.key`."""
+        """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
         with self._reading() as session:
             return session.stored_key(reservation.number)
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
-        """See `Ledger.settle`."""
+        """Replace the reservation by the events that were charged; no events: nothing was drawn.
+
+        A reservation is settled once and never upward; until then it is spent in full.
+
+        Args:
+            reservation: of the run.
+            events: that were charged.
+            note: how the run ended.
+            drawn: the SHA-256 of what was drawn, as the run's record states it (`drawn_digest`); empty: there is none.
+
+        Privacy:
+            `events` must be a function of the released transcript (the draws that were charged are). The sum of all
+            charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
+            delta refunds the draws of pure sums alone (`PairCurrency`). `drawn` is a function of released values.
+        """
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
         with self._run_transaction(reservation) as transaction:
@@ -292,7 +308,7 @@ class ChainedLedger:
         return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
-        """See `Ledger.account`."""
+        """Return the account of a dataset. UsageFault for a name that has no budget."""
         return self._present().state.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
@@ -300,7 +316,7 @@ class ChainedLedger:
         return self._present().accounts
 
     def events(self, dataset: str) -> Composition:
-        """See `Ledger.events`."""
+        """Return all events charged so far, settled or reserved, with their counts."""
         return self.walk().events(dataset)
 
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -475,15 +491,6 @@ def _words(count: int) -> bytes:
 # ledger may come back to a place that it has left, where its own closed chain still lies.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedLedger:
-    """All that a closed ledger holds. state: number and text of its newest checkpoint; keys: of its unsettled runs."""
-
-    chain: ChainSegment
-    state: tuple[int, str] | None
-    keys: Mapping[int, bytes]
-
-
 def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
     """Carry `source` on in `target`; where the chain stands there.
 
@@ -501,45 +508,32 @@ def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
     target.store.make()
     with target.writing() as session:
         held = walk_ledger(session, None)
-        _require_free(held, moving.chain, place)
-        closed = _closed(source, place)
-        if held.chain.length > closed.chain.length:  # an earlier try had come to its end
+        # The place holds nothing, what the chain has left there, or the moved chain itself.
+        both = min(held.chain.length, moving.chain.length)
+        left = not held.entries or held.state.moved or held.chain.length > moving.chain.length
+        if not left or held.chain.links[:both] != moving.chain.links[:both]:
+            raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
+        # What the source holds after its last entry, which says where it goes on.
+        with source.transaction() as closing:
+            if closing.state.moved not in ("", place):
+                raise has_moved(closing.state.moved)
+            if not closing.state.moved:
+                closing.add("move", note=place)
+            keys = {number: closing.session.stored_key(number) for number in closing.state.waiting}
+            chain, stored = closing.session.chain(), closing.session.stored_state()
+        if held.chain.length > chain.length:  # an earlier try had come to its end
             return held.mark
-        return _write_rest(target, session, held, closed)
-
-
-def _require_free(held: Record, moving: ChainSegment, place: str) -> None:
-    """UsageFault unless the place holds nothing, what the chain has left there, or the moved chain itself."""
-    both = min(held.chain.length, moving.length)
-    left = not held.entries or held.state.moved or held.chain.length > moving.length
-    if not left or held.chain.links[:both] != moving.links[:both]:
-        raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
-
-
-def _closed(source: ChainedLedger, place: str) -> ClosedLedger:
-    """What the ledger holds after its last entry, which says where it goes on. LedgerError: it goes on elsewhere."""
-    with source.transaction() as transaction:
-        state, session = transaction.state, transaction.session
-        if state.moved not in ("", place):
-            raise has_moved(state.moved)
-        if not state.moved:
-            transaction.add("move", note=place)
-        keys = {number: session.stored_key(number) for number in state.waiting}
-        return ClosedLedger(chain=session.chain(), state=session.stored_state(), keys=keys)
-
-
-def _write_rest(target: ChainedLedger, session: StoreTransaction, held: Record, closed: ClosedLedger) -> Mark:
-    """Write what is missing in the target, and that the ledger has arrived."""
-    for number in range(held.chain.length, closed.chain.length):
-        session.append(number, closed.chain.links[number])
-    if closed.state:
-        session.store_state(*closed.state)
-    session.keep_keys(())
-    session.disown()
-    for number, key in closed.keys.items():
-        session.store_key(number, key)
-    state = LedgerState()
-    state.replay(closed.chain)
-    arrived = Transaction(session=session, state=state, clock=target.clock)
-    arrived.add("arrive", note=target.store.place)
-    return arrived.finish(target.anchor)
+        # What is missing in the target, and that the ledger has arrived.
+        for number in range(held.chain.length, chain.length):
+            session.append(number, chain.links[number])
+        if stored:
+            session.store_state(*stored)
+        session.keep_keys(())
+        session.disown()
+        for number, key in keys.items():
+            session.store_key(number, key)
+        state = LedgerState()
+        state.replay(chain)
+        arrived = Transaction(session=session, state=state, clock=target.clock)
+        arrived.add("arrive", note=place)
+        return arrived.finish(target.anchor)

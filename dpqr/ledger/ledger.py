@@ -10,17 +10,16 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, Protocol
+from typing import Literal
 
-from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.kernel.currency import Currency, currency
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
-from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, of_layers
-from dpqr.tables.policy import Policy, PolicyChange
+from dpqr.tables.policy import Policy
 
 # Reason: why a budget is opened or charged, who asks, and who approved.
 
@@ -228,115 +227,6 @@ class LedgerEntry:
     rejected: tuple[int, ...] = ()
     text: str = ""
     drawn: str = ""
-
-
-class BudgetLedger(Protocol):
-    """Every method is one transaction, durable when it returns.
-
-    Raises:
-        LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.
-    """
-
-    def open(self, terms: BudgetTerms) -> Account:
-        """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
-
-    def restrict(self, dataset: str, change: PolicyChange) -> Account:
-        """Change the policy, towards stricter only. BudgetRefused for any other change."""
-
-    def approve(self, dataset: str, plan: str, reason: Reason) -> None:
-        """Approve one release by the plan of this hash. UsageFault unless the reason names who approves."""
-
-    def reserve(
-        self,
-        dataset: str,
-        events: Composition,
-        *,
-        unit: PrivacyUnit,
-        note: str,
-        plan: str = "",
-        policy: Policy = DEFAULT,
-        pricing: Pricing = PURE,
-        reason: Reason = NO_REASON,
-        period: PeriodRows | None = None,
-    ) -> Reservation:
-        """Pay for the events, in full.
-
-        Args:
-            plan: the hash of the plan's document.
-            policy: the one that the run was resolved under.
-            pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
-            reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
-            period: whose rows alone the run reads; None: those of all.
-
-        Raises:
-            BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
-                the run was resolved, or it asks for an approval that is not there.
-        """
-
-    def require_fit(
-        self,
-        dataset: str,
-        events: Composition,
-        *,
-        unit: PrivacyUnit,
-        policy: Policy = DEFAULT,
-        pricing: Pricing = PURE,
-        plan: str = "",
-        reason: Reason = NO_REASON,
-        period: PeriodRows | None = None,
-    ) -> Account:
-        """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
-
-        Args:
-            plan: the hash of a plan whose approval is looked for too; empty: approvals are not asked for.
-
-        Raises:
-            BudgetRefused: as `reserve`.
-        """
-
-    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
-        """Replace the reservation by the events that were charged; no events: nothing was drawn.
-
-        A reservation is settled once and never upward; until then it is spent in full.
-
-        Args:
-            drawn: the SHA-256 of what was drawn, as the run's record states it (`drawn_digest`); empty: there is none.
-
-        Privacy:
-            `events` must be a function of the released transcript (the draws that were charged are). The sum of all
-            charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
-            delta refunds the draws of pure sums alone (`PairCurrency`). `drawn` is a function of released values.
-        """
-
-    def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
-        """Announce draw `number` of the run (from 0); from now on it counts as spent.
-
-        Args:
-            transcript: running hash of the transcript so far.
-
-        Raises:
-            LedgerError: the ledger holds another hash or number: another job resumed the run, or the transcript is not
-                that of the run.
-        """
-
-    def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
-        """Record that draw `number` is in the transcript, durably; transcript: its running hash now."""
-
-    def run(self, dataset: str, number: int, receipt: str) -> Run | None:
-        """Return the run that reservation `number` pays for; None: it is settled. LedgerError: there is none."""
-
-    def key(self, reservation: Reservation) -> bytes:
-        """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
-
-    def account(self, dataset: str) -> Account:
-        """Return the account of a dataset. UsageFault for a name that has no budget."""
-
-    def accounts(self) -> tuple[Account, ...]: ...
-
-    def entries(self) -> tuple[LedgerEntry, ...]: ...
-
-    def events(self, dataset: str) -> Composition:
-        """Return all events charged so far, settled or reserved, with their counts."""
 
 
 # Reservation: what one run has paid for before any data is opened, and how far the run has come.

@@ -57,13 +57,9 @@ def mounted_type(directory: str, mountinfo: str) -> str | None:
         if not separator or len(parts) < 5:
             continue
         point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[4])
-        if _within(directory, point) and len(point) >= best:
+        if (point == "/" or directory == point or directory.startswith(f"{point}/")) and len(point) >= best:
             best, found = len(point), kinds[0]
     return found
-
-
-def _within(path: str, point: str) -> bool:
-    return point == "/" or path == point or path.startswith(f"{point}/")
 
 
 LEDGER = "DPQR_LEDGER"
@@ -106,7 +102,13 @@ def require_location(path: Path) -> bool:
     on it by another descriptor, SQLite's among them.
     """
     try:
-        _require_directory(path)
+        network = network_type(path.parent)
+        if network:
+            raise _fault(
+                path,
+                f"lies on a network file system ({network}), whose locks cannot be trusted; choose a path on a local "
+                "disk",
+            )
         status = os.lstat(path)
     except FileNotFoundError:
         return False
@@ -116,7 +118,12 @@ def require_location(path: Path) -> bool:
         raise _fault(path, "is a symbolic link; give the ledger's own path")
     if not stat.S_ISREG(status.st_mode):
         raise _fault(path, "is no regular file; give the path of a file on a local disk")
-    _require_companions(path)
+    # What SQLite opens beside the file: a named pipe there would keep every job waiting for ever.
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.lstat(beside).st_mode):
+                raise _fault(path, f"{beside.name!r} beside it is no regular file; remove that")
     if status.st_nlink > 1:
         raise _fault(path, "has a second name (a hard link), and two names make two journals; keep one name only")
     return True
@@ -133,24 +140,6 @@ def create(path: Path) -> None:
         require_location(path)
     except OSError as error:
         raise _fault(path, f"cannot be made ({error.strerror}); choose a writable directory that exists") from None
-
-
-def _require_companions(path: Path) -> None:
-    """What SQLite opens beside the file; a named pipe there would keep every job waiting for ever."""
-    for ending in ("-journal", "-wal", "-shm"):
-        beside = path.with_name(path.name + ending)
-        with suppress(FileNotFoundError):
-            if not stat.S_ISREG(os.lstat(beside).st_mode):
-                raise _fault(path, f"{beside.name!r} beside it is no regular file; remove that")
-
-
-def _require_directory(path: Path) -> None:
-    network = network_type(path.parent)
-    if network:
-        raise _fault(
-            path,
-            f"lies on a network file system ({network}), whose locks cannot be trusted; choose a path on a local disk",
-        )
 
 
 def _stated_anchor(given: str | None, environment: Mapping[str, str]) -> str | None:

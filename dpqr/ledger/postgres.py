@@ -189,16 +189,12 @@ class PostgresStore:
                 connection.execute(f"LOCK TABLE {self.prefix}ledger IN ACCESS EXCLUSIVE MODE".encode())
                 version = self._version(connection)
             if version < VERSION:
-                self._migrate(connection, version)
-
-    def _migrate(self, connection: psycopg.Connection[tuple[Any, ...]], version: int) -> None:
-        """From one version to the newest, whose rights nobody has but the owner."""
-        for statements in MIGRATIONS[version:]:
-            for statement in statements:
-                connection.execute(sql.SQL(statement).format(self._schema))
-        connection.execute(f"UPDATE {self.prefix}ledger SET version = %s".encode(), (VERSION,))
-        for everybody, role in connection.execute(GRANTEES, {"schema": self.address.schema}).fetchall():
-            self._revoke(connection, sql.SQL("PUBLIC") if everybody else sql.Identifier(role))
+                for statements in MIGRATIONS[version:]:
+                    for statement in statements:
+                        connection.execute(sql.SQL(statement).format(self._schema))
+                connection.execute(f"UPDATE {self.prefix}ledger SET version = %s".encode(), (VERSION,))
+                for everybody, role in connection.execute(GRANTEES, {"schema": self.address.schema}).fetchall():
+                    self._revoke(connection, sql.SQL("PUBLIC") if everybody else sql.Identifier(role))
 
     def grant(self, role: str) -> None:
         self.make()

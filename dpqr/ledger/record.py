@@ -19,7 +19,7 @@ from dpqr.kernel.currency import PAIR, is_installed
 from dpqr.kernel.errors import DpqrError, LedgerError
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, chain_segment, digest
-from dpqr.ledger.codec import LONGEST, canonical, encode_entry, encode_events, periods_document, policy_document
+from dpqr.ledger.codec import LONGEST, PERIODS_FORMAT, POLICY_FORMAT, canonical, encode_entry, encode_events
 from dpqr.ledger.codec import entry_document as plain_entry
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
@@ -217,7 +217,7 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "budget": {"epsilon": _up(terms.budget.epsilon), "delta": _up(terms.budget.delta)},
         "accountant": terms.accountant,
         "currency": terms.currency.name,
-        "policy": policy_document(terms.policy),
+        "policy": POLICY_FORMAT.write(terms.policy),
         "limit": figures(terms.limit, _down),
         "cap": None if terms.cap is None else figures(terms.cap, _down),
         "spent": figures(account.spent, _up),
@@ -242,7 +242,12 @@ def _periods(account: Account, figures: Callable[..., dict[str, Any]]) -> dict[s
     spent = {name: figures(cost, _up) for name, cost in account.periods.items() if name != ALL_PERIODS}
     whole = figures(account.periods.get(ALL_PERIODS, NO_COST), _up)
     return {
-        "periods": {**periods_document(periods), "share": figures(periods.share, _down), "spent": spent, "all": whole}
+        "periods": {
+            **PERIODS_FORMAT.write(periods),
+            "share": figures(periods.share, _down),
+            "spent": spent,
+            "all": whole,
+        }
     }
 
 

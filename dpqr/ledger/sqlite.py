@@ -25,7 +25,7 @@ from dpqr.ledger.chain import Mark
 from dpqr.ledger.location import LEDGER, create, ledger_path, require_location
 from dpqr.ledger.refusals import name_place
 from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
-from dpqr.tables.engines.address import LedgerAddress, is_address, read_address
+from dpqr.tables.engines.address import is_address, read_address
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
 KEYS = "CREATE TABLE keys (reservation INTEGER PRIMARY KEY, key BLOB NOT NULL)"
@@ -163,15 +163,12 @@ def ledger_store(given: str | None, environment: Mapping[str, str] = os.environ)
     """The store that was given, else the one in DPQR_LEDGER, else the user's own file. Nothing is opened or made."""
     named, origin = (given, "--ledger") if given is not None else (environment.get(LEDGER), LEDGER)
     if named is not None and is_address(named):
-        return _postgres(read_address(named, origin))
+        address = read_address(named, origin)
+        try:
+            from dpqr.ledger.postgres import PostgresStore
+        except ImportError:  # psycopg is missing, or finds no libpq
+            raise UsageFault(
+                f"--ledger {address.text}: needs the package psycopg; install it by: pip install 'dpqr[postgres]'"
+            ) from None
+        return PostgresStore(address)
     return SqliteStore(ledger_path(given, environment))
-
-
-def _postgres(address: LedgerAddress) -> Store:
-    try:
-        from dpqr.ledger.postgres import PostgresStore
-    except ImportError:  # psycopg is missing, or finds no libpq
-        raise UsageFault(
-            f"--ledger {address.text}: needs the package psycopg; install it by: pip install 'dpqr[postgres]'"
-        ) from None
-    return PostgresStore(address)

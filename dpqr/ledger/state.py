@@ -29,23 +29,24 @@ from dpqr.kernel.currency import PAIR, Currency
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest
+from dpqr.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.ledger.codec import (
+    JSON,
+    LAYER_FORMAT,
+    TERMS_FORMAT,
+    RecordFormat,
+    attribute,
     canonical,
     decode_entry,
     decode_events,
     decode_sum,
     encode_events,
     entry_document,
-    layer_document,
     read_entry,
-    read_layer,
-    read_terms,
     sum_document,
-    terms_document,
 )
-from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
-from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, free_layer, is_free
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, free_layer, is_free
 from dpqr.ledger.refusals import (
     approval_missing,
     before_first,
@@ -62,30 +63,6 @@ from dpqr.ledger.refusals import (
 from dpqr.tables.policy import Policy, require_stricter
 
 _TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
-
-
-def _require_texts(entry: LedgerEntry) -> None:
-    """LedgerError or UsageFault for texts that dpqr does not write, which whoever lists the entries would print."""
-    if not _TIME.fullmatch(entry.time):
-        raise LedgerError("an entry without a time")
-    datetime.fromisoformat(entry.time)
-    for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
-        require_text(text, what="a text")
-
-
-def _require_period(periods: PeriodBudgets, name: str) -> None:
-    """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
-    if name == ALL_PERIODS:
-        return
-    period = parse_periods(name, periods.every)[0]
-    if periods.first is not None and period.index(periods.first) < 0:
-        raise before_first(periods.first, period)
-
-
-def _require_layer(held: AccountState, entry: LedgerEntry, layer: Layer) -> None:
-    """LedgerError for a layer that the release may not join, or in a currency of pairs, where costs do not scale."""
-    if held.terms.currency is PAIR or not is_free(layer, entry.period, held.nodes, held.runs):
-        raise LedgerError("a reservation in a layer that does not take it")
 
 
 @dataclass(slots=True)
@@ -124,8 +101,28 @@ class LedgerState:
         Args:
             refusable: numbers of the entries that may break the rules, beside those that the owner has rejected.
         """
-        rejected = chain.rejected.union(refusable)
-        return tuple(self._replayed(link, self.length in rejected) for link in chain.links)
+        rejected, entries = chain.rejected.union(refusable), list[LedgerEntry]()
+        for link in chain.links:
+            number = self.length
+            try:
+                entry = decode_entry(link.text, link.seal)
+                # Texts that dpqr does not write would be printed to whoever lists the entries. Whoever reads an export,
+                # or a ledger that was moved, knows no roles: so of a job's entries and of rejected ones.
+                if link.job or number in rejected:
+                    if not _TIME.fullmatch(entry.time):
+                        raise LedgerError("an entry without a time")
+                    datetime.fromisoformat(entry.time)
+                    reason = entry.reason
+                    for text in (entry.note, entry.plan, reason.purpose, reason.by, reason.approved_by):
+                        require_text(text, what="a text")
+                self.add(entry)
+            except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+                if number not in rejected:
+                    raise breaks_the_rules(number, link.job, error) from None
+                entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
+                self.length, self.seal = number + 1, link.seal
+            entries.append(entry)
+        return tuple(entries)
 
     def account(self, dataset: str) -> Account:
         """UsageFault for a name that has no budget here."""
@@ -147,17 +144,33 @@ class LedgerState:
         if entry.kind == "init":
             self._init(entry)
         elif entry.kind == "policy":
-            self._restrict(entry)
+            held = self._account_state(entry.dataset)
+            if entry.policy is None:
+                raise LedgerError("an entry of a policy without one")
+            if held.terms.policy_stated:
+                require_stricter(held.terms.policy, entry.policy)
+            held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
         elif entry.kind == "approve":
-            self._approve(entry)
+            held = self._account_state(entry.dataset)
+            if not is_digest(entry.plan):
+                raise LedgerError("an approval that names no plan")
+            if not legacy_spelling(entry.reason.by):
+                raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
+            held.approvals.append((entry.plan, entry.reason.by))
         elif entry.kind == "reserve":
             self._reserve(entry)
         elif entry.kind in ("draw", "record"):
-            self._continue(entry)
+            run = self._run(entry, entry.run)
+            if entry.kind == "record":
+                run.record(entry)
+            else:
+                run.begin(entry)
         elif entry.kind == "settle":
             self._settle(entry)
         elif entry.kind == "checkpoint":
-            self._check(entry)
+            if entry.state != digest(self.text):
+                raise LedgerError("a checkpoint of another state")
+            self.checkpoint = entry
         elif entry.kind in ("move", "arrive"):
             self.moved = entry.note if entry.kind == "move" else ""
         elif entry.kind in ("open", "anchor"):
@@ -167,26 +180,6 @@ class LedgerState:
         else:
             raise LedgerError("an entry of an unknown kind")
         self.length, self.seal = self.length + 1, entry.hash
-
-    def _replayed(self, link: Link, refusable: bool) -> LedgerEntry:
-        """The entry of a link, admitted, or in place of it one that is void."""
-        number = self.length
-        try:
-            entry = decode_entry(link.text, link.seal)
-            if link.job or refusable:  # both: whoever reads an export, or a ledger that was moved, knows no roles
-                _require_texts(entry)
-            self.add(entry)
-        except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
-            if not refusable:
-                raise breaks_the_rules(number, link.job, error) from None
-            entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
-            self.length, self.seal = number + 1, link.seal
-        return entry
-
-    def _check(self, entry: LedgerEntry) -> None:
-        if entry.state != digest(self.text):
-            raise LedgerError("a checkpoint of another state")
-        self.checkpoint = entry
 
     def _init(self, entry: LedgerEntry) -> None:
         existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
@@ -200,14 +193,6 @@ class LedgerState:
         _ = entry.terms.currency
         self.accounts[entry.dataset] = AccountState(terms=entry.terms)
 
-    def _restrict(self, entry: LedgerEntry) -> None:
-        held = self._account_state(entry.dataset)
-        if entry.policy is None:
-            raise LedgerError("an entry of a policy without one")
-        if held.terms.policy_stated:
-            require_stricter(held.terms.policy, entry.policy)
-        held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
-
     def layer(self, dataset: str, rows: PeriodRows | None, most: int) -> Layer | None:
         """The layer that a release joins; None: it bounds no rows over a life, or costs are pairs, which do not scale
         with rows."""
@@ -216,18 +201,10 @@ class LedgerState:
             return None
         return free_layer(rows, most, held.nodes, held.runs)
 
-    def approver(self, dataset: str, plan: str, reason: Reason) -> str:
+    def approver(self, charge: Charge) -> str:
         """Whose approval a reservation would use up; of a policy that asks for none, who is named. BudgetRefused."""
-        held = self._account_state(dataset)
-        return held.approval(plan, reason)[1] if held.terms.policy.approval else reason.approved_by
-
-    def _approve(self, entry: LedgerEntry) -> None:
-        held = self._account_state(entry.dataset)
-        if not is_digest(entry.plan):
-            raise LedgerError("an approval that names no plan")
-        if not legacy_spelling(entry.reason.by):
-            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
-        held.approvals.append((entry.plan, entry.reason.by))
+        held, reason = self._account_state(charge.dataset), charge.reason
+        return held.approval(charge.plan, reason)[1] if held.terms.policy.approval else reason.approved_by
 
     def require_payable(self, entry: LedgerEntry) -> None:
         """BudgetRefused where a reservation does not fit what is left. LedgerError where the ledger was moved."""
@@ -236,14 +213,20 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
         nodes = held.noded(entry, entry.cost)
-        if entry.layer is not None:
-            _require_layer(held, entry, entry.layer)
+        if entry.layer is not None and (
+            terms.currency is PAIR  # whose costs do not scale with rows
+            or not is_free(entry.layer, entry.period, held.nodes, held.runs)
+        ):
+            raise LedgerError("a reservation in a layer that does not take it")
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
         if terms.periods:
-            _require_period(terms.periods, entry.period)
+            if entry.period != ALL_PERIODS:
+                period, first = parse_periods(entry.period, terms.periods.every)[0], terms.periods.first
+                if first is not None and period.index(first) < 0:
+                    raise before_first(first, period)
             read = terms.periods.read(spent, nodes)
             for name in terms.periods.paying(entry.period):
                 if not terms.periods.of(name, read) <= terms.periods.share:
@@ -261,13 +244,6 @@ class LedgerState:
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
         held.runs[entry.number] = run
-
-    def _continue(self, entry: LedgerEntry) -> None:
-        run = self._run(entry, entry.run)
-        if entry.kind == "record":
-            run.record(entry)
-        else:
-            run.begin(entry)
 
     def _run(self, entry: LedgerEntry, number: int | None) -> OpenRun:
         run = self.unsettled(number if number is not None else -1)
@@ -491,17 +467,28 @@ class AccountState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """The events of one run, and what it was resolved for and under.
+    """What one run asks a budget to pay for.
 
-    prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
+    Attributes:
+        dataset: whose budget pays.
+        events: of the run.
+        unit: the privacy unit that the run was resolved for.
+        policy: the one that it was resolved under.
+        pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+        period: whose rows alone the run reads; None: those of all.
+        plan: the hash of the plan's document; empty: it follows none.
+        reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
+        prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
     """
 
     dataset: str
     events: Composition
     unit: PrivacyUnit
-    policy: Policy
-    pricing: Pricing
+    policy: Policy = DEFAULT
+    pricing: Pricing = PURE
     period: PeriodRows | None = None
+    plan: str = ""
+    reason: Reason = NO_REASON
     prices: dict[str, Cost] = field(default_factory=dict, init=False)
 
     def content(self, state: LedgerState) -> dict[str, Any]:
@@ -510,19 +497,19 @@ class Charge:
         require_unit(terms, self.unit)
         require_policy(terms, self.policy)
         require_period(terms, self.period)
-        return {
-            "dataset": self.dataset,
-            "cost": self._price(terms.currency),
-            "events": self.events,
-            "pricing": self.pricing if terms.currency is PAIR else None,
-            "layer": state.layer(self.dataset, self.period, self.unit.rows),
-            "period": ALL_PERIODS if self.period is None else self.period.name,
-        }
-
-    def _price(self, currency: Currency) -> Cost:
+        currency = terms.currency
         if currency.name not in self.prices:
             self.prices[currency.name] = currency.price(self.events, self.pricing)
-        return self.prices[currency.name]
+        return {
+            "dataset": self.dataset,
+            "cost": self.prices[currency.name],
+            "events": self.events,
+            "pricing": self.pricing if currency is PAIR else None,
+            "layer": state.layer(self.dataset, self.period, self.unit.rows),
+            "period": ALL_PERIODS if self.period is None else self.period.name,
+            "plan": self.plan,
+            "reason": self.reason,
+        }
 
 
 # The state of all budgets as the text that a checkpoint stores, and back.
@@ -538,6 +525,17 @@ class Checkpoint:
     length: int
     anchored: bool
     accounts: Mapping[str, AccountState]
+
+
+NODE_FORMAT = RecordFormat(
+    LayerNode,
+    (
+        attribute("layer", LAYER_FORMAT.write, LAYER_FORMAT.read),
+        attribute("period"),
+        attribute("entry"),
+        attribute("cost", sum_document, decode_sum),
+    ),
+)
 
 
 def encode_state(state: Checkpoint) -> str:
@@ -565,67 +563,53 @@ def decode_state(text: str) -> Checkpoint:
     return state
 
 
-def _account_document(held: AccountState) -> dict[str, Any]:
+def _account_document(held: AccountState) -> JSON:
+    # Periods, layers and approvals are left out where there are none, as in earlier versions.
+    periods = {name: sum_document(cost) for name, cost in held.spent.items() if name != ALL_PERIODS}
     return {
         "dataset": held.terms.dataset,
-        "terms": terms_document(held.terms),
+        "terms": TERMS_FORMAT.write(held.terms),
         "spent": sum_document(held.spent.get(ALL_PERIODS, NO_COST)),
-        **_periods_document(held.spent),
-        **({"layers": [_node_document(node) for node in held.nodes]} if held.nodes else {}),
+        **({"periods": periods} if periods else {}),
+        **({"layers": [NODE_FORMAT.write(node) for node in held.nodes]} if held.nodes else {}),
         "reservations": held.reservations,
         "runs": [_run_document(run) for run in held.runs.values()],
         **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
     }
 
 
-def _periods_document(spent: Spending) -> dict[str, Any]:
-    """Left out of the state of a dataset without periods, as in earlier versions."""
-    periods = {name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}
-    return {"periods": periods} if periods else {}
-
-
-def _node_document(node: LayerNode) -> dict[str, Any]:
-    return {
-        "layer": layer_document(node.layer),
-        "period": node.period,
-        "entry": node.entry,
-        "cost": sum_document(node.cost),
-    }
-
-
-def _node(document: dict[str, Any]) -> LayerNode:
-    layer = read_layer(document["layer"])
-    if layer is None:
-        raise ValueError("a node of no layer")
-    return LayerNode(layer=layer, period=document["period"], entry=document["entry"], cost=decode_sum(document["cost"]))
-
-
-def _account_state(document: dict[str, Any]) -> AccountState:
-    terms = read_terms(document["dataset"], document["terms"])
+def _account_state(document: JSON) -> AccountState:
+    terms = TERMS_FORMAT.read(document["terms"], dataset=document["dataset"])
     runs = [_run(part, terms.currency) for part in document["runs"]]
     return AccountState(
         terms=terms,
         spent={ALL_PERIODS: decode_sum(document["spent"])}
         | {name: decode_sum(cost) for name, cost in document.get("periods", {}).items()},
-        nodes=tuple(_node(part) for part in document.get("layers", [])),
+        nodes=tuple(NODE_FORMAT.read(part) for part in document.get("layers", [])),
         reservations=document["reservations"],
         runs={run.paid.number: run for run in runs},
         approvals=[(plan, by) for plan, by in document.get("approvals", [])],
     )
 
 
-def _run_document(run: OpenRun) -> dict[str, Any]:
+def _run_document(run: OpenRun) -> JSON:
+    # In a currency of whole runs the order of the draws matters to the run's own filter.
+    drawn = (
+        run.events
+        if run.paid.pricing is None
+        else tuple((event, len(list(same))) for event, same in groupby(run.draws))
+    )
     return {
         "paid": entry_document(run.paid),
         "seal": run.paid.hash,
-        "drawn": encode_events(_drawn(run)),
+        "drawn": encode_events(drawn),
         "last": encode_events(() if run.last is None else ((run.last, 1),)),
         "recorded": run.recorded,
         "transcript": run.transcript,
     }
 
 
-def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
+def _run(document: JSON, currency: Currency) -> OpenRun:
     run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
     for event, count in decode_events(document["drawn"]):
         for _ in range(count):
@@ -634,10 +618,3 @@ def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
     run.last = last[0][0] if last else None
     run.recorded, run.transcript = document["recorded"], document["transcript"]
     return run
-
-
-def _drawn(run: OpenRun) -> Composition:
-    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
-    if run.paid.pricing is None:
-        return run.events
-    return tuple((event, len(list(same))) for event, same in groupby(run.draws))

@@ -91,13 +91,10 @@ class GroupErrors:
         if self.expected is not None:
             totals = self.by_block(np.abs(self.expected).astype(np.float64)) * 1.001
         known = zip(blocks, np.broadcast_to(totals, len(blocks)), strict=True)
-        reached = {block: self._bound(block, total) for block, total in known}
+        # A block's sum |true| is at most the records times the largest column.
+        reached = {block: FINENESS * largest_total((block,), self.records) + int(total) + 1 for block, total in known}
         for group in self.groups:
             refuse_beyond(sum(reached[block] for block in group), group[0].name, self.records)
-
-    def _bound(self, block: QueryBlock, expected: float) -> int:
-        """On the block's error; its sum |true| is at most the records times the largest column."""
-        return FINENESS * largest_total((block,), self.records) + int(expected) + 1
 
     @property
     def blocks(self) -> tuple[QueryBlock, ...]:

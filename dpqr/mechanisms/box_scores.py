@@ -68,7 +68,7 @@ class BoxSearch:
             [level.first[one.ids + 1] - first for level, one, first in zip(levels, self._pieces, firsts, strict=True)]
         )
         self.known = np.concatenate(
-            [np.full(len(one.ids), _last(self._level(one)), dtype=np.int64) for one in self._pieces]
+            [np.full(len(one.ids), len(self._level(one).down) == 0, dtype=np.int64) for one in self._pieces]
         )
         self._firsts = np.concatenate(firsts)
         self._ends = np.cumsum([len(one.ids) for one in self._pieces])
@@ -117,7 +117,15 @@ class BoxSearch:
             yield pieces
             return
         if not own.all():
-            yield _selected(pieces, np.flatnonzero(~own))
+            picks = np.flatnonzero(~own)
+            yield Pieces(
+                family=pieces.family,
+                depth=pieces.depth,
+                ids=pieces.ids[picks],
+                tensors=pieces.tensors,
+                rows=pieces.rows[picks],
+                bounds=pieces.bounds[picks],
+            )
         family = self._index.families[pieces.family]
         kids, tensors = _children(family, pieces.depth, pieces.ids[own], pieces.tensors[pieces.rows[own]])
         yield _bounded(pieces.family, family, pieces.depth + 1, kids, tensors)
@@ -144,21 +152,6 @@ class BoxSearch:
             [(stops[own], 1), (starts[own], -1)] for (starts, stops), own in zip(family.intervals, picks, strict=True)
         ]
         return np.abs(combine_terms(self._sums[place], terms))
-
-
-def _last(level: IndexLevel) -> bool:
-    return len(level.down) == 0
-
-
-def _selected(pieces: Pieces, picks: IntArray) -> Pieces:
-    return Pieces(
-        family=pieces.family,
-        depth=pieces.depth,
-        ids=pieces.ids[picks],
-        tensors=pieces.tensors,
-        rows=pieces.rows[picks],
-        bounds=pieces.bounds[picks],
-    )
 
 
 def _started(place: int, family: Family, tables: IntArray) -> Pieces:

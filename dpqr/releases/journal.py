@@ -24,8 +24,9 @@ from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.ledger.chain import BEGINNING, seal
+from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import canonical, encode_events
-from dpqr.ledger.ledger import BudgetLedger, Reservation, Run
+from dpqr.ledger.ledger import Reservation, Run
 from dpqr.releases.draws import Blocks, Plain, RecordedDraw
 from dpqr.releases.fingerprints import blocks_digest
 from dpqr.releases.record.release_document import ReleaseRecord, RoundPart
@@ -282,7 +283,7 @@ class LedgerJournal:
     them was."""
 
     file: TranscriptFile
-    ledger: BudgetLedger
+    ledger: ChainedLedger
     paid: Reservation
     known: int = 0
     number: int = 0
@@ -340,13 +341,13 @@ def _elsewhere(found: str) -> UsageFault:
     return UsageFault(f"--resume: {found}\n{TUNED_ELSEWHERE}")
 
 
-def begin_journal(file: TranscriptFile, ledger: BudgetLedger, paid: Reservation) -> LedgerJournal:
+def begin_journal(file: TranscriptFile, ledger: ChainedLedger, paid: Reservation) -> LedgerJournal:
     """A new run's journal. The file holds from now on what the run is."""
     file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
     return LedgerJournal(file=file, ledger=ledger, paid=paid)
 
 
-def run_of(file: TranscriptFile, ledger: BudgetLedger) -> Run | None:
+def run_of(file: TranscriptFile, ledger: ChainedLedger) -> Run | None:
     """The run that the file is the transcript of, as the ledger knows it; None: it is settled.
 
     LedgerError where the ledger knows no such run.
@@ -358,7 +359,7 @@ def run_of(file: TranscriptFile, ledger: BudgetLedger) -> Run | None:
     return ledger.run(dataset, number if isinstance(number, int) else -1, receipt)
 
 
-def continue_journal(file: TranscriptFile, ledger: BudgetLedger, run: Run) -> LedgerJournal:
+def continue_journal(file: TranscriptFile, ledger: ChainedLedger, run: Run) -> LedgerJournal:
     """The journal of a run that died. LedgerError unless the file is what the ledger knows of.
 
     A draw that was begun and is not known to be recorded is lost, even where its line can be read.

@@ -22,8 +22,10 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, BudgetLedger, Reason, Reservation
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, Reason, Reservation
 from dpqr.ledger.location import ledger_origin
+from dpqr.ledger.state import Charge
 from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import read_record
 from dpqr.releases.fingerprints import has_another_form, release_note
@@ -62,7 +64,7 @@ class PaidRun:
     """
 
     guard: EveryFilter
-    ledger: BudgetLedger | None = None
+    ledger: ChainedLedger | None = None
     paid: Reservation | None = None
     kept: LedgerJournal | None = None
     looked: bool = False
@@ -273,13 +275,13 @@ def waiting_receipt(directory: Path) -> str | None:
         return None
 
 
-def _begin_run(asked: LedgerRequest, ledger: BudgetLedger, bill: Bill) -> PaidRun:
+def _begin_run(asked: LedgerRequest, ledger: ChainedLedger, bill: Bill) -> PaidRun:
     paid = bill.reserve(ledger, asked.dataset)
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
 def _continue_run(
-    asked: LedgerRequest, ledger: BudgetLedger, bill: Bill, file: TranscriptFile | None
+    asked: LedgerRequest, ledger: ChainedLedger, bill: Bill, file: TranscriptFile | None
 ) -> PaidRun | None:
     """The run whose transcript lies there; None where there is none, and none was asked for."""
     if file is None or not file.lines:
@@ -341,34 +343,28 @@ class Bill:
     reason: Reason = NO_REASON
     period: PeriodRows | None = None
 
-    def require_fit(self, ledger: BudgetLedger, dataset: str, *, locked: bool = False) -> None:
+    def require_fit(self, ledger: ChainedLedger, dataset: str, *, locked: bool = False) -> None:
         """BudgetRefused where the budget would not pay now; nothing is written.
 
         locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
         """
-        ledger.require_fit(
-            dataset,
-            self.events,
-            unit=self.unit,
-            policy=self.policy,
-            pricing=self.pricing,
-            plan=self.plan if locked else "",
-            reason=self.reason,
-            period=self.period,
-        )
+        charge = self._charge(dataset)
+        ledger.require_fit(charge if locked else replace(charge, plan=""))
 
-    def reserve(self, ledger: BudgetLedger, dataset: str) -> Reservation:
+    def reserve(self, ledger: ChainedLedger, dataset: str) -> Reservation:
         """Pay, in full. BudgetRefused where the budget does not."""
-        return ledger.reserve(
-            dataset,
-            self.events,
+        return ledger.reserve(self._charge(dataset), note=self.note)
+
+    def _charge(self, dataset: str) -> Charge:
+        return Charge(
+            dataset=dataset,
+            events=self.events,
             unit=self.unit,
-            note=self.note,
-            plan=self.plan,
             policy=self.policy,
             pricing=self.pricing,
-            reason=self.reason,
             period=self.period,
+            plan=self.plan,
+            reason=self.reason,
         )
 
 

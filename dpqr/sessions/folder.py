@@ -431,7 +431,11 @@ def writing_question(
     Raises:
         UsageFault: the disk has no room for the question; nothing was read.
     """
-    ballast, sizes = _ballasts(folder, ledger), _sizes(ledger, room.draws)
+    # How much is held beside the ledger, and beside its anchor.
+    with ledger.store.reading(ledger.wait) as session:
+        stored = session.stored_state() if session.is_begun() else None
+    state = 2 * len(stored[1].encode()) if stored else 0  # a checkpoint's journal holds the old one beside the new
+    ballast, sizes = _ballasts(folder, ledger), (LEDGER_ROOM + state + DRAW_ROOM * room.draws, ANCHOR_ROOM)
     with ExitStack() as stack:
         stack.callback(_release_anyway, ballast)
         with _refuse_question(folder.name):
@@ -512,14 +516,6 @@ def _ballasts(folder: SessionFolder, ledger: ChainedLedger) -> tuple[Ballast, ..
     """What is held beside the ledger, and beside its anchor."""
     files = [folder.ledger, *([ledger.anchor.path] if ledger.anchor else [])]
     return tuple(Ballast(path.with_name(f".{path.name}.{folder.name}.room")) for path in files)
-
-
-def _sizes(ledger: ChainedLedger, draws: int) -> tuple[int, int]:
-    """How much is held beside the ledger, and beside its anchor."""
-    with ledger.store.reading(ledger.wait) as session:
-        stored = session.stored_state() if session.is_begun() else None
-    state = 2 * len(stored[1].encode()) if stored else 0  # a checkpoint's journal holds the old one beside the new
-    return LEDGER_ROOM + state + DRAW_ROOM * draws, ANCHOR_ROOM
 
 
 def _release_anyway(ballast: tuple[Ballast, ...]) -> None:

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpqr.kernel.budget import Pricing
-from dpqr.kernel.errors import AlreadyThere, UsageFault
+from dpqr.kernel.errors import AlreadyThere
 from dpqr.kernel.noise.source import SystemNoise
-from dpqr.releases.files import ReleaseDirectory, reserve
+from dpqr.releases.files import reserve
 from dpqr.releases.paying import Bill, require_affordable
-from dpqr.releases.questions import BETA, CURRENT_RULE, Answer, SessionTerms
-from dpqr.releases.reading import require_source, resolve_source
+from dpqr.releases.questions import BETA, CURRENT_RULE
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_hash
@@ -25,23 +24,21 @@ from dpqr.sessions.folder import store_thresholds
 from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
 from dpqr.sessions.release import build_session_release
 from dpqr.sessions.session import (
-    KIND,
-    SessionLock,
+    AnsweredQuery,
+    QuestionSessionDocument,
     begin_session,
     closing_session,
     compile_questions,
-    lock_session,
-    read_question_session,
-    require_repeatable,
+    held_session,
     session_document,
+    session_payer,
+    session_source,
 )
 from dpqr.sessions.turn import answer_queries, restore_session, start_online, thresholds_of
 from dpqr.strategies.plan import Plan
 from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
-
-NOTE = "interactive session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,19 +76,6 @@ class Status:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredQuery:
-    """One query's answer, by the name of its block, and what else tells it from the others there."""
-
-    query: str
-    detail: str
-    answer: Answer
-
-    def document(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
-
-
 def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
     """Pay for a session and measure what its questions start from.
 
@@ -101,22 +85,30 @@ def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
     Privacy:
         The session's budget for everything it ever answers; it is paid in full before the table is opened.
     """
-    run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
-    require_source(run.source)
-    require_repeatable(run.source)
+    run = replace(request.run, source=session_source(request.run.source, request.run.payer))
     made = plan_session(replace(request, run=run))
-    if run.payer is None:
-        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
-    require_affordable(run.payer, _bill(run, made), locked=True)
+    payer = session_payer(run.payer, _bill(run, made))
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    with begin_session(request.name, run.payer, _bill(run, made)) as held:
+    asked = made.asked
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
+    with begin_session(request.name, payer, _bill(run, made)) as held:
         online = start_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
-        held.folder.write(_document(made, held.journal.number))
+        # What later processes need. Public.
+        stated = {
+            **session_document(QuestionSessionDocument.kind, budget, made.held),
+            "plan": asdict(made.request),
+            "rest": {made.rest.currency: str(made.rest.figure)},
+            "surprises": made.terms.surprises,
+            "questions": asked.questions,
+            "rule": CURRENT_RULE,
+            "draws": held.journal.number,
+        }
+        held.folder.write(stated)
         online.open_watches()
         with held.folder.faults():
             held.folder.allocate()
             store_thresholds(held.folder, 0, thresholds_of(online.watches))
-        return _status(request.name, held, made.terms)
+        return _status(QuestionSessionDocument.read(held))
 
 
 def session_plan(request: OpenRequest) -> tuple[Plan, Resources]:
@@ -140,21 +132,19 @@ def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, 
         were looked at leaves the session paid in full: what rows decide is an output. A fault of the disk ends the
         epochs whose thresholds answers were compared with, and says nothing about them (`dpqr.sessions.folder`).
     """
-    with lock_session(request.name, request.payer) as held:
-        session = read_question_session(held)
+    with held_session(QuestionSessionDocument, request.name, request.payer) as session:
         with refuse_table_as_document(session.reading(request.source).source):
             asked, document = compile_questions(request.queries, session.paper)
-        state = restore_session(held, session)
-        with held.question(state.room(asked, document)) as asking:
+        state = restore_session(session)
+        with session.held.question(state.room(asked, document)) as asking:
             online = state.opened(asking, request.source, SystemNoise(), progress)
-            found = answer_queries(state, online, asking, asked, document)
-        return tuple(AnsweredQuery(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+            return answer_queries(state, online, asking, asked, document)
 
 
 def status(name: str, payer: LedgerRequest) -> Status:
     """How a session stands; no table is opened."""
-    with lock_session(name, payer) as held:
-        return _status(name, held, read_question_session(held).paper.terms)
+    with held_session(QuestionSessionDocument, name, payer) as session:
+        return _status(session)
 
 
 def close(name: str, payer: LedgerRequest, output: OutputRequest) -> FinishedRun | None:
@@ -166,22 +156,18 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> FinishedRun
     Raises:
         DpqrError: nothing was settled; the session is as it was.
     """
-    with closing_session(name, payer, NOTE) as held:
-        if not held.folder.is_opened:
+    with closing_session(QuestionSessionDocument, name, payer) as session:
+        finished = build_session_release(session) if session else None
+        if session is None or finished is None:
             return None
-        finished = build_session_release(held, read_question_session(held))
-        if finished is not None and output.directory is not None:
-            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
-        if finished is not None:
-            held.drawn = draws_digest(draw_parts(finished))
+        if output.directory is not None:
+            try:
+                target = reserve(output.directory)
+            except AlreadyThere:
+                raise AlreadyThere(f"--out {output.directory}: exists; choose another directory") from None
+            write_release(finished, target, answers=output.format, receipt=receipt(finished))
+        session.held.drawn = draws_digest(draw_parts(finished))
         return finished
-
-
-def _target(directory: str) -> ReleaseDirectory:
-    try:
-        return reserve(directory)
-    except AlreadyThere:
-        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
 
 
 def _bill(run: ReleaseRequest, made: PlannedSession) -> Bill:
@@ -190,35 +176,20 @@ def _bill(run: ReleaseRequest, made: PlannedSession) -> Bill:
         unit=made.plan.problem.unit,
         pricing=Pricing(accountant=made.accountant.name, delta=made.budget.delta),
         guard=lambda: made.accountant.filter(made.budget),
-        note=NOTE,
+        note=QuestionSessionDocument.note,
         plan=plan_hash(made.whole),
         policy=made.held.policy,
         reason=run.reason,
     )
 
 
-def _document(made: PlannedSession, draws: int) -> dict[str, Any]:
-    """What later processes need. Public."""
-    asked = made.asked
-    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
-    return {
-        **session_document(KIND, budget, made.held),
-        "plan": asdict(made.request),
-        "rest": {made.rest.currency: str(made.rest.figure)},
-        "surprises": made.terms.surprises,
-        "questions": asked.questions,
-        "rule": CURRENT_RULE,
-        "draws": draws,
-    }
-
-
-def _status(name: str, held: SessionLock, terms: SessionTerms) -> Status:
-    online, log = restore_session(held, read_question_session(held)), held.folder.log()
+def _status(session: QuestionSessionDocument) -> Status:
+    online, log, terms = restore_session(session), session.held.folder.log(), session.paper.terms
     answered = [line for line in log if "estimate" in line]
     return Status(
-        name=name,
-        dataset=held.paid.dataset,
-        guarantee=read_question_session(held).paper.guarantee,
+        name=session.held.folder.name,
+        dataset=session.held.paid.dataset,
+        guarantee=session.paper.guarantee,
         questions=len(answered),
         free=sum(line["free"] for line in answered),
         surprises=online.surprises,

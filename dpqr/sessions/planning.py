@@ -109,18 +109,28 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
     accountant = filter_of(str(asked.accountant), budget)
     share = EXPECTED if _expects(asked) else FIRST
-    first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
+    first, rest = (
+        price.times(SLACK)
+        for price in accountant.cut(budget, (Portion(share=share, count=1), Portion(share=1 - share, count=1)))
+    )
     with refuse_table_as_document(run.source):
         document = _first_workload(asked)
     run = replace(run, notes=with_document_notes(run.notes, document))
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
+    # The epsilon of a release that costs as much as what is measured first.
+    if first.epsilon is not None:
+        epsilon = first.epsilon
+    elif first.rho is not None:
+        epsilon = zcdp_to_epsilon(first.rho, budget.delta)
+    else:
+        epsilon = squared_mu_to_epsilon(first.figure, budget.delta)
     opening = replace(
         asked,
         queries=public.queries,
         domain=public.domain,
-        epsilon=downward_text(_epsilon(first, budget.delta), DIGITS),
+        epsilon=downward_text(epsilon, DIGITS),
         strict=True,
         error_bars="none",
         no_count_dropped=True,
@@ -133,7 +143,12 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     surprises, questions = asked.surprises or 0, asked.questions or 0
     terms = SessionTerms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
     held = resolve_reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
-    whole = _add_notes(add_question_phase(plan, terms, rest, budget, questions), terms, held, run)
+    whole = add_question_phase(plan, terms, rest, budget, questions)
+    reach = (
+        f"{terms.surprises:,} surprises are paid for; a free answer lies within "
+        f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
+    )
+    whole = replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
     return PlannedSession(
         asked=asked,
         whole=_attach_inputs(whole, replace(run, plan=asked), held, document),
@@ -163,14 +178,6 @@ def add_question_phase(first: Plan, terms: SessionTerms, rest: Price, budget: Pr
     )
     epsilon = whole.roles.accountant.epsilon(whole.events, budget.delta)
     return replace(whole, epsilon=budget.epsilon if epsilon is None else epsilon)
-
-
-def _add_notes(whole: Plan, terms: SessionTerms, held: TableReading, run: ReleaseRequest) -> Plan:
-    reach = (
-        f"{terms.surprises:,} surprises are paid for; a free answer lies within "
-        f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
-    )
-    return replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
 
 
 def _attach_inputs(whole: Plan, run: ReleaseRequest, held: TableReading, document: QueriesDocument) -> Plan:
@@ -219,14 +226,3 @@ def _first_workload(request: PlanRequest) -> QueriesDocument:
     public = public_documents(document.sources)
     queries = [*public.queries["queries"], {"marginals": missing}]
     return read_documents({"queries": queries}, public.domain, strict=True)
-
-
-def _shares(share: Fraction) -> tuple[Portion, Portion]:
-    return Portion(share=share, count=1), Portion(share=1 - share, count=1)
-
-
-def _epsilon(price: Price, delta: Fraction) -> Fraction:
-    """The epsilon of a release that costs so much."""
-    if price.epsilon is not None:
-        return price.epsilon
-    return zcdp_to_epsilon(price.rho, delta) if price.rho is not None else squared_mu_to_epsilon(price.figure, delta)

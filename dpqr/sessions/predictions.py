@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,15 +17,13 @@ from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
-from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import one_by_one
 from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.predict import (
     check_input,
     checked_prediction,
     draw_preliminaries,
-    grid,
     open_table,
     prediction_bill,
     prices,
@@ -33,12 +31,10 @@ from dpqr.prediction.predict import (
     write_session,
 )
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.record import prediction_guarantee
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, prediction_guarantee
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.paying import Bill, require_affordable
-from dpqr.releases.reading import TableReading, require_source, resolve_source
+from dpqr.releases.reading import TableReading
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
@@ -46,19 +42,16 @@ from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy
 from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
 from dpqr.sessions.session import (
     SessionDocument,
-    SessionLock,
     begin_session,
     closing_session,
-    lock_session,
-    read_session_document,
-    require_repeatable,
+    held_session,
     session_document,
+    session_payer,
+    session_source,
 )
 from dpqr.strategies.inputs import PublicInputs
 from dpqr.tables.points import read_points, require_public
 from dpqr.tables.source import TableSource
-
-NOTE = "prediction session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +113,7 @@ def plan_predictions(request: OpenPredictions) -> PlannedPredictions:
     """
     run = replace(request.run, plan=replace(request.run.plan, session=True))
     plan, read, wanted = checked_prediction(run)
-    bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE)
+    bill = replace(prediction_bill(plan, read.policy, run.reason), note=PredictionSessionDocument.note)
     require_affordable(run.payer, bill, locked=run.locked is not None)
     return PlannedPredictions(plan=plan, outlook=plan_alternatives(plan, wanted.planner), read=read, bill=bill)
 
@@ -135,25 +128,31 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
         The session's budget for all points together; it is paid in full before the table is opened. A session keeps no
         secret: parts, and the rows of persons, are drawn anew for each question, which `one_by_one` allows.
     """
-    run = replace(request.run, table=resolve_source(request.run.table, request.run.payer))
-    require_source(run.table)
-    require_repeatable(run.table)
+    run = replace(request.run, table=session_source(request.run.table, request.run.payer))
     made = plan_predictions(replace(request, run=run))
-    if run.payer is None:
-        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
-    if isinstance(made.plan.recipe, Aggregate):
-        made.plan.recipe.base.rehearse()
-    require_affordable(run.payer, made.bill, locked=True)
-    check_input(run, made.plan, made.read, made.bill)
-    domain, noise = domain_text(run.plan.domain or ""), SystemNoise()
-    with begin_session(request.name, run.payer, made.bill) as held:
-        if made.plan.counting is None and made.plan.tuning is None:
+    payer, plan = session_payer(run.payer, made.bill), made.plan
+    plan.recipe.rehearse()
+    check_input(run, plan, made.read, made.bill)
+    domain, noise, asked = domain_text(run.plan.domain or ""), SystemNoise(), run.plan
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
+    with begin_session(request.name, payer, made.bill) as held:
+        if plan.counting is None and plan.tuning is None:
             held.run.look(made.read.source)
         else:
-            counts = open_table(made.plan, made.read, held.run, progress, noise).counts
-            draw_preliminaries(made.plan, counts, held.run.guard, noise, held.journal)
-        held.folder.write(_document(request, made, domain, held.journal.number))
-    return prediction_status(request.name, run.payer)
+            counts = open_table(plan, made.read, held.run, progress, noise).counts
+            draw_preliminaries(plan, counts, held.run.guard, noise, held.journal)
+        # What later processes need. Public.
+        kept = replace(asked, domain=None, accountant=plan.accountant.name, counts=plan.problem.unit.counted)
+        stated = {
+            **session_document(PredictionSessionDocument.kind, budget, made.read),
+            "plan": asdict(kept),
+            "domain": domain,
+            "notes": list(plan.notes),
+            "request": plan.inputs.request if plan.inputs else None,
+            "draws": held.journal.number,
+        }
+        held.folder.write(stated)
+    return prediction_status(request.name, payer)
 
 
 def ask_predictions(request: AskPredictions, progress: ReleaseObserver) -> PredictionRelease:
@@ -167,8 +166,7 @@ def ask_predictions(request: AskPredictions, progress: ReleaseObserver) -> Predi
         Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
         were looked at leaves the session paid in full: what rows decide is an output.
     """
-    with lock_session(request.name, request.payer) as held:
-        session = read_prediction_session(held)
+    with held_session(PredictionSessionDocument, request.name, request.payer) as session:
         require_public(request.points, session.reading(request.table).source)
         codes = read_points(request.points, session.columns, session.limits)
         if not len(codes):
@@ -183,16 +181,15 @@ def ask_predictions(request: AskPredictions, progress: ReleaseObserver) -> Predi
 
 def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
     """How a session stands; no table is opened."""
-    with lock_session(name, payer) as held:
-        session = read_prediction_session(held)
+    with held_session(PredictionSessionDocument, name, payer) as session:
         plan, target = session.plan, session.plan.problem.target
-        noise = deviation(plan, session.records)
+        noise = plan.deviation(session.records)
         if noise is not None and target.numeric:
             low, high = target.bounds
             noise *= (high - low) / 2
         return PredictionStatus(
             name=name,
-            dataset=held.paid.dataset,
+            dataset=session.held.paid.dataset,
             guarantee=prediction_guarantee(plan),
             target=target.attribute.name,
             learner=plan.recipe.name,
@@ -212,37 +209,17 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
         DpqrError: nothing was settled; the session is as it was.
     """
     files = session_files(out)
-    with closing_session(name, payer, NOTE) as held:
-        if not held.folder.is_opened:
-            return None
-        session = read_prediction_session(held)
-        if not session.answers:
+    with closing_session(PredictionSessionDocument, name, payer) as session:
+        if session is None or not session.answers:
             return None
         finished = session.release([each.number for each in session.answers])
         record = write_session(finished, session.points, files)
-        held.drawn = draws_digest(record) if record else ""
+        session.held.drawn = draws_digest(record) if record else ""
         return finished
-
-
-def _document(request: OpenPredictions, made: PlannedPredictions, domain: str, draws: int) -> dict[str, Any]:
-    """What later processes need. Public."""
-    asked, plan = request.run.plan, made.plan
-    counts = plan.problem.unit.counted
-    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
-    kept = asdict(replace(asked, domain=None, accountant=plan.accountant.name, counts=counts))
-    return {
-        **session_document(KIND, budget, made.read),
-        "plan": kept,
-        "domain": domain,
-        "notes": list(plan.notes),
-        "request": made.plan.inputs.request if made.plan.inputs else None,
-        "draws": draws,
-    }
 
 
 # One turn of a session of predictions: from its folder and transcript to the draws for further points.
 
-KIND = "prediction"
 RESERVED_COLUMNS = ("ask", "prediction", "score")
 """Columns of the file beside those of the points."""
 DRAW_ROOM = 1024
@@ -262,6 +239,9 @@ class AnsweredPoint:
 @dataclass(frozen=True, kw_only=True)
 class PredictionSessionDocument(SessionDocument):
     """A session of predictions, as its folder and its transcript have it. All of it is public."""
+
+    kind: ClassVar[str] = "prediction"
+    note: ClassVar[str] = "prediction session"
 
     @cached_property
     def planned(self) -> PredictionPlan:
@@ -364,27 +344,21 @@ class PredictionSessionDocument(SessionDocument):
 
     def release(self, numbers: list[int]) -> PredictionRelease:
         """These draws as predictions."""
-        plan, stable = self.plan, isinstance(self.plan.recipe, StableRecipe)
-        learner = plan.learner(self.records) if stable else None
+        plan, figures = self.plan, self.plan.figures(self.records)
         return PredictionRelease(
             plan=plan,
             numbers=np.array(numbers, dtype=np.int64),
-            step=grid(plan, self.records),
+            step=figures.step,
             spent=prices(plan),
             private=True,
-            records=usable(self.records) if stable else None,
+            records=figures.records,
             counted=self.counted,
-            penalty=learner.penalty if learner else None,
-            bound=learner.bound if learner else None,
+            penalty=figures.penalty,
+            bound=figures.bound,
             paid=self.held.paid,
             reason=self.held.paid.reason,
             charged=self.held.run.guard.events,
         )
-
-
-def read_prediction_session(held: SessionLock) -> PredictionSessionDocument:
-    """LedgerError: its file is damaged, of another version, or of another kind of session."""
-    return PredictionSessionDocument(held=held, document=read_session_document(held, KIND))
 
 
 def distinct(codes: AnyArray, known: dict[Codes, int]) -> list[Codes]:

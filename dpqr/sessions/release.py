@@ -24,9 +24,9 @@ from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import read_rows
 from dpqr.sessions.planning import add_question_phase
-from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionLock, SessionQuery, read_ask_history
+from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionQuery, read_ask_history
 from dpqr.sessions.turn import LoggedHardQuery, restore_session
-from dpqr.strategies.plan import Phase, Plan
+from dpqr.strategies.plan import Phase
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.files import STDIN
@@ -39,9 +39,10 @@ TRUST = (
 )
 
 
-def build_session_release(held: SessionLock, session: QuestionSessionDocument) -> FinishedRun | None:
+def build_session_release(session: QuestionSessionDocument) -> FinishedRun | None:
     """All answers of a session; None where there is none."""
-    state, log = restore_session(held, session), held.folder.log()
+    held = session.held
+    state, log = restore_session(session), held.folder.log()
     made = release_of(session.paper, log, read_rows(held.folder), state.history)
     if made is None:
         return None
@@ -65,13 +66,27 @@ def release_of(
     if not answered:
         return None
     rule = RowWeights(start_rows=rows)
-    plan = _plan(paper, rule, tuple(each.block for each, _ in answered))
+    # The session as a plan of the questions that were asked.
+    blocks = tuple(each.block for each, _ in answered)
+    whole = add_question_phase(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
+    questions = Phase(noun="questions", count=1, price=paper.rest, events=whole.events)
+    plan = replace(
+        whole,
+        problem=replace(whole.problem, workload=Workload(blocks)),
+        roles=replace(whole.roles, update=rule),
+        phases=(questions,),
+        forecast=(),
+        notes=(),
+    )
     spent, costs = price_schedule(plan)
+    made = Transcript()
+    for measured in history:
+        made.add(Round(choice=None, measurement=measured, charges=()))
     release = FinishedRun(
         plan=plan,
         answers=tuple(_block_answers(each, line, paper) for each, line in answered),
         hypothesis=rule.update(paper.plan.problem, rows, history) if history else rows,
-        transcript=_transcript(history),
+        transcript=made,
         certificate=None,
         spent=spent,
         trust=(*TRUST, *plan.notes, *rule.trust),
@@ -140,24 +155,3 @@ def _block_answers(asked: SessionQuery, line: dict[str, Any], paper: QuestionPla
         margin=np.full(one, max(high - line["estimate"], line["estimate"] - low)),
     )
     return BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=noisy)
-
-
-def _plan(paper: QuestionPlan, rule: RowWeights, blocks: Any) -> Plan:
-    """The session as a plan of the questions that were asked."""
-    whole = add_question_phase(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
-    questions = Phase(noun="questions", count=1, price=paper.rest, events=whole.events)
-    return replace(
-        whole,
-        problem=replace(whole.problem, workload=Workload(tuple(blocks))),
-        roles=replace(whole.roles, update=rule),
-        phases=(questions,),
-        forecast=(),
-        notes=(),
-    )
-
-
-def _transcript(history: Sequence[Measurement]) -> Transcript:
-    made = Transcript()
-    for measured in history:
-        made.add(Round(choice=None, measurement=measured, charges=()))
-    return made

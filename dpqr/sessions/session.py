@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.sources import public_documents
@@ -29,16 +29,15 @@ from dpqr.ledger.sqlite import SqliteStore
 from dpqr.releases.journal import (
     BEFORE,
     LedgerJournal,
-    TranscriptFile,
     begin_journal,
     continue_journal,
     open_transcript,
     run_of,
 )
-from dpqr.releases.paying import Bill, PaidRun
+from dpqr.releases.paying import Bill, PaidRun, require_affordable
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
-from dpqr.releases.reading import TableReading
+from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.requests import LedgerRequest, PlanRequest
 from dpqr.releases.sentences import guarantee
 from dpqr.sessions.folder import (
@@ -113,11 +112,28 @@ class SessionLock:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionDocument:
-    """What a session's folder states, as it was opened. document: its budget, table and limits, and what its kind of
-    session needs beside."""
+    """What a session's folder states, as it was opened. Each kind of session is a class of its own.
+
+    Attributes:
+        kind: as the folder states it.
+        note: how the ledger calls such a run.
+        held: the session's lock.
+        document: its budget, table and limits, and what its kind of session needs beside.
+    """
+
+    kind: ClassVar[str]
+    note: ClassVar[str]
 
     held: SessionLock
     document: dict[str, Any]
+
+    @classmethod
+    def read(cls, held: SessionLock) -> Self:
+        """What the folder states. LedgerError: it is damaged, of another version, or of another kind of session."""
+        document = held.folder.document()
+        if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, cls.kind):
+            raise LedgerError(f"session {held.folder.name!r}: is no {cls.kind} session of this version of dpqr")
+        return cls(held=held, document=document)
 
     @property
     def budget(self) -> PrivacyBudget:
@@ -142,12 +158,7 @@ class SessionDocument:
         return TableReading(source=kept, limits=self.limits)
 
 
-def read_session_document(held: SessionLock, kind: str) -> dict[str, Any]:
-    """What the folder states. LedgerError: it is damaged, of another version, or of another kind of session."""
-    document = held.folder.document()
-    if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, kind):
-        raise LedgerError(f"session {held.folder.name!r}: is no {kind} session of this version of dpqr")
-    return document
+Kind = TypeVar("Kind", bound=SessionDocument)
 
 
 def session_document(kind: str, budget: dict[str, str], read: TableReading) -> dict[str, Any]:
@@ -192,6 +203,22 @@ def filter_of(accountant: str, budget: PrivacyBudget) -> FilterAccountant:
     return found
 
 
+def session_source(source: TableSource, payer: LedgerRequest | None) -> TableSource:
+    """The table of a new session. UsageFault: there is none, or a later question could not read it again."""
+    found = resolve_source(source, payer)
+    require_source(found)
+    require_repeatable(found)
+    return found
+
+
+def session_payer(payer: LedgerRequest | None, bill: Bill) -> LedgerRequest:
+    """Who pays for a new session. UsageFault: nobody does. BudgetRefused: the budget would not pay now."""
+    if payer is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    require_affordable(payer, bill, locked=True)
+    return payer
+
+
 @contextmanager
 def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[SessionLock]:
     """Pay for a new session and hold its first turn.
@@ -213,7 +240,7 @@ def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Sessi
 
 @contextmanager
 def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
-    """Hold a session that was opened.
+    """Hold a session that was opened, of any kind.
 
     Raises:
         UsageFault: there is none, another process holds it for too long, or it is settled.
@@ -229,27 +256,43 @@ def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
                 f"remove {folder.path} to use the name again"
             )
         journal = continue_journal(file, ledger, reservation)
-        past = tuple(_read_past_draw(file, number) for number in range(journal.known))
+        past: list[PastDraw] = []
+        for number in range(journal.known):
+            line = file.document(BEFORE + number)
+            try:
+                ((event, _),) = decode_events([{**line["event"], "count": 1}])
+            except (KeyError, TypeError, ValueError, DpqrError):
+                raise LedgerError(f"the transcript {file.path} is damaged: draw {number} is none") from None
+            past.append(PastDraw(number=number, event=event, value=line.get("value")))
         journal.lost = any(draw.value is None for draw in past)
         paid = reservation.reservation
         run = PaidRun(guard=_session_filters(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
         numbers = tuple(run.guard.charge(draw.event) for draw in past)
         journal.number = journal.known
-        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
+        yield SessionLock(
+            folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=tuple(past), numbers=numbers
+        )
 
 
 @contextmanager
-def closing_session(name: str, payer: LedgerRequest, note: str) -> Iterator[SessionLock]:
-    """Hold a session, and end it where the block does: settle it, and remove its folder.
+def held_session(kind: type[Kind], name: str, payer: LedgerRequest) -> Iterator[Kind]:
+    """Hold a session of this kind that was opened. Raises: as `lock_session` and `SessionDocument.read`."""
+    with lock_session(name, payer) as held:
+        yield kind.read(held)
+
+
+@contextmanager
+def closing_session(kind: type[Kind], name: str, payer: LedgerRequest) -> Iterator[Kind | None]:
+    """Hold a session, and end it where the block does: settle it, and remove its folder. None: its opening did not end.
 
     An error in the block leaves it as it was. A session whose opening did not end stays paid, and so does one of which
     a question did not end.
     """
     with lock_session(name, payer) as held:
-        yield held
         opened = held.folder.is_opened
+        yield kind.read(held) if opened else None
         words = "closed" if opened else "its opening did not end"
-        held.settle(f"{note}: {words}", whole=held.spoilt or not opened)
+        held.settle(f"{kind.note}: {words}", whole=held.spoilt or not opened)
         held.folder.remove()
         remove_ballasts(held.folder, held.ledger)
 
@@ -274,18 +317,7 @@ def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
     return EveryFilter(filters=(paid.guard(),))
 
 
-def _read_past_draw(file: TranscriptFile, number: int) -> PastDraw:
-    line = file.document(BEFORE + number)
-    try:
-        ((event, _),) = decode_events([{**line["event"], "count": 1}])
-    except (KeyError, TypeError, ValueError, DpqrError):
-        raise LedgerError(f"the transcript {file.path} is damaged: draw {number} is none") from None
-    return PastDraw(number=number, event=event, value=line.get("value"))
-
-
 # What the folder of a session of questions states, and queries over its domain.
-
-KIND = "interactive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,12 +333,16 @@ class SessionQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryAnswer:
-    """The same with its answer."""
+class AnsweredQuery:
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
 
-    name: str
+    query: str
     detail: str
     answer: Answer
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,6 +383,9 @@ class QuestionPlan:
 class QuestionSessionDocument(SessionDocument):
     """What the folder of a session of questions states."""
 
+    kind: ClassVar[str] = "interactive"
+    note: ClassVar[str] = "interactive session"
+
     @cached_property
     def paper(self) -> QuestionPlan:
         document = self.document
@@ -371,11 +410,6 @@ PARTS = {
     "variance": "it of a release",
 }
 """What a session answers in place of each kind of figure."""
-
-
-def read_question_session(held: SessionLock) -> QuestionSessionDocument:
-    """LedgerError: its file is damaged, of another version, or of another kind of session."""
-    return QuestionSessionDocument(held=held, document=read_session_document(held, KIND))
 
 
 def compile_questions(

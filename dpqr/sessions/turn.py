@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -34,8 +34,8 @@ from dpqr.sessions.folder import (
     write_rows,
 )
 from dpqr.sessions.session import (
+    AnsweredQuery,
     PastDraw,
-    QueryAnswer,
     QuestionPlan,
     QuestionSessionDocument,
     SessionLock,
@@ -81,7 +81,6 @@ class RestoredSession:
     """Where the last process has left the session. epochs, surprises: paid so far. kept_surprises: those whose
     noisy answer was not lost."""
 
-    held: SessionLock
     session: QuestionSessionDocument
     watches: dict[Side, OpenThreshold]
     kept_surprises: tuple[LoggedHardQuery, ...]
@@ -104,9 +103,9 @@ class RestoredSession:
         self, asking: QuestionWriter, source: TableSource | None, noise: NoiseSource, progress: ReleaseObserver
     ) -> Online:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
-        paper = self.session.paper
-        counts = load_session_table(self.held, paper.plan, self.session.reading(source), noise, progress)
-        rows = read_rows(self.held.folder)
+        held, paper = self.session.held, self.session.paper
+        counts = load_session_table(held, paper.plan, self.session.reading(source), noise, progress)
+        rows = read_rows(held.folder)
         rule = RowWeights(start_rows=rows)
         problem, history = paper.plan.problem, self.history
         online = Online(
@@ -115,9 +114,9 @@ class RestoredSession:
             rule=rule,
             hypothesis=rule.update(problem, rows, history) if history else rows,
             data=counts,
-            accountant=self.held.run.guard,
+            accountant=held.run.guard,
             noise=noise,
-            journal=self.held.journal,
+            journal=held.journal,
             keeper=SessionHardQueryLog(asking=asking, ask=self.asks),
             history=history,
             watches=self.watches,
@@ -184,14 +183,14 @@ def start_online(
     )
 
 
-def restore_session(held: SessionLock, session: QuestionSessionDocument) -> RestoredSession:
+def restore_session(session: QuestionSessionDocument) -> RestoredSession:
     """From the transcript, the log and the secret file.
 
     A threshold is used only if it was kept after the newest ask (`dpqr.sessions.folder`), its draw is the last one
     of its side and no answer on that side followed: an older copy of the secret file admits nothing, nor does one of
     other noise than this version draws. A lost answer does not say on which side it was, so it ends both.
     """
-    last: dict[Side, int] = {}
+    held, last = session.held, dict[Side, int]()
     epochs = surprises = 0
     answers: list[PastDraw] = []
     terms = session.paper.terms
@@ -209,16 +208,22 @@ def restore_session(held: SessionLock, session: QuestionSessionDocument) -> Rest
                 last.pop(side, None)
     asks = count_asks(held.folder.log())
     watches: dict[Side, OpenThreshold] = {}
-    for kept in load_thresholds(held.folder, asks):
-        for side in (each for each in SIDES if each == kept["side"] and last.get(each) == kept["draw"]):
+    for line in load_thresholds(held.folder, asks):
+        for side in (each for each in SIDES if each == line["side"] and last.get(each) == line["draw"]):
             watches[side] = OpenThreshold(
-                epoch=terms.epoch(side), threshold=kept["threshold"], charge_number=kept["draw"]
+                epoch=terms.epoch(side), threshold=line["threshold"], charge_number=line["draw"]
             )
+    kept: list[LoggedHardQuery] = []
+    asked = read_hard_queries(held, session.paper) if answers else {}
+    for draw in answers:
+        if draw.value is not None and draw.number in asked:
+            (side,), *values = draw.value
+            row, ask = asked[draw.number]
+            kept.append(LoggedHardQuery(ask=ask, row=row, surprise=hard_query_answer(terms, side, row, values)))
     return RestoredSession(
-        held=held,
         session=session,
         watches=watches,
-        kept_surprises=tuple(_restore_hard_queries(held, session.paper, answers)),
+        kept_surprises=tuple(kept),
         epochs=epochs,
         surprises=surprises,
         asks=asks,
@@ -240,17 +245,6 @@ def read_hard_queries(held: SessionLock, paper: QuestionPlan) -> dict[int, tuple
     return found
 
 
-def _restore_hard_queries(
-    held: SessionLock, paper: QuestionPlan, answers: Sequence[PastDraw]
-) -> Iterator[LoggedHardQuery]:
-    asked = read_hard_queries(held, paper) if answers else {}
-    for draw in answers:
-        if draw.value is not None and draw.number in asked:
-            (side,), *values = draw.value
-            row, ask = asked[draw.number]
-            yield LoggedHardQuery(ask=ask, row=row, surprise=hard_query_answer(paper.terms, side, row, values))
-
-
 def hard_query_answer(terms: SessionTerms, side: Side, row: SessionQuery, values: Sequence[Any]) -> HardQueryAnswer:
     """A noisy answer as it was drawn."""
     drawn = tuple(np.array(each, dtype=np.int64) for each in values)
@@ -264,13 +258,13 @@ def answer_queries(
     asking: QuestionWriter,
     asked: Sequence[SessionQuery],
     document: dict[str, Any],
-) -> list[QueryAnswer]:
+) -> tuple[AnsweredQuery, ...]:
     """Ask one query after the other, and keep what was not passed.
 
     Raises:
         UsageFault: the disk failed; the same for every outcome of the comparisons.
     """
-    keeper, found = online.keeper, []
+    keeper, found = online.keeper, list[AnsweredQuery]()
     assert isinstance(keeper, SessionHardQueryLog), "the question's writes"
     with refuse_on_disk_fault(asking.folder.name):
         asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
@@ -281,10 +275,10 @@ def answer_queries(
                 asking.rehearse()
             line = {"ask": state.asks, "block": each.place, "row": each.row, "estimate": answer.estimate}
             asking.log.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
-            found.append(QueryAnswer(name=each.name, detail=each.detail, answer=answer))
+            found.append(AnsweredQuery(query=each.name, detail=each.detail, answer=answer))
         asking.log.sync()
         asking.keep(thresholds_of(online.watches))
-    return found
+    return tuple(found)
 
 
 def process_start(online: Online) -> Start:

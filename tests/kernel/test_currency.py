@@ -122,7 +122,7 @@ def test_a_run_that_stopped_early_pays_for_what_it_drew(name):
     money = currency(name)
     paid = money.price(EVENTS)
     assert money.settled(paid, EVENTS) == paid
-    assert money.settled(paid, EVENTS[1:]).amount == money.cost(EVENTS[1][0])
+    assert money.settled(paid, EVENTS[1:]).amount == money.sums.loss(EVENTS[1][0])
     assert money.settled(paid, ()) == 0
 
 

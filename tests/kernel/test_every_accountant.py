@@ -4,12 +4,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
+import mpmath
+import numpy as np
 import pytest
+from scipy.special import expit, ndtri
+from scipy.stats import norm
 from support.slow_cases import thinned
 
-from dpqr.kernel.accountants.accountant import Portion
-from dpqr.kernel.accountants.known import PREDICTING
-from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
+from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
+from dpqr.kernel.budget import (
+    LARGE,
+    SMALLEST,
+    Price,
+    PrivacyBudget,
+    pure_of_squared_mu,
+    squared_mu_of_pure,
+    squared_mu_of_ranged,
+)
+from dpqr.kernel.currency import CURRENCIES
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.events import (
     DiscreteGaussianEvent,
@@ -245,3 +258,93 @@ def test_prices_are_not_shared_between_budgets(accountant):
     looser = accountant.cut(PrivacyBudget.parse("2", "1e-3"), portions)
     assert isinstance(small[0], Price)
     assert small[0].pure < large[0].pure <= looser[0].pure
+
+
+# What pure draws and draws of bounded range cost in mu^2, held against the trade-off curves themselves.
+
+EPSILONS = [
+    Fraction(1, 10**9),
+    Fraction(1, 1000),
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(6),
+    Fraction(40),
+    Fraction(1000),
+]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_cost_is_the_least_one_rounded_up(epsilon):
+    with mpmath.workdps(60):
+        level = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        place = mpmath.sqrt(mpmath.mpf(squared_mu_of_pure(epsilon).numerator)) / mpmath.sqrt(
+            squared_mu_of_pure(epsilon).denominator
+        )
+        reached = mpmath.log(mpmath.ncdf(place / 2) / mpmath.ncdf(-place / 2))
+        assert 0 <= reached / level - 1 < mpmath.mpf(10) ** -25
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_what_a_price_buys_costs_no_more(epsilon):
+    bought = pure_of_squared_mu(epsilon)
+    assert squared_mu_of_pure(bought) <= epsilon
+    assert squared_mu_of_pure(bought * (1 + Fraction(1, 10**13))) > epsilon
+
+
+def test_nothing_costs_nothing_and_no_epsilon_is_too_small_or_too_large():
+    assert squared_mu_of_pure(Fraction(0)) == squared_mu_of_ranged(Fraction(0)) == 0
+    assert 0 < squared_mu_of_pure(Fraction(1, 10**80)) == squared_mu_of_pure(SMALLEST) < Fraction(1, 10**39)
+    assert squared_mu_of_pure(Fraction(10**80)) == 8 * 10**80
+    assert Fraction(99, 100) < squared_mu_of_pure(Fraction(LARGE)) / (8 * LARGE) < 1
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
+def test_no_draw_of_bounded_range_needs_more_mu(epsilon):
+    """Two outcomes whose log-odds move by epsilon, wherever they lie: probit p - probit q is largest in the middle."""
+    middles = np.linspace(-12, 12, 2001)
+    needed = ndtri(expit(middles + epsilon / 2)) - ndtri(expit(middles - epsilon / 2))
+    cost = float(squared_mu_of_ranged(Fraction(epsilon))) ** 0.5
+    assert needed.max() == pytest.approx(cost, rel=1e-9)
+    assert (needed <= cost * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0])
+def test_randomised_response_stays_below_the_curve_of_its_mu_and_touches_it(epsilon):
+    mu = float(squared_mu_of_pure(Fraction(epsilon))) ** 0.5
+    levels = np.linspace(-epsilon, epsilon, 401)
+    spent = (np.exp(epsilon) - np.exp(levels)) / (1 + np.exp(epsilon))
+    curve = norm.cdf(mu / 2 - levels / mu) - np.exp(levels) * norm.cdf(-mu / 2 - levels / mu)
+    assert (spent <= curve + 1e-12).all()
+    assert spent[200] == pytest.approx(curve[200], rel=1e-9)
+
+
+# Which theorems survive prices that are chosen on the way, told by their types.
+
+FILTERS = {name: one for name, one in ACCOUNTANTS.items() if isinstance(one, FilterAccountant)}
+BUDGET = PrivacyBudget.parse("1", "1e-6")
+
+
+def test_sums_are_filters_and_nothing_else_is():
+    assert list(FILTERS) == ["basic", "zcdp", "gdp"] == list(CURRENCIES)
+
+
+@pytest.mark.parametrize("accountant", FILTERS.values(), ids=FILTERS)
+def test_a_filter_needs_no_plan_and_stops_where_its_theorem_does(accountant):
+    """Prices halve and double on the way; what was admitted is within the budget, and one more like it is not."""
+    made = accountant.filter(BUDGET)
+    asked = [laplace(Fraction(1, part)) for part in (8, 16, 4, 64, 8)]
+    admitted = []
+    for event in asked * 40:
+        try:
+            made.charge(event)
+        except BudgetRefused:
+            continue
+        admitted.append((event, 1))
+    assert Fraction(95, 100) < accountant.epsilon(tuple(admitted), BUDGET.delta) <= 1
+    with pytest.raises(BudgetRefused):
+        made.charge(asked[0])
+
+
+def test_a_filter_of_rho_needs_a_delta():
+    with pytest.raises(BudgetRefused, match="delta"):
+        FILTERS["zcdp"].filter(PrivacyBudget.parse("1"))

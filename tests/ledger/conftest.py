@@ -1,4 +1,7 @@
-"""Tests of a module with ENGINES hold for ledgers in a file and in PostgreSQL; those marked `file` for the former."""
+"""Tests of a module with ENGINES that make a ledger (in `tmp_path`) hold for ledgers in a file and in PostgreSQL.
+
+Those marked `file` hold for the former.
+"""
 
 import pytest
 from support.ledger_jobs import SERVER
@@ -6,7 +9,8 @@ from support.postgres_server import running
 
 
 def pytest_generate_tests(metafunc):
-    if getattr(metafunc.module, "ENGINES", False) and not metafunc.definition.get_closest_marker("file"):
+    engines = getattr(metafunc.module, "ENGINES", False) and "tmp_path" in metafunc.fixturenames
+    if engines and not metafunc.definition.get_closest_marker("file"):
         metafunc.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
 
 

@@ -11,7 +11,7 @@ from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.ledger.codec import decode_entry, encode_entry
 from dpqr.ledger.ledger import LedgerEntry, Reason
-from dpqr.ledger.state import Checkpoint, LedgerState, decode_state, encode_state, legacy_spelling
+from dpqr.ledger.state import Charge, Checkpoint, LedgerState, decode_state, encode_state, legacy_spelling
 from dpqr.tables.policy import Policy, PolicyChange
 
 ENGINES = True
@@ -29,7 +29,9 @@ def ledger(tmp_path):
 
 
 def pay(ledger, plan=PLAN, reason=ANN, policy=ASKED):
-    return ledger.reserve("survey", draws(1), unit=UNIT, note="a test", plan=plan, policy=policy, reason=reason)
+    return ledger.reserve(
+        Charge(dataset="survey", events=draws(1), unit=UNIT, plan=plan, policy=policy, reason=reason), note="a test"
+    )
 
 
 def test_an_approval_pays_for_one_release(ledger):
@@ -62,7 +64,9 @@ def test_any_other_one_does_not(ledger, approver, plan, reason, words):
         pay(ledger, plan, reason)
     assert ledger.account("survey").reservations == 0
     with pytest.raises(BudgetRefused):
-        ledger.require_fit("survey", draws(1), unit=UNIT, policy=ASKED, plan=plan or OTHER, reason=reason)
+        ledger.require_fit(
+            Charge(dataset="survey", events=draws(1), unit=UNIT, policy=ASKED, plan=plan or OTHER, reason=reason)
+        )
 
 
 def test_who_approved_may_be_named(ledger):
@@ -75,7 +79,9 @@ def test_who_approved_may_be_named(ledger):
 def test_a_request_that_is_refused_uses_none_up(ledger):
     ledger.approve("survey", PLAN, LEE)
     with pytest.raises(BudgetRefused, match="the largest request"):
-        ledger.reserve("survey", draws(9), unit=UNIT, note="a test", plan=PLAN, policy=ASKED, reason=ANN)
+        ledger.reserve(
+            Charge(dataset="survey", events=draws(9), unit=UNIT, plan=PLAN, policy=ASKED, reason=ANN), note="a test"
+        )
     assert pay(ledger).plan == PLAN
 
 
@@ -174,7 +180,9 @@ def test_a_name_spelled_otherwise_is_the_same_person(ledger, name):
     ledger.approve("survey", PLAN, Reason(by=name))
     for refused in (
         pay,
-        lambda *given, **more: ledger.require_fit("survey", draws(1), unit=UNIT, policy=ASKED, **more),
+        lambda *given, **more: ledger.require_fit(
+            Charge(dataset="survey", events=draws(1), unit=UNIT, policy=ASKED, **more)
+        ),
     ):
         with pytest.raises(BudgetRefused, match="capitals, blanks and dots make no other name"):
             refused(ledger, plan=PLAN, reason=Reason(by="M. Lee"))

@@ -26,6 +26,7 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.state import Charge
 
 ENGINES = True
 
@@ -58,14 +59,14 @@ class TestLife:
 
     def test_events_are_priced_by_the_ledger(self, ledger):
         events = ((DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4)), 3), *draws("1/3", 3))
-        assert ledger.reserve("survey", events, unit=UNIT, note="").cost == Fraction(5, 2)
+        assert ledger.reserve(Charge(dataset="survey", events=events, unit=UNIT), note="").cost == Fraction(5, 2)
 
     def test_gaussian_noise_has_no_price_in_epsilon(self, ledger):
         events = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100)), 1),)
         with pytest.raises(BudgetRefused, match="zcdp"):
-            ledger.reserve("survey", events, unit=UNIT, note="")
+            ledger.reserve(Charge(dataset="survey", events=events, unit=UNIT), note="")
         ledger.open(terms("z", "1", "1e-9", "zcdp"))
-        assert ledger.reserve("z", events, unit=UNIT, note="").cost == Fraction(1, 200)
+        assert ledger.reserve(Charge(dataset="z", events=events, unit=UNIT), note="").cost == Fraction(1, 200)
 
     def test_a_refusal_writes_nothing(self, ledger):
         before = rows(ledger.store)

@@ -252,20 +252,20 @@ class History:
         if self.terms.policy.approval:
             plan, reason = draw.choice(PLANS), Reason(by=draw.choice(NAMES), approved_by=draw.choice(NAMES[2:] * 2))
             found = approval_for(self.approvals, plan, reason)
-            self.require_approver(plan, reason, found)
+            self.require_approver(replace(asked, plan=plan, reason=reason), found)
             allowed = allowed and found is not None
-        self.expect(allowed, "reserve", plan=plan, reason=reason, **content)
+        self.expect(allowed, "reserve", **{**content, "plan": plan, "reason": reason})
         if allowed and self.terms.policy.approval:
             self.approvals.remove(found)
         if self.state.length > new.number:
             self.model.runs.append(new)
 
-    def require_approver(self, plan, reason, found):
+    def require_approver(self, charge, found):
         if found is None:
             with pytest.raises(BudgetRefused):
-                self.state.approver(NAME, plan, reason)
+                self.state.approver(charge)
         else:
-            assert self.state.approver(NAME, plan, reason) == found[1]
+            assert self.state.approver(charge) == found[1]
 
     def approve(self):
         """By somebody, of some plan; nobody approves nothing."""

@@ -14,6 +14,7 @@ from dpqr.ledger.chained_ledger import ChainedLedger, move
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.state import Charge
 
 ENGINES = True
 PERSONS = PrivacyUnit(column="who", rows=3)
@@ -33,7 +34,7 @@ def ledger(tmp_path, monkeypatch):
 def reserve(ledger, number, epsilon=NODE, unit=PERSONS):
     since = JANUARY.later(TREE.span(number).start - 1)
     rows = PeriodRows(column="day", period=JANUARY.later(number - 1), since=since, first=JANUARY)
-    return ledger.reserve("survey", draws(epsilon), unit=unit, note="a test", period=rows)
+    return ledger.reserve(Charge(dataset="survey", events=draws(epsilon), unit=unit, period=rows), note="a test")
 
 
 def pay(ledger, number, epsilon=NODE):
@@ -85,7 +86,7 @@ def test_another_bound_and_other_releases_add_up(ledger):
     pay(ledger, 1)
     reserve(ledger, 2, unit=PrivacyUnit(column="who", rows=4))
     assert spent(ledger) == Fraction(1, 2)
-    ledger.reserve("survey", draws("1/2"), unit=PERSONS, note="a test")
+    ledger.reserve(Charge(dataset="survey", events=draws("1/2"), unit=PERSONS), note="a test")
     with pytest.raises(BudgetRefused, match="spent 1 of 1"):
         reserve(ledger, 1)
     pay(ledger, 3)

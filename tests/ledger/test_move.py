@@ -13,6 +13,7 @@ from dpqr.ledger import chained_ledger as moves
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, move
 from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.state import Charge
 
 ENGINES = True
 HALF = ExponentialEvent(epsilon=draws("1/2")[0][0].epsilon)
@@ -65,7 +66,7 @@ def test_what_was_left_behind_pays_for_nothing(lived):
     with pytest.raises(LedgerError, match="was moved to"):
         blind.settle(paid, (), note="")
     with pytest.raises(LedgerError, match="was moved to"):
-        blind.require_fit("survey", draws("0.1"), unit=UNIT)
+        blind.require_fit(Charge(dataset="survey", events=draws("0.1"), unit=UNIT))
     for shown in (lambda: blind.account("survey"), blind.accounts):
         with pytest.raises(LedgerError, match="was moved to"):
             shown()

@@ -16,7 +16,7 @@ from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import record
 from dpqr.ledger.codec import decode_entry, encode_entry
 from dpqr.ledger.ledger import Account, LedgerEntry
-from dpqr.ledger.state import decode_state, encode_state
+from dpqr.ledger.state import Charge, decode_state, encode_state
 
 ENGINES = True
 
@@ -35,7 +35,7 @@ def ledger(tmp_path):
 
 
 def reserve(ledger, events, pricing=PURE):
-    return ledger.reserve("survey", events, unit=UNIT, note="a test", pricing=pricing)
+    return ledger.reserve(Charge(dataset="survey", events=events, unit=UNIT, pricing=pricing), note="a test")
 
 
 def test_both_figures_add_up(ledger):

@@ -17,6 +17,7 @@ from dpqr.ledger.codec import decode_entry, encode_entry
 from dpqr.ledger.ledger import RELEASED, LedgerEntry
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.state import Charge
 
 ENGINES = True
 ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="who")
@@ -43,7 +44,7 @@ def pay(ledger, epsilon, month=None, unit=ROWS, column="day"):
     """One run; month: its number from January on, or a period; None: all rows."""
     period = JANUARY.later(month) if isinstance(month, int) else month
     rows = None if period is None else PeriodRows(column=column, period=period)
-    return ledger.reserve("survey", draws(epsilon), unit=unit, note="a test", period=rows)
+    return ledger.reserve(Charge(dataset="survey", events=draws(epsilon), unit=unit, period=rows), note="a test")
 
 
 def spent(ledger):
@@ -110,9 +111,13 @@ def test_a_share_of_pairs_is_spent_in_delta_as_in_epsilon(tmp_path):
     pricing = Pricing(accountant="advanced", delta=Fraction(1, 10**7))
     rows = PeriodRows(column="day", period=JANUARY)
     for _ in range(2):
-        ledger.reserve("survey", draws("1/50"), unit=ROWS, note="a test", period=rows, pricing=pricing)
+        ledger.reserve(
+            Charge(dataset="survey", events=draws("1/50"), unit=ROWS, period=rows, pricing=pricing), note="a test"
+        )
     with pytest.raises(BudgetRefused, match="from the budget of 2026-01"):
-        ledger.reserve("survey", draws("1/50"), unit=ROWS, note="a test", period=rows, pricing=pricing)
+        ledger.reserve(
+            Charge(dataset="survey", events=draws("1/50"), unit=ROWS, period=rows, pricing=pricing), note="a test"
+        )
     pay(ledger, "1/50", 0)
 
 

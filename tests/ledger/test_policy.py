@@ -11,10 +11,11 @@ from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve,
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger import chained_ledger as transaction
-from dpqr.ledger.codec import decode_entry, decode_policy, encode_entry, policy_document
+from dpqr.ledger.codec import POLICY_FORMAT, decode_entry, decode_policy, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.record import entry_line
 from dpqr.ledger.sqlite import APPLICATION, KEYS, STATE, TABLE
+from dpqr.ledger.state import Charge
 from dpqr.tables.policy import FILES, Policy, PolicyChange, Source
 
 ENGINES = True
@@ -46,7 +47,7 @@ SOURCES = [
     [POLICY, Policy(), replace(POLICY, encoding="cp1252"), *(replace(POLICY, source=source) for source in SOURCES)],
 )
 def test_a_policy_comes_back_as_it_was(one):
-    assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
+    assert decode_policy(json.loads(json.dumps(POLICY_FORMAT.write(one)))) == one
     entry = LedgerEntry(number=2, kind="policy", time="T", dataset="survey", policy=one)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
@@ -91,10 +92,10 @@ def test_a_policy_changes_towards_stricter_only(ledger):
 def test_a_run_pays_under_the_policy_that_it_was_resolved_under(ledger):
     """Between the look at the policy and the reservation it may change: then nothing is paid, and nothing opened."""
     looked_up = policy(ledger)
-    assert ledger.reserve("survey", draws(1), unit=UNIT, note="a", policy=looked_up).number == 2
+    assert ledger.reserve(Charge(dataset="survey", events=draws(1), unit=UNIT, policy=looked_up), note="a").number == 2
     ledger.restrict("survey", PolicyChange(fail=False))
     with pytest.raises(BudgetRefused, match="has changed since this run looked it up"):
-        ledger.reserve("survey", draws(1), unit=UNIT, note="b", policy=looked_up)
+        ledger.reserve(Charge(dataset="survey", events=draws(1), unit=UNIT, policy=looked_up), note="b")
     with pytest.raises(BudgetRefused):
         reserve(ledger, 1)  # who says nothing was resolved under no stated policy
     assert ledger.account("survey").spent == 1
@@ -113,7 +114,9 @@ def test_a_policy_outlives_a_checkpoint(ledger, monkeypatch):
     monkeypatch.setattr(transaction, "STRIDE", 3)
     ledger.restrict("survey", PolicyChange(records=10))
     for _ in range(4):
-        ledger.reserve("survey", draws("0.1"), unit=UNIT, note="a", policy=replace(POLICY, records=10))
+        ledger.reserve(
+            Charge(dataset="survey", events=draws("0.1"), unit=UNIT, policy=replace(POLICY, records=10)), note="a"
+        )
     fresh = replace(ledger, _last=transaction.LastState())
     with pytest.raises(BudgetRefused):
         fresh.restrict("survey", PolicyChange(records=11))
@@ -168,7 +171,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
         ledger.restrict("survey", PolicyChange(bytes=2**42))
     ledger.restrict("z", PolicyChange(records=5))
     with pytest.raises(BudgetRefused):
-        ledger.reserve("z", draws(1), unit=PrivacyUnit(column="id", rows=3), note="a")
+        ledger.reserve(Charge(dataset="z", events=draws(1), unit=PrivacyUnit(column="id", rows=3)), note="a")
     ledger.verify()
 
 
@@ -178,7 +181,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
 )
 def test_what_is_no_source_is_no_policy(stated):
     with pytest.raises((ValueError, KeyError, TypeError, UsageFault)):
-        decode_policy({**policy_document(POLICY), "source": stated})
+        decode_policy({**POLICY_FORMAT.write(POLICY), "source": stated})
 
 
 def test_a_source_changes_in_any_direction_and_the_history_keeps_all(ledger):
@@ -198,8 +201,8 @@ def test_a_run_that_was_resolved_under_another_source_is_not_paid(ledger):
     before = policy(ledger)
     ledger.restrict("survey", PolicyChange(source=SOURCES[0]))
     with pytest.raises(BudgetRefused, match="policy of its budget has changed"):
-        ledger.require_fit("survey", draws(1), unit=UNIT, policy=before)
+        ledger.require_fit(Charge(dataset="survey", events=draws(1), unit=UNIT, policy=before))
 
 
 def test_a_policy_without_an_encoding_has_the_text_that_it_always_had():
-    assert set(policy_document(POLICY)) == {"records", "bytes", "memory", "delimiter", "counts", "fail"}
+    assert set(POLICY_FORMAT.write(POLICY)) == {"records", "bytes", "memory", "delimiter", "counts", "fail"}

@@ -20,6 +20,7 @@ from dpqr.ledger.budgets import terms as asked_terms
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
+from dpqr.ledger.state import Charge
 from dpqr.releases import release as release_module
 from dpqr.releases.counters import paid_notes
 from dpqr.releases.journal import TranscriptFile
@@ -107,7 +108,9 @@ def test_a_release_corrects_the_newest_finished_one_of_its_own_dataset_and_perio
 
     def paid(dataset, month, note, *, settled=True):
         rows = PeriodRows(column="day", period=Period.parse(month))
-        made = ledger.reserve(dataset, draws("1/8"), unit=PrivacyUnit(), note="a test", period=rows)
+        made = ledger.reserve(
+            Charge(dataset=dataset, events=draws("1/8"), unit=PrivacyUnit(), period=rows), note="a test"
+        )
         if settled:
             ledger.settle(made, draws("1/8"), note=note)
         return ledger.entries()[made.number]

@@ -8,25 +8,31 @@ import random
 import signal
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from fractions import Fraction
 from itertools import count
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
-from support.ledger_jobs import ledger_in, terms
+from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import Unwatched, payer
 from support.slow_cases import slow_but
 
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.ledger.ledger import Reason
+from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.prediction.planning import following_prediction, save_prediction_plan
 from dpqr.prediction.predict import planned_prediction, predict
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.python.approval import approve
 from dpqr.releases.locked_plan import plan_file
+from dpqr.releases.reading import TableReading
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.predictions import (
@@ -38,7 +44,8 @@ from dpqr.sessions.predictions import (
     plan_predictions,
     prediction_status,
 )
-from dpqr.sessions.session import lock_session
+from dpqr.sessions.session import SessionDocument, _session_filters, filter_of, lock_session, session_document
+from dpqr.tables.limits import Limits
 from dpqr.tables.policy import PolicyChange
 from dpqr.tables.source import TableSource
 
@@ -305,7 +312,7 @@ def test_a_later_process_knows_that_rows_were_looked_at(place):
 
 def test_an_opening_that_did_not_end_is_given_up(place):
     with (
-        patch("dpqr.sessions.predictions._document", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.predictions.session_document", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         opened(place)
@@ -424,3 +431,60 @@ def test_a_plan_of_a_batch_is_none_of_a_session_and_the_other_way_round(place):
     with pytest.raises(UsageFault, match="is of a session"):
         predict(wrong, Unwatched())
     assert spent(place) == 0
+
+
+# What a later process reads of a session's folder: how the table is read, and which filters its draws must pass.
+
+BUDGET = {"epsilon": "1", "delta": "0", "accountant": "basic"}
+SOURCE = TableSource(paths=("/data/t.csv",), delimiter=";", encoding="latin-1", count_column="n")
+
+
+def held(document):
+    folder = SimpleNamespace(document=lambda: document, name="desk")
+    return SimpleNamespace(folder=folder)
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Limits) if each.type in ("int", int)])
+def test_later_processes_read_the_table_as_the_first_one_did(name):
+    limits = Limits(**{name: getattr(Limits(), name) // 2})
+    document = session_document("interactive", BUDGET, TableReading(source=SOURCE, limits=limits))
+    assert document["limits"] == asdict(limits)
+    session = SessionDocument(held=held(document), document=document)
+    assert session.limits == limits != Limits()
+    read = session.reading(None)
+    assert (read.limits, read.source) == (limits, SOURCE)
+    other = TableSource(paths=("elsewhere",))
+    assert session.reading(other).limits == limits
+    assert session.budget == PrivacyBudget(Fraction(1))
+
+
+@pytest.mark.parametrize("paid", ["1/2", "1", "5"])
+@pytest.mark.parametrize("stating", ["1/2", "1", "5"])
+def test_draws_pass_the_filter_of_what_was_paid_and_that_of_the_guarantee(paid, stating):
+    reservation = Reservation(
+        dataset="survey",
+        number=2,
+        receipt="",
+        currency=currency("basic"),
+        cost=Cost(Fraction(paid)),
+        events=draws(paid),
+    )
+    document = {"budget": {**BUDGET, "epsilon": str(float(Fraction(stating)))}}
+    guard, spent = _session_filters(held(document).folder, reservation), Fraction(0)
+    ((part, _),) = draws("1/4")
+    least = min(Fraction(paid), Fraction(stating))
+    while spent < least:
+        guard.charge(part)
+        spent += Fraction(1, 4)
+    with pytest.raises(BudgetRefused):
+        guard.charge(part)
+
+
+@pytest.mark.parametrize("name", sorted(ACCOUNTANTS))
+def test_only_accountants_that_are_filters_prove_a_session(name):
+    budget = PrivacyBudget(Fraction(1)) if name == "basic" else PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+    if name in ("basic", "zcdp", "gdp"):
+        assert filter_of(name, budget).name == name
+    else:
+        with pytest.raises(UsageFault, match="choose basic, zcdp or gdp"):
+            filter_of(name, budget)

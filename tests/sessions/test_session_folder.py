@@ -4,11 +4,13 @@ import errno
 import os
 import stat
 
+import numpy as np
 import pytest
 
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
+from dpqr.models.rows import WeightedRows
 from dpqr.sessions import folder as session_folder
-from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, require_locks
+from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, read_rows, require_locks, write_rows
 
 
 @pytest.fixture
@@ -148,3 +150,19 @@ def test_a_disk_that_fails_is_named_with_the_folder(folder, monkeypatch):
     with pytest.raises(UsageFault, match=r"desk: a file of the session could not be written \(Input/output error\)"):
         folder.write({"a": 1})
     assert not folder.is_opened
+
+
+# The rows of a session come back as they were written.
+
+
+def test_rows_are_kept_as_they_are(tmp_path):
+    folder = SessionFolder(ledger=tmp_path / "ledger.sqlite", name="desk")
+    folder.make()
+    rows = WeightedRows(shape=(2, 3), codes=np.array([[0, 2], [1, 0]]), shares=np.array([0.25, 0.75]), total=8.5)
+    write_rows(folder, rows)
+    back = read_rows(folder)
+    assert (back.shape, back.total) == (rows.shape, rows.total)
+    assert back.codes.tolist() == rows.codes.tolist()
+    (folder.path / "rows").write_bytes(b"x")
+    with pytest.raises(LedgerError, match="damaged or gone"):
+        read_rows(folder)

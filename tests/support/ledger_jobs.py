@@ -30,6 +30,7 @@ from dpqr.ledger.chain import Anchor, seal
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import BudgetTerms, DataKind
 from dpqr.ledger.sqlite import SqliteSession, SqliteStore, ledger_store
+from dpqr.ledger.state import Charge
 from support.process_races import race
 
 SERVER = "DPQR_TEST_SERVER"
@@ -89,7 +90,7 @@ def another(ledger, *, anchored=True):
 
 def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE):
     unit = PrivacyUnit(neighbours=neighbours)
-    return ledger.reserve(dataset, draws(epsilon), unit=unit, note=note, pricing=pricing)
+    return ledger.reserve(Charge(dataset=dataset, events=draws(epsilon), unit=unit, pricing=pricing), note=note)
 
 
 def by(delta):

@@ -13,18 +13,15 @@ from typing import ClassVar
 from dpqr.kernel.accountants.accountant import (
     Portion,
     PrivacyFilter,
-    SumFilter,
     guard_plan,
     larger,
     needs_delta,
-    one_after_another,
     pure_losses,
-    require_affordable,
     weigh,
 )
 from dpqr.kernel.accountants.losses import log_above, squared_mu
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
-from dpqr.kernel.accountants.sums import largest_rho, total, total_rho, zcdp_to_epsilon
+from dpqr.kernel.accountants.sums import SumAccountant, largest_rho, total, total_rho, zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import Composition, GaussianObjectiveEvent, PrivacyEvent, RoundedGaussianEvent
@@ -185,11 +182,9 @@ def curve(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 # Gaussian differential privacy: squares of mu add up, and the exact curve of Gaussian noise gives epsilon at delta.
 
-UNIT = "mu^2"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianDP:
+class GaussianDP(SumAccountant):
     """Draws that are mu_i-GDP each are mu-GDP together, mu^2 the sum of mu_i^2 (Dong, Roth and Su 2019, Corollary 3.3);
     also as a filter (Smith and Thakurta 2022).
 
@@ -219,55 +214,35 @@ class GaussianDP:
     """
 
     name: ClassVar[str] = "gdp"
-    homogeneous: ClassVar[bool] = False
+    unit: ClassVar[str] = "mu^2"
+    figure: ClassVar[str] = "squared_mu"
     concentrated: ClassVar[bool] = True
 
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
+    def loss(self, event: PrivacyEvent) -> Fraction:
+        return require_mu(event)
 
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Shares of the largest mu^2 that the budget covers."""
-        whole = weigh(self, budget, portions)
-        unit = largest_squared_mu(budget) / whole
-        return tuple(Price(squared_mu=unit * portion.share) for portion in portions)
+    def total(self, events: Composition) -> Fraction | None:
+        return larger(events, _sum)
 
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        whole = larger(events, _sum)
-        if not whole:
-            return whole
-        return squared_mu_to_epsilon(whole, delta) if delta else None
+    def largest(self, budget: PrivacyBudget) -> Fraction:
+        return largest_squared_mu(budget)
 
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """Whatever adds up to the largest mu^2 of the budget: the planned events, or others that cost no more."""
-        require_affordable(self, budget, planned)
-        return SumFilter(limit=max(largest_squared_mu(budget), total_squared_mu(planned)), cost=require_mu, unit=UNIT)
+    def convert(self, amount: Fraction, delta: Fraction) -> Fraction:
+        return squared_mu_to_epsilon(amount, delta)
 
-    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
-        """Whatever adds up to the largest mu^2 of the budget."""
-        require_affordable(self, budget, ())
-        return SumFilter(limit=largest_squared_mu(budget), cost=require_mu, unit=UNIT)
+
+NO_MU = (
+    "a draw of discrete Gaussian noise has a price in rho and none in mu^2, which this budget counts in; "
+    "plan with --accountant gdp"
+)
 
 
 def require_mu(event: PrivacyEvent) -> Fraction:
     """Return the mu^2 of an event; BudgetRefused if it has none."""
     found = squared_mu(event)
     if found is None:
-        raise BudgetRefused(
-            "a draw of discrete Gaussian noise has a price in rho and none in mu^2, which this budget counts in; "
-            "plan with --accountant gdp"
-        )
+        raise BudgetRefused(NO_MU)
     return found
-
-
-def total_squared_mu(events: Composition) -> Fraction:
-    """Return the sum of all mu^2, rounded up; the larger of two sums if draws read left-out records (`in_parallel`).
-
-    Raises:
-        BudgetRefused: an event has none.
-    """
-    for event, _ in one_after_another(events):
-        require_mu(event)
-    return larger(events, _sum) or Fraction(0)
 
 
 def largest_squared_mu(budget: PrivacyBudget) -> Fraction:

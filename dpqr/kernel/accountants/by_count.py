@@ -17,7 +17,7 @@ from dpqr.kernel.accountants.accountant import (
     require_affordable,
     require_pure,
 )
-from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon, total_squared_mu
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon
 from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
 from dpqr.kernel.accountants.sums import Basic, total
 from dpqr.kernel.budget import Price, PrivacyBudget
@@ -122,20 +122,19 @@ class _Filter:
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused if it does not fit."""
-        self._guard(event).charge(event)
+        # A theorem is fixed by the first draw after the count, whether it fits or not.
+        if isinstance(event, LeftOutEvent):
+            guard = self.left_out
+        elif not self.begun:
+            guard = SumFilter(limit=self.first.pure, cost=require_pure, unit="epsilon")
+        else:
+            if self.following is None:
+                self.following = (MANY if pure_epsilon(event) is None else FEW).filter(self.rest)
+            guard = self.following
+        guard.charge(event)
         self.begun = self.begun or not isinstance(event, LeftOutEvent)
         self._charged += 1
         return self._charged - 1
-
-    def _guard(self, event: PrivacyEvent) -> PrivacyFilter:
-        """A theorem is fixed by the first draw after the count, whether it fits or not."""
-        if isinstance(event, LeftOutEvent):
-            return self.left_out
-        if not self.begun:
-            return SumFilter(limit=self.first.pure, cost=require_pure, unit="epsilon")
-        if self.following is None:
-            self.following = (MANY if pure_epsilon(event) is None else FEW).filter(self.rest)
-        return self.following
 
 
 def _epsilon(draws: Composition, delta: Fraction) -> Fraction | None:
@@ -173,5 +172,5 @@ def _together(first: Fraction, following: Sequence[Fraction]) -> Fraction:
 
 
 def _of_mu(draws: Composition, delta: Fraction) -> list[Fraction]:
-    whole = total_squared_mu(draws)
+    whole = MANY.total(draws)
     return [squared_mu_to_epsilon(whole, delta)] if whole else []

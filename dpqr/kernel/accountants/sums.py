@@ -1,8 +1,9 @@
-"""Basic composition: epsilons add up."""
+"""Composition by sums: epsilons or rhos add up."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,11 +26,75 @@ from dpqr.kernel.accountants.accountant import (
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.accountants.numerics import decimal, golden_section, largest, sixty_digits, upward
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.kernel.events import Composition
+from dpqr.kernel.events import Composition, PrivacyEvent
+
+
+class SumAccountant(ABC):
+    """Composition by a sum: the losses of draws add up exactly, and one conversion at the end gives epsilon at delta.
+
+    Holds adaptively, and as a filter (`SumFilter`). Shares of a cut are shares of the largest sum that the budget
+    covers.
+
+    Attributes:
+        unit: of the sum, in words.
+        figure: the price of a draw that states its loss, a field of `Price`.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    figure: ClassVar[str]
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool]
+
+    @abstractmethod
+    def loss(self, event: PrivacyEvent) -> Fraction:
+        """Return the loss of one draw, exact or rounded up; BudgetRefused if it has none."""
+
+    @abstractmethod
+    def total(self, events: Composition) -> Fraction | None:
+        """Return the sum of the losses of one run; None: a draw has none.
+
+        The larger of two sums if draws read left-out records (`in_parallel`).
+        """
+
+    @abstractmethod
+    def largest(self, budget: PrivacyBudget) -> Fraction:
+        """Return the largest sum whose conversion stays within the budget."""
+
+    @abstractmethod
+    def convert(self, amount: Fraction, delta: Fraction) -> Fraction:
+        """Return an epsilon at which draws of this sum are (epsilon, delta)-DP, rounded up."""
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        return needs_delta(self.name, budget) if self.concentrated else None
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        """Divide the largest sum by the shares; the prices add up to it exactly."""
+        whole = weigh(self, budget, portions)
+        unit = self.largest(budget) / whole
+        return tuple(Price(**{self.figure: unit * portion.share}) for portion in portions)
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        amount = self.total(events)
+        if not amount:
+            return amount
+        return self.convert(amount, delta) if delta or not self.concentrated else None
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """Whatever adds up to the largest sum of the budget: the planned events, or others that cost no more."""
+        require_affordable(self, budget, planned)
+        # A cut is rounded within the budget, and what is planned is proved to fit it: either sum is covered.
+        limit = max(self.largest(budget), self.total(planned) or Fraction(0))
+        return SumFilter(limit=limit, cost=self.loss, unit=self.unit)
+
+    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
+        """Whatever adds up to the largest sum of the budget."""
+        require_affordable(self, budget, ())
+        return SumFilter(limit=self.largest(budget), cost=self.loss, unit=self.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basic:
+class Basic(SumAccountant):
     """Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
 
     Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
@@ -40,28 +105,21 @@ class Basic:
     """
 
     name: ClassVar[str] = "basic"
-    homogeneous: ClassVar[bool] = False
+    unit: ClassVar[str] = "epsilon"
+    figure: ClassVar[str] = "epsilon"
     concentrated: ClassVar[bool] = False
 
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return None
+    def loss(self, event: PrivacyEvent) -> Fraction:
+        return require_pure(event)
 
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Divide epsilon by the shares; the prices add up to the budget's epsilon exactly."""
-        whole = weigh(self, budget, portions)
-        return tuple(Price(epsilon=budget.epsilon * portion.share / whole) for portion in portions)
-
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+    def total(self, events: Composition) -> Fraction | None:
         return larger_pure(events, total)
 
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """Whatever adds up to the budget's epsilon: the planned events, or others that cost no more."""
-        require_affordable(self, budget, planned)
-        return self.filter(budget)
+    def largest(self, budget: PrivacyBudget) -> Fraction:
+        return budget.epsilon
 
-    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
-        """Whatever adds up to the budget's epsilon."""
-        return SumFilter(limit=budget.epsilon, cost=require_pure, unit="epsilon")
+    def convert(self, amount: Fraction, delta: Fraction) -> Fraction:
+        return amount
 
 
 def total(losses: Losses) -> Fraction:
@@ -76,7 +134,7 @@ LOG_ORDERS = (-45.0, 75.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroConcentrated:
+class ZeroConcentrated(SumAccountant):
     """Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016, Lemma 1.7); also as a
     filter.
 
@@ -90,34 +148,21 @@ class ZeroConcentrated:
     """
 
     name: ClassVar[str] = "zcdp"
-    homogeneous: ClassVar[bool] = False
+    unit: ClassVar[str] = "rho"
+    figure: ClassVar[str] = "rho"
     concentrated: ClassVar[bool] = True
 
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
+    def loss(self, event: PrivacyEvent) -> Fraction:
+        return concentrated_rho(event)
 
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Shares of the largest rho that the budget covers."""
-        whole = weigh(self, budget, portions)
-        rho = largest_rho(budget)
-        return tuple(Price(rho=rho * portion.share / whole) for portion in portions)
+    def total(self, events: Composition) -> Fraction | None:
+        return total_rho(events)
 
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        rho = total_rho(events)
-        if not rho:
-            return rho
-        return zcdp_to_epsilon(rho, delta) if delta else None
+    def largest(self, budget: PrivacyBudget) -> Fraction:
+        return largest_rho(budget)
 
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """Whatever adds up to the largest rho of the budget: the planned events, or others that cost no more."""
-        require_affordable(self, budget, planned)
-        limit = max(largest_rho(budget), total_rho(planned))
-        return SumFilter(limit=limit, cost=concentrated_rho, unit="rho")
-
-    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
-        """Whatever adds up to the largest rho of the budget."""
-        require_affordable(self, budget, ())
-        return SumFilter(limit=largest_rho(budget), cost=concentrated_rho, unit="rho")
+    def convert(self, amount: Fraction, delta: Fraction) -> Fraction:
+        return zcdp_to_epsilon(amount, delta)
 
 
 def total_rho(events: Composition) -> Fraction:

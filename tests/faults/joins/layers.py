@@ -116,14 +116,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_layer",
-        ("not is_free(layer, entry.period, held.nodes, held.runs)", "False", "a forged layer is admitted"),
+        "LedgerState.require_payable",
+        ("not is_free(entry.layer, entry.period, held.nodes, held.runs)", "False", "a forged layer is admitted"),
         (
-            "not is_free(layer, entry.period, held.nodes, held.runs)",
-            "not is_free(layer, entry.period, held.nodes, ())",
+            "not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "not is_free(entry.layer, entry.period, held.nodes, ())",
             "a forged entry joins a layer with an open run",
         ),
-        ("held.terms.currency is PAIR", "False", "pairs are paid by layers"),
+        (
+            "terms.currency is PAIR or not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "pairs are paid by layers",
+        ),
     ),
     *at(
         _ROOM,
@@ -184,14 +188,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_node",
-        ("entry=document['entry']", "entry=0", "a checkpoint forgets whose node it is"),
+        "NODE_FORMAT",
+        ("attribute('entry')", "attribute('entry', read=lambda _: 0)", "a checkpoint forgets whose node it is"),
     ),
     *at(
         _ROOM,
-        "read_layer",
-        ("number=number", "number=0", "every layer is read as the first"),
-        ("read=read", "read=''", "what was read is lost on reading"),
+        "LAYER_FORMAT",
+        (
+            "attribute('number', read=lambda value: _whole(value, 0))",
+            "attribute('number', read=lambda _: 0)",
+            "every layer is read as the first",
+        ),
+        ("text_part('read')", "attribute('read', read=lambda _: '')", "what was read is lost on reading"),
     ),
     *at(
         _ROOM,

@@ -71,7 +71,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._restrict",
+        "LedgerState.add",
         ("require_stricter(held.terms.policy, entry.policy)", "None", "a policy may become laxer"),
         ("held.terms.policy_stated", "not held.terms.policy_stated", "only an unstated policy may not become laxer"),
         (
@@ -99,11 +99,11 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "LedgerState.approver",
-        ("held.approval(plan, reason)[1]", "reason.approved_by", "the record names whom the request names"),
+        ("held.approval(charge.plan, reason)[1]", "reason.approved_by", "the record names whom the request names"),
     ),
     *at(
         _ROOM,
-        "LedgerState._check",
+        "LedgerState.add",
         ("entry.state != digest(self.text)", "not entry.state", "a checkpoint of any state"),
     ),
     *at(
@@ -145,7 +145,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "_run_document",
-        ("encode_events(_drawn(run))", "encode_events(run.events)", "a checkpoint forgets the order of the draws"),
+        ("encode_events(drawn)", "encode_events(run.events)", "a checkpoint forgets the order of the draws"),
         (
             "encode_events(() if run.last is None else ((run.last, 1),))",
             "encode_events(())",
@@ -170,36 +170,56 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_content",
-        ("{'plan': entry.plan} if entry.plan else {}", "{}", "the plan is no part of the seal"),
-        ("{'period': entry.period} if entry.period else {}", "{}", "the period is no part of the seal"),
-        ("{'layer': layer_document(entry.layer)} if entry.layer else {}", "{}", "the layer is no part of the seal"),
+        "ENTRY_FORMATS",
+        ("text_part('plan', unset='')", "RecordPart(lambda _: {}, lambda _: {})", "the plan is no part of the seal"),
         (
-            "{**content, 'settles': entry.settles, **({'drawn': entry.drawn} if entry.drawn else {})}",
-            "{**content, 'settles': entry.settles}",
+            "text_part('period', unset=ALL_PERIODS)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "the period is no part of the seal",
+        ),
+        (
+            "attribute('layer', LAYER_FORMAT.write, LAYER_FORMAT.read, unset=None)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "the layer is no part of the seal",
+        ),
+        (
+            "text_part('drawn', unset='')",
+            "RecordPart(lambda _: {}, lambda _: {})",
             "what was drawn is no part of the seal",
         ),
     ),
     *at(
         _ROOM,
-        "_reason_document",
-        ("reason.approved_by", "''", "who approved is no part of the seal"),
-        ("reason.purpose", "''", "the purpose is no part of the seal"),
+        "REASON_FORMAT",
+        ("('purpose', 'by', 'approved_by')", "('purpose', 'by')", "who approved is no part of the seal"),
+        ("('purpose', 'by', 'approved_by')", "('by', 'approved_by')", "the purpose is no part of the seal"),
     ),
     *at(
         _ROOM,
-        "_pricing_document",
-        ("exact_text(pricing.delta)", "'0'", "the delta of a price is no part of the seal"),
+        "PRICING_FORMAT",
+        (
+            "attribute('delta', exact_text, parse_exact)",
+            "attribute('delta', lambda _: '0', parse_exact)",
+            "the delta of a price is no part of the seal",
+        ),
     ),
     *at(
         _ROOM,
-        "policy_document",
-        ("{'approval': True} if policy.approval else {}", "{}", "a policy of approvals is no part of the seal"),
-        ("policy.records", "None", "the largest number of records is no part of the seal", 0),
+        "POLICY_FORMAT",
+        (
+            "attribute('approval', read=_flag, unset=False)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "a policy of approvals is no part of the seal",
+        ),
+        (
+            "attribute('records')",
+            "attribute('records', lambda _: None)",
+            "the largest number of records is no part of the seal",
+        ),
     ),
     *at(
         _ROOM,
-        "_parameters",
+        "_plain",
         ("value is not None", "value", "a parameter that is nothing is not written"),
     ),
     *at(
@@ -272,7 +292,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Charge._price",
+        "Charge.content",
         (
             "currency.price(self.events, self.pricing)",
             "currency.price(self.events[:1], self.pricing)",
@@ -303,9 +323,9 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "PairCurrency.guard",
-        ("total_rho(events)", "paid.amount", "an epsilon limits a sum of rho"),
+        ("sums.price(events)", "paid", "an epsilon limits a sum of rho"),
         (
-            "SumFilter(limit=paid.amount, cost=require_pure, unit='epsilon')",
+            "EPSILON.guard(paid)",
             "PlanFilter(planned=events)",
             "a pure run draws nothing but its plan",
         ),
@@ -319,7 +339,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "SumCurrency.covers",
         (
-            "self.converted(limit.amount, budget.delta) <= budget.epsilon",
+            "self.sums.convert(limit.amount, budget.delta) <= budget.epsilon",
             "limit.amount <= budget.epsilon",
             "an amount of rho is compared with epsilon",
         ),
@@ -327,7 +347,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "SumCurrency.largest_epsilon",
-        ("self._whole(found, delta) <= left", "True", "an epsilon that costs more than is left"),
+        ("self.sums.largest(PrivacyBudget(found, delta)) <= left", "True", "an epsilon that costs more than is left"),
     ),
     *at(
         _ROOM,

@@ -207,7 +207,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_restore_hard_queries",
+        "restore_session",
         ("asked[draw.number]", "asked[min(asked)]", "every noisy answer is of the first query"),
     ),
     *at(

@@ -95,20 +95,15 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Basic.filter",
+        "Basic.largest",
         ("budget.epsilon", "2 * budget.epsilon", "the filter admits twice the budget"),
     ),
     *at(
         _ROOM,
-        "Basic.guard",
-        ("require_affordable(self, budget, planned)", "", "a plan beyond the budget is guarded"),
-    ),
-    *at(
-        _ROOM,
-        "Basic.cut",
+        "SumAccountant.cut",
         (
-            "budget.epsilon * portion.share / whole",
-            "budget.epsilon * portion.share",
+            "self.largest(budget) / whole",
+            "self.largest(budget)",
             "a cut forgets how many draws there are",
         ),
     ),
@@ -220,22 +215,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "ZeroConcentrated.guard",
+        "SumAccountant.guard",
+        ("require_affordable(self, budget, planned)", "", "a plan beyond the budget is guarded"),
         (
-            "max(largest_rho(budget), total_rho(planned))",
-            "largest_rho(budget) + total_rho(planned)",
+            "max(self.largest(budget), self.total(planned) or Fraction(0))",
+            "self.largest(budget) + (self.total(planned) or Fraction(0))",
             "the guard admits the plan twice",
         ),
     ),
     *at(
         _ROOM,
-        "ZeroConcentrated.filter",
+        "ZeroConcentrated.largest",
         ("largest_rho(budget)", "budget.epsilon", "the filter takes epsilon for rho"),
-    ),
-    *at(
-        _ROOM,
-        "ZeroConcentrated.cut",
-        ("rho * portion.share / whole", "rho * portion.share", "a cut forgets how many draws there are"),
     ),
     *at(
         _ROOM,

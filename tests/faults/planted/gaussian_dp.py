@@ -58,8 +58,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "GaussianDP.filter",
-        ("cost=require_mu", "cost=lambda one: require_mu(one) / 2", "the filter counts half of every draw"),
+        "GaussianDP.loss",
+        ("require_mu(event)", "require_mu(event) / 2", "the filter counts half of every draw"),
     ),
     *at(
         "kernel",

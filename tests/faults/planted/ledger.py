@@ -22,7 +22,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Anchor._replace",
+        "Anchor.publish",
         (
             "os.replace(self._draft(mark.entries), self.path)",
             "self.path.write_bytes(self._draft(mark.entries).read_bytes())",
@@ -37,7 +37,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Anchor._parsed",
+        "Anchor.read",
         (
             "isinstance(mark.entries, bool) or not isinstance(mark.entries, int) or mark.entries < 1",
             "not isinstance(mark.entries, int) or mark.entries < 1",
@@ -57,7 +57,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._check",
+        "LedgerState.add",
         ("entry.state != digest(self.text)", "False", "a checkpoint of any state"),
     ),
     *at(
@@ -68,7 +68,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._restrict",
+        "LedgerState.add",
         ("require_stricter(held.terms.policy, entry.policy)", "pass", "a policy may be loosened"),
         ("policy_stated=True", "", "an old budget may change its policy for ever"),
     ),
@@ -79,8 +79,12 @@ FAULTS: tuple[Anchored, ...] = (
         ("terms.cap is not None and (not entry.cost <= terms.cap)", "False", "the cap of one release is ignored"),
         ("terms.total(spent, nodes)", "entry.cost", "each run alone is held against the limit"),
         ("not terms.periods.of(name, read) <= terms.periods.share", "False", "a period may spend the whole budget"),
-        ("_require_period(terms.periods, entry.period)", "", "periods before the first are paid"),
-        ("_require_layer(held, entry, entry.layer)", "pass", "a forged layer is admitted"),
+        ("first is not None and period.index(first) < 0", "False", "periods before the first are paid"),
+        (
+            "terms.currency is PAIR or not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "False",
+            "a forged layer is admitted",
+        ),
         (
             "(entry.pricing is not None) != (terms.currency is PAIR)",
             "False",
@@ -112,7 +116,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._replayed",
+        "LedgerState.replay",
         (
             "(DpqrError, ValueError, TypeError, AttributeError, ArithmeticError)",
             "(LedgerError, ValueError, TypeError, AttributeError, ArithmeticError)",
@@ -188,20 +192,24 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "terms_document",
-        ("None if terms.cap is None else cost_document(terms.cap)", "None", "a cap is not written"),
-        ("terms.policy", "Policy()", "a policy is not written"),
+        "TERMS_FORMAT",
+        ("_optional(cost_document)", "lambda _: None", "a cap is not written"),
+        ("POLICY_FORMAT.write(terms.policy)", "POLICY_FORMAT.write(Policy())", "a policy is not written"),
+        ("decode_policy(text['policy'])", "Policy()", "a policy is not read"),
+        (
+            "attribute('neighbours', lambda neighbours: neighbours.value, Neighbours)",
+            "attribute('neighbours', lambda neighbours: neighbours.value, lambda _: Neighbours.ADD_REMOVE)",
+            "neighbours are not read",
+        ),
     ),
     *at(
         _ROOM,
-        "read_terms",
-        ("decode_policy(document['policy']) if stated else Policy()", "Policy()", "a policy is not read"),
-        ("Neighbours(document['neighbours'])", "Neighbours.ADD_REMOVE", "neighbours are not read"),
-    ),
-    *at(
-        _ROOM,
-        "_read_pricing",
-        ("parse_exact(document['delta'])", "Pricing().delta", "the delta of a run's price is not read"),
+        "PRICING_FORMAT",
+        (
+            "attribute('delta', exact_text, parse_exact)",
+            "attribute('delta', exact_text, lambda _: Pricing().delta)",
+            "the delta of a run's price is not read",
+        ),
     ),
     *at(
         _ROOM,
@@ -210,7 +218,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_event",
+        "decode_events",
         (
             "LeftOutEvent(event=_decode(tuple(part['event'].items())))",
             "_decode(tuple(part['event'].items()))",
@@ -224,8 +232,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_count",
-        ("value < 0", "False", "a count below nothing is read"),
+        "_whole",
+        ("value < least", "False", "a count below nothing is read"),
     ),
     *at(
         _ROOM,
@@ -249,7 +257,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_within",
+        "mounted_type",
         ("f'{point}/'", "point", "a mount over another directory is taken"),
     ),
     *at(

@@ -66,19 +66,23 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_companions",
+        "require_location",
         ("not stat.S_ISREG(os.lstat(beside).st_mode)", "False", "a pipe in the journal's place"),
     ),
     *at(
         _ROOM,
         "decode_policy",
-        ("policy_document(policy) != document", "False", "unknown parts of a policy are dropped"),
-        ("fail=document['fail']", "fail=True", "a rule fail is allowed to all"),
+        ("POLICY_FORMAT.write(policy) != document", "False", "unknown parts of a policy are dropped"),
     ),
     *at(
         _ROOM,
-        "policy_document",
-        ("policy.bytes", "policy.records", "the limit of bytes is written as another one"),
+        "POLICY_FORMAT",
+        (
+            "attribute('bytes')",
+            "RecordPart(lambda policy: {'bytes': policy.records}, lambda text: {'bytes': text['bytes']})",
+            "the limit of bytes is written as another one",
+        ),
+        ("attribute('fail', read=_flag)", "attribute('fail', read=lambda _: True)", "a rule fail is allowed to all"),
     ),
     *at(
         _ROOM,
@@ -140,32 +144,35 @@ FAULTS: tuple[Anchored, ...] = (
         (
             (
                 "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or any(map(_SECRET.search, options)) "
-                "or _odd(ports)"
+                "or not all(map(_PORTS.fullmatch, ports))"
             ),
-            "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or _odd(ports)",
+            "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or not all(map(_PORTS.fullmatch, ports))",
             "a password may stand among an address' options",
         ),
         (
             (
                 "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or any(map(_SECRET.search, options)) "
-                "or _odd(ports)"
+                "or not all(map(_PORTS.fullmatch, ports))"
             ),
-            "holds_credentials(f'//{netloc}') or '@' in user or any(map(_SECRET.search, options)) or _odd(ports)",
+            (
+                "holds_credentials(f'//{netloc}') or '@' in user or any(map(_SECRET.search, options)) "
+                "or not all(map(_PORTS.fullmatch, ports))"
+            ),
             "a password with a slash stands in a database's name",
         ),
     ),
     *at(
         _ROOM,
-        "_closed",
-        ("transaction.add('move', note=place)", "pass", "a moved ledger stays open"),
-        ("state.moved not in ('', place)", "False", "a ledger is moved to two places"),
+        "move",
+        ("closing.add('move', note=place)", "pass", "a moved ledger stays open"),
+        ("closing.state.moved not in ('', place)", "False", "a ledger is moved to two places"),
     ),
     *at(
         _ROOM,
-        "_require_free",
+        "move",
         (
-            "not left or held.chain.links[:both] != moving.links[:both]",
-            "held.chain.links[:both] != moving.links[:both]",
+            "not left or held.chain.links[:both] != moving.chain.links[:both]",
+            "held.chain.links[:both] != moving.chain.links[:both]",
             "a live copy is taken over",
         ),
     ),
@@ -277,7 +284,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_drawn",
+        "_run_document",
         ("run.paid.pricing is None", "True", "a state forgets the order of draws"),
     ),
     *at(
@@ -483,7 +490,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PostgresStore._migrate",
+        "PostgresStore.make",
         (
             "self._revoke(connection, sql.SQL('PUBLIC') if everybody else sql.Identifier(role))",
             "(connection, sql.SQL('PUBLIC') if everybody else sql.Identifier(role))",
@@ -502,10 +509,10 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._replayed",
-        ("link.job or refusable", "link.job", "an export rejects less than the ledger"),
-        ("link.job or refusable", "False", "a job writes what a terminal obeys"),
-        ("not refusable", "False", "a forged entry counts for nothing, unseen"),
+        "LedgerState.replay",
+        ("link.job or number in rejected", "link.job", "an export rejects less than the ledger"),
+        ("link.job or number in rejected", "False", "a job writes what a terminal obeys"),
+        ("number not in rejected", "False", "a forged entry counts for nothing, unseen"),
     ),
     *at(
         _ROOM,

@@ -113,7 +113,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "kernel",
         "SumCurrency.covers",
-        ("limit.delta", "False", "a limit with a delta is covered by a sum of one figure"),
+        ("not limit.delta", "True", "a limit with a delta is covered by a sum of one figure"),
     ),
     *at(
         "kernel",
@@ -123,12 +123,16 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "kernel",
         "SumCurrency.epsilon",
-        ("self.converted(spent.amount, delta) if delta else None", "spent.amount", "rho is shown as epsilon"),
+        (
+            "self.sums.convert(spent.amount, delta) if delta or not self.sums.concentrated else None",
+            "spent.amount",
+            "rho is shown as epsilon",
+        ),
     ),
     *at(
         "kernel",
         "SumCurrency.largest_epsilon",
-        ("self._whole(found, delta)", "found", "a largest request that does not fit"),
+        ("self.sums.largest(PrivacyBudget(found, delta))", "found", "a largest request that does not fit"),
     ),
     *at(
         "kernel",
@@ -141,10 +145,10 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "_total_epsilon",
+        "SumCurrency.price",
         (
-            "Basic().epsilon(events, Fraction(0))",
-            "Basic().epsilon(events, Fraction(0)) or Fraction(0)",
+            "self.sums.total(events)",
+            "self.sums.total(events) or Fraction(0)",
             "a draw without a pure epsilon is free",
         ),
     ),
@@ -172,7 +176,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "kernel",
         "PairCurrency.guard",
-        ("limit=paid.amount", "limit=paid.amount + 1", "a run by basic may draw more than was paid"),
+        ("EPSILON.guard(paid)", "EPSILON.guard(Cost(paid.amount + 1))", "a run by basic may draw more than was paid"),
         ("planned=events", "planned=events * 2", "a plan may be drawn twice"),
     ),
     *at(

@@ -57,17 +57,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "ledger",
-        "policy_document",
-        ("{} if policy.source is None else {'source': _source_document(policy.source)}", "{}", "a source is not kept"),
+        "POLICY_FORMAT",
+        (
+            "attribute('source', SOURCE_FORMAT.write, SOURCE_FORMAT.read, unset=None)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "a source is not kept",
+        ),
     ),
     *at(
         "ledger",
-        "_source_document",
-        (
-            "{'address': source.address, **({'query': source.query} if source.query else {})}",
-            "{'address': source.address}",
-            "a registered query is not kept",
-        ),
+        "SOURCE_FORMAT",
+        ("text_part('query', unset='')", "RecordPart(lambda _: {}, lambda _: {})", "a registered query is not kept"),
     ),
     *at(
         "kernel",

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon, total_squared_mu
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.losses import pure_epsilon
 from dpqr.kernel.budget import Pricing, PrivacyBudget
@@ -183,7 +183,7 @@ def with_all_laplace_first(events):
     if all(pure_epsilon(event) is not None for event, _ in kept):
         return sum(pure_epsilon(event) * count for event, count in kept)
     first = [one for one in kept if isinstance(one[0], DiscreteLaplaceEvent)]
-    whole = total_squared_mu(tuple(one for one in kept if one not in first))
+    whole = GaussianDP().total(tuple(one for one in kept if one not in first))
     return sum(pure_epsilon(event) * count for event, count in first) + squared_mu_to_epsilon(whole, BUDGET.delta)
 
 
@@ -200,7 +200,7 @@ def test_the_first_draw_alone_adds_its_epsilon_and_later_laplace_noise_its_mu():
     """By hand: one draw of FIRST, its curve and that of 28 later draws of it and of normal noise."""
     events = ((FIRST, 29), (normal(WHOLE_MU / 2), 1))
     later = ((FIRST, 28), (normal(WHOLE_MU / 2), 1))
-    expected = pure_epsilon(FIRST) + squared_mu_to_epsilon(total_squared_mu(later), BUDGET.delta)
+    expected = pure_epsilon(FIRST) + squared_mu_to_epsilon(GaussianDP().total(later), BUDGET.delta)
     assert ACCOUNTANT.epsilon(events, BUDGET.delta) == expected < BUDGET.epsilon
     assert with_all_laplace_first(events) > BUDGET.epsilon
 

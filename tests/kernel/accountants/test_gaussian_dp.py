@@ -13,7 +13,6 @@ from dpqr.kernel.accountants.analytic import (
     largest_squared_mu,
     require_mu,
     squared_mu_to_epsilon,
-    total_squared_mu,
 )
 from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho
@@ -61,7 +60,7 @@ def test_every_kind_of_draw_has_its_price_or_none():
         assert squared_mu(none) is None
         assert GaussianDP().epsilon(((none, 1), (rounded(4), 1)), DELTA) is None
         with pytest.raises(BudgetRefused, match="gdp"):
-            total_squared_mu(((none, 1),))
+            require_mu(none)
     with pytest.raises(BudgetRefused, match="no price"):
         squared_mu(object())
 
@@ -73,7 +72,7 @@ def test_a_sum_in_mu_costs_half_of_it_in_rho():
 
 def test_left_out_records_have_a_sum_of_their_own():
     draws = ((rounded(4), 1), (LeftOutEvent(event=rounded(2)), 1))
-    assert total_squared_mu(draws) == Fraction(1, 2)
+    assert GaussianDP().total(draws) == Fraction(1, 2)
     assert GaussianDP().epsilon(draws, DELTA) == squared_mu_to_epsilon(Fraction(1, 2), DELTA)
 
 

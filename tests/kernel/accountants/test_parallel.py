@@ -86,7 +86,7 @@ def test_a_planned_draw_is_not_spent_on_the_other_part() -> None:
 def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None:
     money = currency(name)
     first, second = ((out(laplace(2)), 1), (laplace(1), 1)), ((laplace(2), 1), (out(laplace(1)), 1))
-    assert money.price(first).amount == money.price(second).amount == money.cost(laplace(2))
+    assert money.price(first).amount == money.price(second).amount == money.sums.loss(laplace(2))
     merged = one_after_another((*first, *second))
     assert dict(merged) == {laplace(1): 2, laplace(2): 2}
     assert money.price(merged).amount > money.price(first).amount + money.price(second).amount
