@@ -1,5 +1,5 @@
-"""Forecasts: what a share of the budget buys in noise, the error that noise leaves in a block after the fit, and the gap
-that a measurement shows.
+"""Forecasts: what a share of the budget buys in noise, the error that noise leaves in a block after the fit, and the
+gap that a measurement shows.
 """
 
 from __future__ import annotations
