@@ -9,7 +9,7 @@ import pytest
 
 from dpqr.kernel import plugins
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.plugins import HOUSE, Registry, RegistryEntry, lacking
+from dpqr.kernel.plugins import HOUSE, Builtin, Registry, RegistryEntry, lacking
 
 
 class Colour(Protocol):
@@ -23,7 +23,11 @@ COLOURS = Registry(
     role="colour",
     group="test.colours",
     protocol="test_plugins:Colour",
-    builtins={"fraction": "fractions:Fraction", "decimal": "decimal:Decimal", "nowhere": "no_such_module:Thing"},
+    builtins={
+        "fraction": Builtin(target="fractions:Fraction"),
+        "decimal": Builtin(target="decimal:Decimal"),
+        "nowhere": Builtin(target="no_such_module:Thing"),
+    },
 )
 
 

@@ -128,18 +128,11 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Flips:
+class Flips(Selection):
     """Permute-and-flip: Pr[i] = p_i times the integral over t in [0, 1] of the product of 1 - p_j t over all others.
 
     p_i = exp(rate (score_i - largest)); McKenna and Sheldon 2020, Proposition 4. The integral is that of a polynomial.
     """
-
-    scores: FloatArray
-    rate: float
-
-    @property
-    def support(self) -> tuple[int, int]:
-        return 0, len(self.scores) - 1
 
     def log_probabilities(self, values: IntArray, width: float = 1.0) -> FloatArray:
         kept = np.exp((self.scores - self.scores.max()) * (self.rate / width))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,12 +18,11 @@ from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
 from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
-from dpqr.audit.cases.filters import filter_cases
+from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
 from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
 from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
 from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
 from dpqr.audit.cases.selections import choice_cases, search_cases
-from dpqr.audit.cases.sparse_vector import sparse_vector_cases
 from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
@@ -155,8 +154,14 @@ def audit(
     if runs < FEWEST_RUNS:
         raise UsageFault(f"--runs {runs}: at least {FEWEST_RUNS} runs are needed to show anything")
     longest_first = sorted(cases, key=lambda case: -case.work)
-    shares = [_share(case, runs, short=short) for case in longest_first]
-    sampled = _alone(longest_first, shares, noise) if noise else _together(longest_first, shares)
+    # How many runs this case gets.
+    shares = [case.brief if short and case.brief else max(FEWEST_RUNS, runs // case.work) for case in longest_first]
+    pairs = zip(longest_first, shares, strict=True)
+    sampled: Sampled
+    if noise:
+        sampled = ((case.outcomes(0, own, noise), case.outcomes(1, own, noise)) for case, own in pairs)
+    else:
+        sampled = _together(pairs)
     alarm = float(ALARM) / max(len(cases), 1)
     found = dict[str, Finding]()
     for case, (one, two) in zip(longest_first, sampled, strict=True):
@@ -169,28 +174,23 @@ def audit(
     return Audit(runs=runs, findings=findings, private=noise.private if noise else True)
 
 
-def _share(case: AuditedCase, runs: int, *, short: bool) -> int:
-    """How many runs this case gets."""
-    return case.brief if short and case.brief else max(FEWEST_RUNS, runs // case.work)
-
-
 Sampled = Iterator[tuple[Outcomes, Outcomes]]
 
 
-def _alone(cases: Sequence[AuditedCase], shares: Sequence[int], noise: NoiseSource) -> Sampled:
-    for case, runs in zip(cases, shares, strict=True):
-        yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
+def _together(shares: Iterable[tuple[AuditedCase, int]]) -> Sampled:
+    """So many outcomes of each case on both sides, in several processes.
 
-
-def _together(cases: Sequence[AuditedCase], shares: Sequence[int]) -> Sampled:
-    """The same in several processes. They start from nothing and share no state, least of all of a generator.
-
-    An interrupt is this process's to handle: a worker ends with its current part. There is one worker more than
-    processors, because cases with files wait for the disk.
+    The processes start from nothing and share no state, least of all of a generator. An interrupt is this process's to
+    handle: a worker ends with its current part. There is one worker more than processors, because cases with files wait
+    for the disk.
     """
     deaf, workers = (signal.SIGINT, signal.SIG_IGN), (os.cpu_count() or 1) + 1
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
-        waiting = [_submitted(pool, case, runs) for case, runs in zip(cases, shares, strict=True)]
+        waiting: list[list[list[Future[Outcomes]]]] = []
+        for case, runs in shares:
+            most = min(CHUNK, -(-runs // PARTS))
+            sizes = [min(most, runs - start) for start in range(0, runs, most)]
+            waiting.append([[pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1)])
         waiting.reverse()
         try:
             while waiting:
@@ -198,16 +198,6 @@ def _together(cases: Sequence[AuditedCase], shares: Sequence[int]) -> Sampled:
                 yield one, two
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-Side = list[Future[Outcomes]]
-
-
-def _submitted(pool: ProcessPoolExecutor, case: AuditedCase, runs: int) -> tuple[Side, Side]:
-    most = min(CHUNK, -(-runs // PARTS))
-    sizes = [min(most, runs - start) for start in range(0, runs, most)]
-    one, two = ([pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1))
-    return one, two
 
 
 def _sample(name: str, side: int, runs: int) -> Outcomes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -18,9 +18,6 @@ from dpqr.cli import options as groups
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
 from dpqr.python.checks import MOST_RECORDS
-
-if TYPE_CHECKING:
-    from dpqr.python.documents import WrittenForm
 
 
 @click.command("check")
@@ -72,8 +69,7 @@ def _say_sound(queries: str, found: dict[str, Any]) -> None:
         product(f"note: {plain(note)}")
 
 
-WRITTEN = ("frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi")
-FORMS = (*WRITTEN, "arrow")
+FORMS = ("frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow")
 _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 
 
@@ -120,15 +116,8 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
 @partial(groups.payer, dataset="Read the columns of the source that this dataset's owner has registered.")
-@_RESULT(
-    "--to",
-    type=click.Choice(WRITTEN),
-    help="Write a codebook of this form instead of a domain file.",
-)
 @_RESULT("--out", metavar="FILE", callback=options.require_file_name, help="Write to this new file instead of stdout.")
-def domain_command(
-    data: str | None, table: str | None, out: str | None, to: WrittenForm | None, payer: groups.Payer, **sources: Any
-) -> None:
+def domain_command(data: str | None, table: str | None, out: str | None, payer: groups.Payer, **sources: Any) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
@@ -138,16 +127,14 @@ def domain_command(
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    made = domain_file(data, name=table, to=to, out=out, **groups.keywords(payer), **sources)
-    if out is None and isinstance(made.content, str):
-        product(made.content.removesuffix("\n"))
-    elif out is None:
-        product_json(made.content)
+    made = domain_file(data, name=table, out=out, **groups.keywords(payer), **sources)
+    if out is None:
+        product_json(made.document)
     for remark in made.remarks:
         say(plain(remark))
     if out is not None:
         name = plain(out)
-        say(f"wrote {name}" + ("" if to else f"; check it: dpqr check --domain {name} --queries FILE"))
+        say(f"wrote {name}; check it: dpqr check --domain {name} --queries FILE")
 
 
 @click.command("schema")

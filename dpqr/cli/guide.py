@@ -40,7 +40,7 @@ def _print_topics(color: bool) -> None:
     from dpqr.report.guide import TOPICS, summary
 
     if is_terminal(sys.stdout):
-        from dpqr.kernel.wording import facts
+        from dpqr.report.html import facts
 
         product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
     else:
@@ -56,7 +56,7 @@ def _print_topic(topic: str, color: bool) -> None:
     if not is_terminal(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from dpqr.report.guide_view import guide_view
+    from dpqr.report.guide import guide_view
 
     print_paged(render(guide_view(text), sys.stdout, color))
 

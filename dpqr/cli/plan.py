@@ -65,7 +65,7 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
             "--html",
             metavar="FILE",
             callback=options.require_file_name,
-            help="Write a page: the plan, or error by epsilon (dpqr[report]).",
+            help="Write the plan and its forecast as a page (dpqr[report]).",
         ),
     )
 
@@ -143,8 +143,9 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
     for option, path in (("--svg", wanted.svg), ("--html", wanted.html)):
         if path:
             reserve_file(path, option=option)
-    if out and len(request.epsilons) > 1:
-        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    for option, path in (("--out", out), ("--html", wanted.html)):
+        if path and len(request.epsilons) > 1:
+            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal")
     return None if out is None else plan_file(out)
 
 
@@ -173,12 +174,14 @@ def _show(outlook: EpsilonForecasts, wanted: Forecasting, display: groups.Displa
     from dpqr.releases.forecast import forecasts_document
     from dpqr.report.charts import forecast_svg
     from dpqr.report.forecast import forecast_view
+    from dpqr.report.reports import plan_html
 
     found, screen = [point.forecast for point in outlook.points], Screen.of(display)
     if wanted.svg:
         write_new(wanted.svg, forecast_svg(found), "--svg")
     if wanted.html:
-        write_new(wanted.html, _page(outlook), "--html")
+        (point,) = outlook.points
+        write_new(wanted.html, plan_html(point.plan, point.resources, _parts(outlook)), "--html")
     if display.as_json:
         product_json(forecasts_document(outlook))
         return
@@ -187,13 +190,3 @@ def _show(outlook: EpsilonForecasts, wanted: Forecasting, display: groups.Displa
         product("")
     view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
     product(render(view, sys.stdout, screen.color))
-
-
-def _page(outlook: EpsilonForecasts) -> str:
-    """Of the plan; of the errors by epsilon, where there are several."""
-    from dpqr.report.reports import curve_html, plan_html
-
-    if len(outlook.points) > 1:
-        return curve_html([point.forecast for point in outlook.points], outlook.notes)
-    (point,) = outlook.points
-    return plan_html(point.plan, point.resources, _parts(outlook))

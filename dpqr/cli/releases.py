@@ -260,7 +260,6 @@ _say_series, _put = options.under("Screen"), options.under("Output")
     "--as", "form", type=click.Choice(["table", "curve"]), default="table", help="Form of the answers. [table]"
 )
 @_put("--out", metavar="FILE", callback=options.require_file_name, help="Also write a new .csv, .parquet, .json.")
-@_put("--html", metavar="FILE", callback=options.require_file_name, help="Also write a page with plots (dpqr[report]).")
 @_say_series("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
 @_say_series("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def series_command(
@@ -269,7 +268,6 @@ def series_command(
     query: str | None,
     form: SeriesForm,
     out: str | None,
-    html: str | None,
     as_json: bool,
     no_color: bool,
 ) -> None:
@@ -280,7 +278,7 @@ def series_command(
     \b
     dpqr series release-01/ release-02/ release-03/
     dpqr series release-*/ --query n --as curve
-    dpqr series release-*/ --out series.csv --html series.html
+    dpqr series release-*/ --out series.csv
     """
     from dpqr.cli.streams import print_paged, product_json, render, say
     from dpqr.kernel.wording import plain
@@ -289,8 +287,6 @@ def series_command(
     found = series(releases, query=query)
     if out is not None:
         found.save(out)
-    if html is not None:
-        found.report(html)
     if as_json:
         product_json(found.document())
     else:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from dpqr.cli.streams import is_terminal, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.wording import facts, plain
+from dpqr.kernel.wording import plain
+from dpqr.report.html import facts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.rates import PlanAlternatives
-    from dpqr.prediction.result import PredictionRelease
+    from dpqr.prediction.record import PredictionRelease
     from dpqr.releases.release import ReleaseObserver as Observer
     from dpqr.releases.resources import Resources
     from dpqr.releases.result import FinishedRun
@@ -52,13 +53,13 @@ class Screen:
 
     def plan(self, plan: Plan, taken: Resources) -> None:
         """The plan is the product of a dry run: stdout."""
-        from dpqr.releases.receipt import plan_view
+        from dpqr.releases.receipt import plan_facts
         from dpqr.releases.record.plan_document import plan_document
 
         if self.as_json:
             product_json(plan_document(plan) | {"resources": asdict(taken)})
         else:
-            product(render(plan_view(plan, taken), sys.stdout, self.color))
+            product(render(facts(plan_facts(plan, taken)), sys.stdout, self.color))
 
     def explanation(self, found: Explanation) -> None:
         from dpqr.report.forecast import explanation_view
@@ -82,13 +83,13 @@ class Screen:
 
     def prediction_plan(self, plan: PredictionPlan, outlook: PlanAlternatives) -> None:
         """The plan of a prediction run, and what else its budget would buy: stdout."""
-        from dpqr.prediction.receipt import prediction_plan_view
+        from dpqr.prediction.receipt import prediction_plan_facts
         from dpqr.prediction.record import alternatives_part, prediction_plan_document
 
         if self.as_json:
             product_json(prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)})
         else:
-            product(render(prediction_plan_view(plan, outlook), sys.stdout, self.color))
+            product(render(facts(prediction_plan_facts(plan, outlook)), sys.stdout, self.color))
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""

@@ -14,7 +14,7 @@ from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.predict_options import REVIEW, is_dry_run, last_commands, lock, of_session, show
 from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product_json, require_output, say
-from dpqr.report.sessions import answer_lines, prediction_status_lines, status_lines
+from dpqr.report.budget import answer_lines, prediction_status_lines, status_lines
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen

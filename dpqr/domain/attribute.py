@@ -134,13 +134,9 @@ class Bins:
             return (date(1970, 1, 1) + timedelta(days=int(value // 1))).isoformat()
         if self.kind == "datetime":
             return (datetime(1970, 1, 1) + timedelta(microseconds=int(value // 1))).isoformat()
-        return _number(value)
-
-
-def _number(value: Fraction) -> str:
-    if value.denominator == 1:
-        return str(value.numerator)
-    return repr(float(value))
+        if value.denominator == 1:
+            return str(value.numerator)
+        return repr(float(value))
 
 
 Axis = Labels | Codes | Bins

@@ -33,7 +33,15 @@ def edge_bins(field: Field, read: Reader, kind: Kind, location: Location) -> Bin
     """Bins between the declared edges; bounds that are stated beside them must be the outermost two."""
     cut, where = field.dpqr, location.key("dpqr").key("edges")
     stated = [] if cut.edges is UNSET else cut.edges
-    edges = _increasing(all_of(partial(read, edge, where.item(index)) for index, edge in enumerate(stated)), where)
+    edges = tuple(all_of(partial(read, edge, where.item(index)) for index, edge in enumerate(stated)))
+    if len(edges) < 2:
+        raise where.fault(f"{len(edges)} edge(s) make no bin; give at least 2")
+    require_few(len(edges) - 1, where)
+    for index in range(1, len(edges)):
+        if edges[index] == edges[index - 1]:
+            raise where.item(index).fault("equals the edge before it, so a bin would be empty; remove one of them")
+        if edges[index] < edges[index - 1]:
+            raise where.item(index).fault("is below the edge before it, so bins would overlap; give rising edges")
     closed: Literal["left", "right"] = "right" if cut.closed == "right" else "left"
     bins = Bins(edges=edges, closed=closed, integral=field.type in ("integer", "date"), kind=kind)
     for index in range(bins.size if bins.integral else 0):
@@ -46,18 +54,6 @@ def edge_bins(field: Field, read: Reader, kind: Kind, location: Location) -> Bin
         if bound is not UNSET and read(bound, at) != edge:
             raise at.fault(f"differs from the outermost edge, {bins.mark(edge)}; leave it out or make them equal")
     return bins
-
-
-def _increasing(edges: Sequence[Fraction], location: Location) -> tuple[Fraction, ...]:
-    if len(edges) < 2:
-        raise location.fault(f"{len(edges)} edge(s) make no bin; give at least 2")
-    require_few(len(edges) - 1, location)
-    for index in range(1, len(edges)):
-        if edges[index] == edges[index - 1]:
-            raise location.item(index).fault("equals the edge before it, so a bin would be empty; remove one of them")
-        if edges[index] < edges[index - 1]:
-            raise location.item(index).fault("is below the edge before it, so bins would overlap; give rising edges")
-    return tuple(edges)
 
 
 def declared_bounds(field: Field, read: Reader, location: Location, instead: str) -> tuple[Fraction, Fraction]:
@@ -81,52 +77,41 @@ def require_few(count: int, location: Location) -> None:
 
 def number_bins(field: Field, location: Location) -> Bins:
     """Bins of an `integer` or `number` column, as its `dpqr` block says."""
-    cut = field.dpqr
+    cut, own = field.dpqr, location.key("dpqr")
     if cut.edges is not UNSET:
         return edge_bins(field, number, "number", location)
     if field.type == "integer":
-        low, high = declared_bounds(field, number, location, "an enum, or dpqr.edges")
-        sides, where = (("minimum", low), ("maximum", high)), location.key("constraints")
+        least, most = declared_bounds(field, number, location, "an enum, or dpqr.edges")
+        sides, where = (("minimum", least), ("maximum", most)), location.key("constraints")
         all_of(partial(_whole, bound, where.key(side)) for side, bound in sides)
+        first, last = int(least), int(most)
         if cut.bins is UNSET:
-            where = location.key("constraints") if cut.width is UNSET else location.key("dpqr").key("width")
-            return _runs_of_width(field, int(low), int(high), where)
-        return _runs_by_count(cut.bins, cut.closed == "right", int(low), int(high), location.key("dpqr").key("bins"))
+            # Bins of `width` whole values each (1 where none is stated), counted from the first; the last has the rest.
+            where = where if cut.width is UNSET else own.key("width")
+            step = _whole(Fraction(1) if cut.width is UNSET else _width(field, where), where)
+            require_few(-(-(last - first + 1) // step), where)
+            return whole_bins([*range(first, last + 1, step), last + 1])
+        # `bins` bins of whole values, as even as can be; the closed side has the longer ones.
+        values = last - first + 1
+        require_few(cut.bins, own.key("bins"))
+        if cut.bins > values:
+            raise own.key("bins").fault(
+                f"{cut.bins} bins are more than the {values} whole values from minimum to maximum"
+            )
+        up = cut.bins - 1 if cut.closed == "right" else 0
+        return whole_bins([first + (index * values + up) // cut.bins for index in range(cut.bins + 1)])
     low, high = declared_bounds(field, number, location, "dpqr.edges")
-    return Bins(
-        edges=_even_cuts(field, low, high, location.key("dpqr")), closed="right" if cut.closed == "right" else "left"
-    )
-
-
-def _even_cuts(field: Field, low: Fraction, high: Fraction, location: Location) -> tuple[Fraction, ...]:
-    """Edges from `low` in equal steps; the last bin is shorter where a width does not divide."""
-    if field.dpqr.width is not UNSET:
-        step = _width(field, location.key("width"))
-    elif field.dpqr.bins is not UNSET:
-        step = (high - low) / field.dpqr.bins
+    # Edges from the minimum in equal steps; the last bin is shorter where a width does not divide.
+    if cut.width is not UNSET:
+        step_length = _width(field, own.key("width"))
+    elif cut.bins is not UNSET:
+        step_length = (high - low) / cut.bins
     else:
-        raise location.fault("says no bins; a column of type 'number' needs one of bins, width or edges")
-    count = math.ceil((high - low) / step)
-    require_few(count, location.key("bins" if field.dpqr.width is UNSET else "width"))
-    return (*(low + index * step for index in range(count)), high)
-
-
-def _runs_of_width(field: Field, low: int, high: int, location: Location) -> Bins:
-    """Bins of `width` whole values each (1 where none is stated), counted from `low`; the last one has the rest."""
-    width = Fraction(1) if field.dpqr.width is UNSET else _width(field, location)
-    step = _whole(width, location)
-    require_few(-(-(high - low + 1) // step), location)
-    return whole_bins([*range(low, high + 1, step), high + 1])
-
-
-def _runs_by_count(count: int, right: bool, low: int, high: int, location: Location) -> Bins:
-    """`count` bins of whole values, as even as can be; the closed side has the longer ones."""
-    values = high - low + 1
-    require_few(count, location)
-    if count > values:
-        raise location.fault(f"{count} bins are more than the {values} whole values from minimum to maximum")
-    up = count - 1 if right else 0
-    return whole_bins([low + (index * values + up) // count for index in range(count + 1)])
+        raise own.fault("says no bins; a column of type 'number' needs one of bins, width or edges")
+    count = math.ceil((high - low) / step_length)
+    require_few(count, own.key("bins" if cut.width is UNSET else "width"))
+    edges = (*(low + index * step_length for index in range(count)), high)
+    return Bins(edges=edges, closed="right" if cut.closed == "right" else "left")
 
 
 def _width(field: Field, location: Location) -> Fraction:
@@ -207,19 +192,13 @@ def calendar_bins(field: Field, kind: Temporal, location: Location) -> Bins:
     if cut.closed == "right":
         raise where.key("closed").fault("a calendar period owns its first instant and not its last; leave it out")
     low, high = declared_bounds(field, read, location, "dpqr.edges")
-    periods = _day_periods if kind == "date" else _time_periods
-    return periods(cut.every, int(low), int(high), where.key("every"))
-
-
-def _day_periods(every: str, low: int, high: int, location: Location) -> Bins:
-    return whole_bins([low, *_period_starts(every, low, high, location), high + 1], kind="date")
-
-
-def _time_periods(every: str, low: int, high: int, location: Location) -> Bins:
-    """Periods begin at midnight UTC; the last one owns the maximum."""
-    starts = [day * DAY for day in _period_starts(every, low // DAY, high // DAY, location)]
-    inner = [start for start in starts if low < start < high]
-    return Bins(edges=tuple(map(Fraction, (low, *inner, high))), kind="datetime")
+    first, last = int(low), int(high)
+    if kind == "date":
+        return whole_bins([first, *_period_starts(cut.every, first, last, where.key("every")), last + 1], kind="date")
+    # Periods begin at midnight UTC; the last one owns the maximum.
+    days = _period_starts(cut.every, first // DAY, last // DAY, where.key("every"))
+    inner = [day * DAY for day in days if first < day * DAY < last]
+    return Bins(edges=tuple(map(Fraction, (first, *inner, last))), kind="datetime")
 
 
 def _period_starts(every: str, first: int, last: int, location: Location) -> list[int]:
@@ -259,107 +238,89 @@ class _LabelTexts:
 
 def label_axis(field: Field, missing: Sequence[str], location: Location) -> Labels:
     """The labels of a column. missing: the texts that mean null, of which none may stand for a label."""
+    own, bounds = location.key("dpqr"), location.key("constraints")
     if field.type in ("number", "date", "datetime"):
-        raise _list_of(field, location).fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
+        listed = bounds.key("enum") if field.categories is UNSET else location.key("categories")
+        raise listed.fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
     faults = Faults()
-    with faults.kept():
-        _refuse_other_cuts(field, location)
-    with faults.kept():
-        stated = [*_with_aliases(list(_stated(field, location)), field, location)]
-    faults.pass_on()
-    labels = Labels(
-        values=tuple(each.label for each in stated),
-        folded=_folded(field),
-        texts=tuple(tuple(_trimmed(text, field) for text, _ in each.texts) for each in stated),
-        ordered=field.categories_ordered,
-    )
-    _require_distinct(stated, labels, [_trimmed(text, field) for text in missing], field)
-    own = tuple((value,) for value in labels.values)
-    return Labels(labels.values, labels.folded, () if labels.texts == own else labels.texts, labels.ordered)
-
-
-def _refuse_other_cuts(field: Field, location: Location) -> None:
-    faults, own, bounds = Faults(), location.key("dpqr"), location.key("constraints")
     for key in ("bins", "width", "edges", "every", "closed"):
         if getattr(field.dpqr, key) is not UNSET:
             faults.keep(own.key(key).fault("a column of labels (enum, string, boolean) is not binned; leave it out"))
     for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
         if bound is not UNSET:
             faults.keep(bounds.key(key).fault("a column of labels has no bounds; leave it out"))
+    with faults.kept():
+        stated = list(_label_texts(field, location))
+        # The aliases of each label.
+        aliases = {} if field.dpqr.aliases is UNSET else field.dpqr.aliases
+        where, known = own.key("aliases"), [each.label for each in stated]
+        for label in aliases:
+            if label not in known:
+                raise where.key(label).fault(
+                    f"{describe_value(label)} is no label of the column; {nearest(label, known)}"
+                )
+        for place, each in enumerate(stated):
+            at = where.key(each.label)
+            more = tuple((text, at.item(index)) for index, text in enumerate(aliases.get(each.label, ())))
+            stated[place] = _LabelTexts(each.label, each.texts + more)
     faults.pass_on()
-
-
-def _list_of(field: Field, location: Location) -> Location:
-    if field.categories is not UNSET:
-        return location.key("categories")
-    return location.key("constraints").key("enum")
-
-
-def _folded(field: Field) -> bool:
-    """Case counts, except for the words true and false."""
-    if field.dpqr.case_sensitive is not UNSET:
-        return not field.dpqr.case_sensitive
-    return field.type == "boolean" and field.true_values is UNSET and field.false_values is UNSET
+    # Case counts, except for the words true and false.
+    folded = field.type == "boolean" and field.true_values is UNSET and field.false_values is UNSET
+    labels = Labels(
+        values=tuple(each.label for each in stated),
+        folded=folded if field.dpqr.case_sensitive is UNSET else not field.dpqr.case_sensitive,
+        texts=tuple(tuple(_trimmed(text, field) for text, _ in each.texts) for each in stated),
+        ordered=field.categories_ordered,
+    )
+    _require_distinct(stated, labels, [_trimmed(text, field) for text in missing], field)
+    alone = tuple((value,) for value in labels.values)
+    return Labels(labels.values, labels.folded, () if labels.texts == alone else labels.texts, labels.ordered)
 
 
 def _trimmed(text: str, field: Field) -> str:
     return text.strip() if field.dpqr.trim else text
 
 
-def _stated(field: Field, location: Location) -> Iterator[_LabelTexts]:
+def _label_texts(field: Field, location: Location) -> Iterator[_LabelTexts]:
     """The labels in order; of categories those that an enum beside them lists."""
-    where = location.key("constraints").key("enum")
-    enum = field.constraints.enum
-    if field.categories is not UNSET:
-        yield from _categories(field, location)
+    at_enum, enum = location.key("constraints").key("enum"), field.constraints.enum
+    if field.categories is UNSET:
+        if enum is UNSET and field.type == "boolean":
+            enum = (False, True)
+        if enum is UNSET or not enum:
+            raise at_enum.fault("lists no label; list every label that is publicly known, each once")
+        labels = all_of(partial(_label, value, field.type, at_enum.item(index)) for index, value in enumerate(enum))
+        for index, label in enumerate(labels):
+            # What a boolean column lists for true or false.
+            key, words = ("trueValues", field.true_values) if label == "true" else ("falseValues", field.false_values)
+            if field.type != "boolean" or words is UNSET:
+                words = ()
+            texts = tuple((text, location.key(key).item(place)) for place, text in enumerate(words))
+            yield _LabelTexts(label, texts or ((label, at_enum.item(index)),))
         return
-    if enum is UNSET and field.type == "boolean":
-        enum = (False, True)
-    if enum is UNSET or not enum:
-        raise where.fault("lists no label; list every label that is publicly known, each once")
-    labels = all_of(partial(_label, value, field.type, where.item(index)) for index, value in enumerate(enum))
-    for index, label in enumerate(labels):
-        yield _LabelTexts(label, _truths(label, field, location) or ((label, where.item(index)),))
-
-
-def _truths(label: str, field: Field, location: Location) -> tuple[tuple[str, Location], ...]:
-    """What a boolean column lists for true or false."""
-    if field.type != "boolean":
-        return ()
-    key, listed = ("trueValues", field.true_values) if label == "true" else ("falseValues", field.false_values)
-    return () if listed is UNSET else tuple((text, location.key(key).item(at)) for at, text in enumerate(listed))
-
-
-def _categories(field: Field, location: Location) -> Iterator[_LabelTexts]:
-    assert field.categories is not UNSET
-    where, kept = location.key("categories"), None
+    where = location.key("categories")
     if field.type == "boolean":
         raise where.fault("only columns of type 'string' and 'integer' have categories; leave it out")
-    found = {}
+    categories: dict[str, _LabelTexts] = {}
     for index, each in enumerate(field.categories):
-        value, label = (each.value, each.label) if isinstance(each, Category) else (each, UNSET)
+        value, title = (each.value, each.label) if isinstance(each, Category) else (each, UNSET)
         at = where.item(index) if not isinstance(each, Category) else where.item(index).key("value")
         text = _label(value, field.type, at)
-        found[text] = _LabelTexts(text if label is UNSET else label, ((text, where.item(index)),))
-        if len(found) <= index:
+        categories[text] = _LabelTexts(text if title is UNSET else title, ((text, where.item(index)),))
+        if len(categories) <= index:
             raise at.fault(f"the value {describe_value(text)} stands twice; keep one of them")
-    if field.constraints.enum is not UNSET:
-        kept = _kept(field.constraints.enum, found, field, location.key("constraints").key("enum"))
-    yield from (each for text, each in found.items() if kept is None or text in kept)
-
-
-def _kept(enum: Sequence[Any], found: dict[str, _LabelTexts], field: Field, location: Location) -> set[str]:
-    kept = set()
-    for index, value in enumerate(enum):
-        text = _label(value, field.type, location.item(index))
-        if text not in found:
-            raise location.item(index).fault(
-                f"{describe_value(text)} is no value of the categories; {nearest(text, found)}"
-            )
-        kept.add(text)
-    if not kept:
-        raise location.fault("lists no label; leave it out, for the categories are the labels")
-    return kept
+    listed = set(categories)
+    if enum is not UNSET:
+        listed = set()
+        for index, value in enumerate(enum):
+            text = _label(value, field.type, at_enum.item(index))
+            if text not in categories:
+                said = f"{describe_value(text)} is no value of the categories; {nearest(text, categories)}"
+                raise at_enum.item(index).fault(said)
+            listed.add(text)
+        if not listed:
+            raise at_enum.fault("lists no label; leave it out, for the categories are the labels")
+    yield from (each for text, each in categories.items() if text in listed)
 
 
 def _label(value: Any, kind: str, location: Location) -> str:
@@ -373,18 +334,6 @@ def _label(value: Any, kind: str, location: Location) -> str:
     fix = quote_fix(value, kind, location)
     hint = f"; write {fix.text}" if fix else ""
     raise location.fault(f"{describe_value(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
-
-
-def _with_aliases(stated: list[_LabelTexts], field: Field, location: Location) -> Iterator[_LabelTexts]:
-    aliases = {} if field.dpqr.aliases is UNSET else field.dpqr.aliases
-    where, known = location.key("dpqr").key("aliases"), [each.label for each in stated]
-    for label in aliases:
-        if label not in known:
-            raise where.key(label).fault(f"{describe_value(label)} is no label of the column; {nearest(label, known)}")
-    for each in stated:
-        at = where.key(each.label)
-        more = tuple((text, at.item(index)) for index, text in enumerate(aliases.get(each.label, ())))
-        yield _LabelTexts(each.label, each.texts + more)
 
 
 def _require_distinct(stated: Sequence[_LabelTexts], labels: Labels, missing: Sequence[str], field: Field) -> None:
@@ -402,18 +351,14 @@ def _require_distinct(stated: Sequence[_LabelTexts], labels: Labels, missing: Se
             other = labels.values[taken.setdefault(form, place)]
             if taken[form] != place:
                 again = text == each.label == other
-                faults.keep(where.fault(_twice(text, each.label, other), fix=where.replaced("") if again else None))
+                said = "the label {0} stands twice" if again else "{0} also stands for the label {1}"
+                said = said.format(describe_value(text), describe_value(other))
+                faults.keep(where.fault(f"{said}; keep one of them", fix=where.replaced("") if again else None))
     faults.pass_on()
     first: dict[str, int] = {}
     for place, label in enumerate(labels.values):
         if first.setdefault(label, place) != place:
             raise stated[place].texts[0][1].fault(f"the label {describe_value(label)} stands twice; keep one of them")
-
-
-def _twice(text: str, label: str, other: str) -> str:
-    if text == label == other:
-        return f"the label {describe_value(text)} stands twice; keep one of them"
-    return f"{describe_value(text)} also stands for the label {describe_value(other)}; keep one of them"
 
 
 # How a field says that its values are written: patterns of dates and times, marks of numbers, blanks.
@@ -490,7 +435,10 @@ def _require_marks(field: Field, location: Location) -> None:
 
 
 def _pattern(field: Field, kind: str, location: Location) -> str | None:
-    """The pattern of a date or time column; None for the ISO form. Of other columns a format has no effect."""
+    """The pattern of a date or time column; None for the ISO form. Of other columns a format has no effect.
+
+    Patterns that do not say one day, or that say something twice, are refused.
+    """
     if kind == "number" or field.format is UNSET or field.format == "default":
         return None
     pattern = field.format.removeprefix("fmt:")
@@ -498,13 +446,7 @@ def _pattern(field: Field, kind: str, location: Location) -> str | None:
         raise location.fault("'any' would guess which number is the month; write the pattern, such as '%d/%m/%Y'")
     if "%" not in pattern:
         raise location.fault(f"{describe_value(field.format)} is no pattern; write 'default' or one such as '%d/%m/%Y'")
-    _require_day(_DIRECTIVE.findall(pattern), kind, location)
-    return pattern
-
-
-def _require_day(directives: list[str], kind: str, location: Location) -> None:
-    """Refuse patterns that do not say one day, or that say something twice."""
-    found = [each for each in directives if each != "%"]
+    found = [each for each in _DIRECTIVE.findall(pattern) if each != "%"]
     for each in found:
         if each not in _KNOWN:
             known = " ".join(f"%{one}" for one in sorted(_KNOWN))
@@ -516,3 +458,4 @@ def _require_day(directives: list[str], kind: str, location: Location) -> None:
         raise location.fault(f"does not say the day, month and year of a {kind}, as '%d/%m/%Y' does")
     if ("I" in found) != ("p" in found):
         raise location.fault("%I and %p (AM or PM) go together; write both, or %H")
+    return pattern

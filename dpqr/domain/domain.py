@@ -289,12 +289,11 @@ def may_drop_rows(domain: Domain) -> bool:
 
 def failing_attributes(domain: Domain) -> dict[str, tuple[Fault, ...]]:
     """Return, per column, the faults whose rule is `fail`: the exit code then is one bit that no guarantee covers."""
-    failing = {attribute.name: _failing(attribute) for attribute in domain.attributes}
+    failing = {
+        attribute.name: tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)
+        for attribute in domain.attributes
+    }
     return {name: faults for name, faults in failing.items() if faults}
-
-
-def _failing(attribute: Attribute) -> tuple[Fault, ...]:
-    return tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)
 
 
 def with_titles(domain: Domain, *, titled: bool) -> Domain:

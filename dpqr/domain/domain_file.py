@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,6 @@ from msgspec.json import Encoder
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.columns import MAX_CELLS, calendar_bins, label_axis, missing_texts, number_bins, spelling
 from dpqr.domain.domain import (
-    Bounds,
     Domain,
     KnownTotal,
     PublicFacts,
@@ -112,7 +112,18 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     before = len(faults.found)
     _keep_placeholders(value, location, faults)
     if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
-        return _coded(value, location, faults)
+        broken = []
+        for name, size in value.items():
+            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
+                broken.append(name)
+                text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+                faults.keep(location.key(name).fault(text))
+        if broken:
+            sound = {name: size for name, size in value.items() if name not in broken}
+            return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
+        with faults.kept():
+            return Domain(tuple(_codes(name, size) for name, size in decode(value, Sizes, location).items()))
+        return DomainDraft((), broken=(UNREADABLE,))
     if not any(key == "fields" or obvious(key, ("fields",)) for key in value):
         swapped = "is a queries file, and no domain; give it as --queries FILE"
         missing = "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like {'age': 85}"
@@ -170,21 +181,6 @@ def list_items(value: dict[str, Any], key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _coded(value: dict[str, Any], location: Location, faults: Faults) -> Domain:
-    broken = []
-    for name, size in value.items():
-        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
-            broken.append(name)
-            text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
-            faults.keep(location.key(name).fault(text))
-    if broken:
-        sound = {name: size for name, size in value.items() if name not in broken}
-        return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
-    with faults.kept():
-        return Domain(tuple(_codes(name, size) for name, size in decode(value, Sizes, location).items()))
-    return DomainDraft((), broken=(UNREADABLE,))
-
-
 def _codes(name: str, size: int) -> Attribute:
     return Attribute(name=name, axis=Codes(size))
 
@@ -206,11 +202,26 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
     nulls = missing_texts(missing if stated.missing_values is UNSET else stated.missing_values)
     named = named if parents is None else ()  # cells with parents are not cut
     field = listed_field = labelled(stated, parents)
-    axis = _kind(field)
+    # An axis of the field's kind, which its rules and its spelling are checked against where it has a fault.
+    unit = Fraction(0), Fraction(1)
+    axis: Axis = Bins(unit, kind=field.type) if field.type in ("date", "datetime") else Bins(unit)
+    if _labelled(field):
+        axis = Labels(("",))
     with faults.kept():
-        _one_cut(stated, own)
+        cuts = [key for key in ("bins", "width", "edges", "every") if getattr(field.dpqr, key) is not UNSET]
+        if len(cuts) > 1:
+            raise own.fault(f"{' and '.join(cuts)} contradict each other; keep one of them")
+        if cuts == ["every"] and field.type not in ("date", "datetime"):
+            raise own.key("every").fault(
+                f"only date and datetime columns have periods; this one is of type {field.type!r}"
+            )
         field = complete_field(listed_field, named, location)
-        axis = _axis(field, nulls, location)
+        if _labelled(field):
+            axis = label_axis(field, nulls, location)
+        elif field.type in ("integer", "number"):
+            axis = number_bins(field, location)
+        else:
+            axis = calendar_bins(field, "date" if field.type == "date" else "datetime", location)
     with faults.kept():
         rules = _rules(field, axis, own)
     with faults.kept():
@@ -219,47 +230,16 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
     attribute = add_cuts(attribute, named, location, opened=field is not listed_field)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
-        _distinct_titles(attribute, location)
+        # Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)
+        titles = attribute.titles()
+        if len(set(titles)) < len(titles):
+            raise location.fault("two cells of this column would print alike; change a label, or an edge")
     return attribute if parents is None else replace(attribute, hierarchy=hierarchy(attribute, parents))
-
-
-def _kind(field: Field) -> Axis:
-    """An axis of the field's kind, which its rules and its spelling are checked against where it has a fault."""
-    if _labelled(field):
-        return Labels(("",))
-    edges = Fraction(0), Fraction(1)
-    return Bins(edges, kind=field.type) if field.type in ("date", "datetime") else Bins(edges)
 
 
 def _labelled(field: Field) -> bool:
     listed = field.constraints.enum is not UNSET or field.categories is not UNSET
     return listed or field.type in ("string", "boolean")
-
-
-def _distinct_titles(attribute: Attribute, location: Location) -> None:
-    """Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)"""
-    titles = attribute.titles()
-    if len(set(titles)) < len(titles):
-        raise location.fault("two cells of this column would print alike; change a label, or an edge")
-
-
-def _one_cut(field: Field, location: Location) -> None:
-    cuts = ("bins", "width", "edges", "every")
-    stated = [key for key in cuts if getattr(field.dpqr, key) is not UNSET]
-    if len(stated) > 1:
-        raise location.fault(f"{' and '.join(stated)} contradict each other; keep one of them")
-    if stated == ["every"] and field.type not in ("date", "datetime"):
-        raise location.key("every").fault(
-            f"only date and datetime columns have periods; this one is of type {field.type!r}"
-        )
-
-
-def _axis(field: Field, missing: tuple[str, ...], location: Location) -> Axis:
-    if _labelled(field):
-        return label_axis(field, missing, location)
-    if field.type in ("integer", "number"):
-        return number_bins(field, location)
-    return calendar_bins(field, "date" if field.type == "date" else "datetime", location)
 
 
 def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:
@@ -335,8 +315,25 @@ def with_facts(
         text = "totals count all rows, and a unit leaves rows of persons out; leave one of them out"
         faults.keep(location.key("unit").fault(text))
     before = len(faults.found)
-    regions = _impossible(domain, impossible, location.key("impossible"), faults)
-    known = _totals(domain, totals, location.key("totals"), faults)
+    at_impossible, at_totals = location.key("impossible"), location.key("totals")
+    regions: list[Region] = []
+    for index, fact in enumerate(impossible):
+        at = at_impossible.item(index).key("where")
+        with faults.kept():
+            if fact is not None:
+                # Both of "a or b" are impossible: two facts, each of fewer columns.
+                for part in conjuncts(parse_over(domain, fact.where, at), negated=True):
+                    regions.append(_region(domain, fact.where, Not(part), at))
+    known: list[KnownTotal] = []
+    everybody = Region(text="all records", axes=(), cells=np.ones((), dtype=np.bool_))
+    for index, total in enumerate(totals):
+        at = at_totals.item(index).key("where")
+        with faults.kept():
+            if total is not None:
+                region = everybody
+                if total.where is not UNSET:
+                    region = _region(domain, total.where, parse_over(domain, total.where, at), at)
+                known.append(KnownTotal(region=region, count=total.count))
     if isinstance(domain, DomainDraft) or len(faults.found) > before:
         return domain
     with faults.kept():
@@ -345,54 +342,33 @@ def with_facts(
 
 
 def _agreeing(domain: Domain, regions: Sequence[Region], known: Sequence[KnownTotal], location: Location) -> Domain:
-    _refuse_wide_model(domain, regions, location.key("impossible"))
-    _refuse_wide_totals(domain, known, location.key("totals"))
+    """With facts that can all be true. Raises: DocumentError where they cannot, or where that is too much to check."""
+    at_impossible, at_totals = location.key("impossible"), location.key("totals")
+    if possible(domain.shape, PublicFacts(impossible=tuple(regions)), MAX_MODEL) is None:
+        raise at_impossible.fault(
+            f"together they need a model of more than {MAX_MODEL} cells; state fewer, or merge cells"
+        )
+    for axes, members in connected_totals(known).items():
+        _require_room(domain, axes, at_totals, "totals that share columns tie")
+        if math.prod(domain.shape[axis] for axis in axes) * len(members) > MAX_WORK:
+            raise at_totals.fault(f"{len(members)} of them share columns, too many to check; state fewer")
     nobody = [total.region for total in known if not total.count]
     counted = [total for total in known if total.region.axes]
     facts = PublicFacts(impossible=(*regions, *nobody), totals=tuple(total for total in counted if total.count))
     if not possible(domain.shape, facts, MAX_MODEL):
-        at = location.key("impossible" if regions else "totals")
+        at = at_impossible if regions else at_totals
         raise at.fault("together they leave no cell of the domain that could hold a record; correct one of them")
-    least, most = _bounds(domain, regions, known, location.key("totals"))
+    bounds = record_bounds(regions, known, domain.shape)
+    if bounds is None:
+        # The first total that contradicts those before it is blamed: found by bisection.
+        first = bisect_left(
+            range(len(known)), True, key=lambda last: record_bounds(regions, known[: last + 1], domain.shape) is None
+        )
+        raise at_totals.item(first).fault(
+            "no table can have this many records there, given the totals before it and what is impossible; correct one"
+        )
+    least, most = bounds
     return replace(domain, facts=replace(facts, least=least, most=most))
-
-
-def _impossible(
-    domain: Domain, stated: Sequence[ImpossibleForm | None], location: Location, faults: Faults
-) -> list[Region]:
-    found: list[Region] = []
-    for index, one in enumerate(stated):
-        if one is None:
-            continue
-        at = location.item(index).key("where")
-        with faults.kept():
-            predicate = parse_over(domain, one.where, at)
-            # Both of "a or b" are impossible: two facts, each of fewer columns.
-            for part in conjuncts(predicate, negated=True):
-                found.append(_region(domain, one.where, Not(part), at))
-    return found
-
-
-def _totals(domain: Domain, stated: Sequence[TotalForm | None], location: Location, faults: Faults) -> list[KnownTotal]:
-    found = []
-    everybody = Region(text="all records", axes=(), cells=np.ones((), dtype=np.bool_))
-    for index, one in enumerate(stated):
-        if one is None:
-            continue
-        at = location.item(index).key("where")
-        with faults.kept():
-            region = (
-                everybody if one.where is UNSET else _region(domain, one.where, parse_over(domain, one.where, at), at)
-            )
-            found.append(KnownTotal(region=region, count=one.count))
-    return found
-
-
-def _refuse_wide_totals(domain: Domain, known: Sequence[KnownTotal], location: Location) -> None:
-    for axes, members in connected_totals(known).items():
-        _require_room(domain, axes, location, "totals that share columns tie")
-        if math.prod(domain.shape[axis] for axis in axes) * len(members) > MAX_WORK:
-            raise location.fault(f"{len(members)} of them share columns, too many to check; state fewer")
 
 
 def _region(domain: Domain, text: str, predicate: Node, location: Location) -> Region:
@@ -414,30 +390,3 @@ def _require_room(domain: Domain, axes: Axes, location: Location, what: str) -> 
         raise location.fault(
             f"{what} {names} together: {cells} cells, more than {MAX_FACT_CELLS}; speak of fewer columns"
         )
-
-
-def _refuse_wide_model(domain: Domain, regions: Sequence[Region], location: Location) -> None:
-    if possible(domain.shape, PublicFacts(impossible=tuple(regions)), MAX_MODEL) is None:
-        raise location.fault(f"together they need a model of more than {MAX_MODEL} cells; state fewer, or merge cells")
-
-
-def _bounds(domain: Domain, regions: Sequence[Region], totals: Sequence[KnownTotal], location: Location) -> Bounds:
-    """Bounds on the number of records; the first total that contradicts those before it is blamed."""
-    found = record_bounds(regions, totals, domain.shape)
-    if found is not None:
-        return found
-    first = next(_contradicting(domain, regions, totals))
-    raise location.item(first).fault(
-        "no table can have this many records there, given the totals before it and what is impossible; correct one"
-    )
-
-
-def _contradicting(domain: Domain, regions: Sequence[Region], totals: Sequence[KnownTotal]) -> Iterator[int]:
-    low, high = 0, len(totals)
-    while low < high:
-        middle = (low + high) // 2
-        if record_bounds(regions, totals[: middle + 1], domain.shape) is None:
-            high = middle
-        else:
-            low = middle + 1
-    yield low

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,26 +33,67 @@ def hierarchy(attribute: Attribute, stated: Links) -> Hierarchy:
     """
     cells = attribute.axis.titles()
     own = attribute.titles()[len(cells) :]
-    levels: list[tuple[str, ...]] = []
-    for above in _climbed(cells, stated):
-        levels.append(above)
+    # The node of every cell on one level after the other, until no node has a parent.
+    heights, nodes, levels = dict.fromkeys(cells, 0), tuple(cells), list[tuple[str, ...]]()
+    while not levels or any(node in stated.parents for node in dict.fromkeys(nodes)):
+        distinct = tuple(dict.fromkeys(nodes))
+        _require_parents(distinct, len(levels), stated)
+        _require_new_parents(distinct, heights, stated)
+        nodes = tuple(stated.parents[node] for node in nodes)
+        levels.append(nodes)
+        heights |= dict.fromkeys(nodes, len(levels))
         if len(levels) > MOST_LEVELS:
             raise stated.location.fault(f"makes more than {MOST_LEVELS} levels; leave some out")
-    names = _names(attribute.name, len(levels), stated)
-    return Hierarchy(levels=tuple(_level(name, nodes, own, stated) for name, nodes in zip(names, levels, strict=True)))
-
-
-def _climbed(cells: Sequence[str], stated: Links) -> Iterable[tuple[str, ...]]:
-    """The node of every cell on one level after the other, until no node has a parent."""
-    heights, nodes = dict.fromkeys(cells, 0), tuple(cells)
-    height = 0
-    while height == 0 or any(node in stated.parents for node in dict.fromkeys(nodes)):
+    names = stated.levels
+    if names is None:
+        names = tuple(f"level {place}" for place in range(1, len(levels) + 1))
+    if len(names) != len(levels):
+        raise stated.location.fault(
+            f"'levels' names {len(names)} levels above the column, and the parents make {len(levels)}"
+        )
+    if stated.levels is not None and len({attribute.name, *names}) <= len(levels):
+        raise stated.location.fault("two levels have one name (the lowest has the column's); give each its own")
+    made = []
+    for name, nodes in zip(names, levels, strict=True):
         distinct = tuple(dict.fromkeys(nodes))
-        _require_parents(distinct, height, stated)
-        _require_new(distinct, heights, stated)
-        nodes, height = tuple(stated.parents[node] for node in nodes), height + 1
-        heights |= dict.fromkeys(nodes, height)
-        yield nodes
+        for node in own:
+            if node in distinct:
+                raise stated.location.fault(
+                    f"{describe_value(node)} is the name of a fault cell; give the parent another name"
+                )
+        numbers = {node: number for number, node in enumerate((*distinct, *own))}
+        places = np.array([numbers[node] for node in (*nodes, *own)], dtype=np.int64)
+        made.append(HierarchyLevel(name=name, nodes=(*distinct, *own), places=places))
+    return Hierarchy(levels=tuple(made))
+
+
+def _require_new_parents(nodes: Sequence[str], heights: Mapping[str, int], stated: Links) -> None:
+    """No parent stands on a level below: a name on two levels, or a cycle."""
+    faults = Faults()
+    for node in nodes:
+        parent = stated.parents[node]
+        if parent in heights:
+            # The parents from `parent` up to `node`, both in it; empty if they do not lead there.
+            chain = [parent]
+            while chain[-1] != node and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
+                chain.append(stated.parents[chain[-1]])
+            chain = chain if chain[-1] == node else []
+            named = min(chain, default=node)  # a cycle is named once
+            if node == parent:
+                own = f"{describe_value(node)} is its own parent"
+                said = f"{own}; at the top leave it out, else name the two levels differently"
+            elif chain:
+                shown = [*chain[:SHOWN], *(["..."] if len(chain) > SHOWN else []), parent]
+                said = f"the parents form a cycle: {' -> '.join(shown)}; correct one of them"
+            else:
+                other = "a label of the column" if heights[parent] == 0 else "on a lower level"
+                both = f"the parent {describe_value(parent)} of {describe_value(node)}"
+                said = f"{both} is also {other}; give one of them another name"
+            (at, row), place = stated.at(named), stated.location.key(named).path
+            faults.keep(at.fault(f"{row}{said}", place=place))
+        if faults.full:
+            break
+    faults.pass_on()
 
 
 def _require_parents(nodes: Sequence[str], height: int, stated: Links) -> None:
@@ -77,67 +118,6 @@ def _require_parents(nodes: Sequence[str], height: int, stated: Links) -> None:
         if faults.full:
             break
     faults.pass_on()
-
-
-def _require_new(nodes: Sequence[str], heights: dict[str, int], stated: Links) -> None:
-    """No parent stands on a level below: a name on two levels, or a cycle."""
-    faults = Faults()
-    for node in nodes:
-        parent = stated.parents[node]
-        if parent in heights:
-            chain = _chain(parent, node, stated)
-            shown = min(chain, default=node)  # a cycle is named once
-            (at, row), place = stated.at(shown), stated.location.key(shown).path
-            faults.keep(at.fault(f"{row}{_twice(node, parent, heights[parent], chain)}", place=place))
-        if faults.full:
-            break
-    faults.pass_on()
-
-
-def _chain(node: str, last: str, stated: Links) -> tuple[str, ...]:
-    """The parents from `node` up to `last`, both in it; empty if they do not lead there."""
-    chain = [node]
-    while chain[-1] != last and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
-        chain.append(stated.parents[chain[-1]])
-    return tuple(chain) if chain[-1] == last else ()
-
-
-def _twice(node: str, parent: str, height: int, chain: tuple[str, ...]) -> str:
-    if node == parent:
-        return (
-            f"{describe_value(node)} is its own parent; at the top leave it out, else name the two levels differently"
-        )
-    if chain:
-        shown = [*chain[:SHOWN], *(["..."] if len(chain) > SHOWN else []), parent]
-        return f"the parents form a cycle: {' -> '.join(shown)}; correct one of them"
-    other = "a label of the column" if height == 0 else "on a lower level"
-    return (
-        f"the parent {describe_value(parent)} of {describe_value(node)} is also {other}; give one of them another name"
-    )
-
-
-def _names(column: str, count: int, stated: Links) -> tuple[str, ...]:
-    if stated.levels is None:
-        return tuple(f"level {place}" for place in range(1, count + 1))
-    if len(stated.levels) != count:
-        raise stated.location.fault(
-            f"'levels' names {len(stated.levels)} levels above the column, and the parents make {count}"
-        )
-    if len({column, *stated.levels}) <= count:
-        raise stated.location.fault("two levels have one name (the lowest has the column's); give each its own")
-    return stated.levels
-
-
-def _level(name: str, nodes: Sequence[str], own: Sequence[str], stated: Links) -> HierarchyLevel:
-    distinct = tuple(dict.fromkeys(nodes))
-    for node in own:
-        if node in distinct:
-            raise stated.location.fault(
-                f"{describe_value(node)} is the name of a fault cell; give the parent another name"
-            )
-    numbers = {node: number for number, node in enumerate((*distinct, *own))}
-    places = np.array([numbers[node] for node in (*nodes, *own)], dtype=np.int64)
-    return HierarchyLevel(name=name, nodes=(*distinct, *own), places=places)
 
 
 # The `parent` of a domain column, from the document or from a file of two columns: the levels above its cells.
@@ -170,7 +150,9 @@ def links(column: Field, location: Location) -> Links | None:
     if column.parent is UNSET:
         return None
     at = location.key("parent")
-    if not _structured(column.parent):
+    # An object of this form's keys, or else labels themselves with their parents.
+    keys = set(column.parent)
+    if not (keys <= {"file", "map", "levels"} and keys & {"file", "map"}):
         return Links(parents=_texts(column.parent, at), levels=None, location=at)
     form = decode(column.parent, ParentForm, at)
     levels = None if form.levels is UNSET else form.levels
@@ -179,13 +161,23 @@ def links(column: Field, location: Location) -> Links | None:
     if form.map is not UNSET:
         return Links(parents=_texts(form.map, at.key("map")), levels=levels, location=at.key("map"))
     assert form.file is not UNSET
-    rows = _file_rows((location.file.parent if location.file else Path()) / form.file, at.key("file"))
-    return _linked(rows, levels, at.key("file"))
-
-
-def _structured(stated: Mapping[str, Any]) -> bool:
-    """Whether it is an object of this form's keys; else it maps labels themselves."""
-    return bool(stated) and set(stated) <= {"file", "map", "levels"} and not {"file", "map"}.isdisjoint(stated)
+    where = at.key("file")
+    faults, parents, places = Faults(), dict[str, str](), dict[str, str]()
+    for row, child, parent in _file_rows((location.file.parent if location.file else Path()) / form.file, where):
+        known = parents.get(child, parent)
+        if not child:
+            faults.keep(where.fault(f"{row}: names no child", place=f"{where.path} {row}"))
+        elif known != parent:
+            both = f"{describe_value(known)} and {describe_value(parent)}"
+            said = f"{row}: {describe_value(child)} has two parents, {both}; keep one"
+            faults.keep(where.fault(said, place=f"{where.path} {row}"))
+        elif parent:  # a node at the top may stand in a row without a parent
+            parents[child] = parent
+            places.setdefault(child, row)
+    faults.pass_on()
+    if not parents:
+        raise where.fault("names no parent")
+    return Links(parents=parents, levels=levels, location=where, rows=places)
 
 
 def _texts(stated: Mapping[str, Any], location: Location) -> dict[str, str]:
@@ -240,26 +232,6 @@ def _parquet_columns(data: bytes, location: Location) -> dict[str, Sequence[str]
     return {name: ["" if value is None else str(value) for value in column] for name, column in columns.items()}
 
 
-def _linked(rows: Iterator[tuple[str, str, str]], levels: tuple[str, ...] | None, location: Location) -> Links:
-    """A node at the top may stand in a row without a parent."""
-    faults, parents, places = Faults(), dict[str, str](), dict[str, str]()
-    for row, child, parent in rows:
-        known = parents.get(child, parent)
-        if not child:
-            faults.keep(location.fault(f"{row}: names no child", place=f"{location.path} {row}"))
-        elif known != parent:
-            both = f"{describe_value(known)} and {describe_value(parent)}"
-            said = f"{row}: {describe_value(child)} has two parents, {both}; keep one"
-            faults.keep(location.fault(said, place=f"{location.path} {row}"))
-        elif parent:
-            parents[child] = parent
-            places.setdefault(child, row)
-    faults.pass_on()
-    if not parents:
-        raise location.fault("names no parent")
-    return Links(parents=parents, levels=levels, location=location, rows=places)
-
-
 def labelled(column: Field, stated: Links | None) -> Field:
     """The column with the children that are no parents as its labels, where it is of text and lists none."""
     listed = column.constraints.enum is not UNSET or column.categories is not UNSET
@@ -275,13 +247,12 @@ def with_parents(document: Any, location: Location) -> Any:
     fields = document.get("fields") if isinstance(document, dict) else None
     if not isinstance(fields, list) or not any("parent" in each for each in fields):
         return document
-    return {**document, "fields": [_inlined(each, location.key("fields").item(at)) for at, each in enumerate(fields)]}
-
-
-def _inlined(stated: dict[str, Any], location: Location) -> dict[str, Any]:
-    column = fitting(stated, Field)
-    found = links(column, location) if column is not None else None
-    if found is None or not found.rows:
-        return stated
-    levels = {} if found.levels is None else {"levels": list(found.levels)}
-    return {**stated, "parent": {"map": dict(found.parents), **levels}}
+    whole = []
+    for place, stated in enumerate(fields):
+        column = fitting(stated, Field)
+        found = links(column, location.key("fields").item(place)) if column is not None else None
+        if found is not None and found.rows:
+            levels = {} if found.levels is None else {"levels": list(found.levels)}
+            stated = {**stated, "parent": {"map": dict(found.parents), **levels}}
+        whole.append(stated)
+    return {**document, "fields": whole}

@@ -136,14 +136,11 @@ def complete_field(field: Field, named: Sequence[QueriedValue], location: Locati
     )
     if not named or not open_bins or bounds.minimum is UNSET or bounds.maximum is UNSET:
         return field
-    closed = "right" if stated.closed is UNSET and _all_up_to(field, named) else stated.closed
+    # Bins own their upper ends where every comparison of real values needs it. (Whole values need no side.)
+    all_up_to = field.type != "date" and all(one.use in ("<=", ">") for one in named)
+    closed = "right" if stated.closed is UNSET and all_up_to else stated.closed
     made = msgspec.structs.replace(stated, edges=(bounds.minimum, bounds.maximum), closed=closed)
     return msgspec.structs.replace(field, dpqr=made)
-
-
-def _all_up_to(field: Field, named: Sequence[QueriedValue]) -> bool:
-    """Whether every comparison of real values needs bins that own their upper ends. (Whole values need no side.)"""
-    return field.type != "date" and all(one.use in ("<=", ">") for one in named)
 
 
 def _labelled(field: Field, named: Sequence[QueriedValue], location: Location) -> Field:
@@ -185,29 +182,25 @@ def cut(bins: Bins, name: str, named: Sequence[QueriedValue], location: Location
     """
     wanted = {found for one in named for found in _thresholds(bins, name, one)}
     if bins.integral:
-        return _cut_whole(bins, wanted, location)
+        before = [int(bins.bounds(index)[0]) for index in range(bins.size)]
+        last = int(bins.bounds(bins.size - 1)[1])
+        first_above = {int(-(-value // 1) if strict else value // 1 + 1) for value, strict in wanted}
+        added = {start for start in first_above if before[0] < start <= last} - set(before)
+        if not added:
+            return bins
+        require_few(bins.size + len(added), location)
+        starts = sorted({*before, *added})
+        made = whole_bins([*starts, last + 1], "date" if bins.kind == "date" else "number")
+        if bins.closed == "left":
+            return made
+        marks = (starts[0], *(start - 1 for start in starts[1:]), last)
+        return replace(made, closed="right", edge_titles=tuple(bins.mark(Fraction(mark)) for mark in marks))
     edges = {value for value, strict in wanted if strict == (bins.closed == "left")}
     inner = {value for value in edges if bins.edges[0] < value < bins.edges[-1]} - set(bins.edges)
     if not inner:
         return bins
     require_few(bins.size + len(inner), location)
     return replace(bins, edges=tuple(sorted({*bins.edges, *inner})))
-
-
-def _cut_whole(bins: Bins, wanted: set[Threshold], location: Location) -> Bins:
-    before = [int(bins.bounds(index)[0]) for index in range(bins.size)]
-    last = int(bins.bounds(bins.size - 1)[1])
-    first_above = {int(-(-value // 1) if strict else value // 1 + 1) for value, strict in wanted}
-    added = {start for start in first_above if before[0] < start <= last} - set(before)
-    if not added:
-        return bins
-    require_few(bins.size + len(added), location)
-    starts = sorted({*before, *added})
-    made = whole_bins([*starts, last + 1], "date" if bins.kind == "date" else "number")
-    if bins.closed == "left":
-        return made
-    marks = (starts[0], *(start - 1 for start in starts[1:]), last)
-    return replace(made, closed="right", edge_titles=tuple(bins.mark(Fraction(mark)) for mark in marks))
 
 
 def _thresholds(bins: Bins, name: str, named: QueriedValue) -> Iterator[Threshold]:
@@ -230,16 +223,12 @@ def describe_added_cells(attribute: Attribute) -> str | None:
         return f"labels of {attribute.name!r} taken from the queries: {_listed(axis.titles())}"
     if not isinstance(declared, Bins) or not isinstance(axis, Bins):
         return None
+    before, after = {*declared.edges}, {*axis.edges}
+    if axis.integral:  # of whole values, the first one above each cut
+        before, after = ({bins.bounds(index)[0] for index in range(bins.size)} for bins in (declared, axis))
+    cuts = _listed([axis.mark(edge) for edge in sorted(after - before)])
     sizes = f"{declared.size:,} -> {axis.size:,} cells"
-    return f"bins of {attribute.name!r} cut by the queries at {_listed(_new_edges(declared, axis))} ({sizes})"
-
-
-def _new_edges(declared: Bins, axis: Bins) -> list[str]:
-    """Of whole values, the first one above each cut."""
-    if not axis.integral:
-        return [axis.mark(edge) for edge in sorted({*axis.edges} - {*declared.edges})]
-    before, after = ({bins.bounds(index)[0] for index in range(bins.size)} for bins in (declared, axis))
-    return [axis.mark(start) for start in sorted(after - before)]
+    return f"bins of {attribute.name!r} cut by the queries at {cuts} ({sizes})"
 
 
 SHOWN = 20

@@ -38,8 +38,16 @@ class BinSplit:
 
 def side(bins: Bins, value: Fraction, *, strict: bool) -> BinSplit:
     """Which bins hold only values < `value` (strict) or <= `value`."""
-    below = bisect_left(range(bins.size), True, key=lambda cell: not _wholly_below(bins, cell, value, strict))
-    return BinSplit(below, below < bins.size and _reaches_below(bins, below, value, strict))
+
+    def reaches_above(cell: int) -> bool:
+        high = bins.bounds(cell)[1]
+        return high > value or (high == value and strict and _owns_high(bins, cell))
+
+    below = bisect_left(range(bins.size), True, key=reaches_above)
+    if below == bins.size:
+        return BinSplit(below, False)
+    low = bins.bounds(below)[0]
+    return BinSplit(below, low < value or (low == value and not strict and _owns_low(bins, below)))
 
 
 def single(bins: Bins, value: Fraction) -> int | None:
@@ -78,16 +86,6 @@ def _owns_high(bins: Bins, cell: int) -> bool:
     return bins.integral or bins.closed == "right" or cell == bins.size - 1
 
 
-def _wholly_below(bins: Bins, cell: int, value: Fraction, strict: bool) -> bool:
-    high = bins.bounds(cell)[1]
-    return high < value or (high == value and not (strict and _owns_high(bins, cell)))
-
-
-def _reaches_below(bins: Bins, cell: int, value: Fraction, strict: bool) -> bool:
-    low = bins.bounds(cell)[0]
-    return low < value or (low == value and not strict and _owns_low(bins, cell))
-
-
 def range_end(bins: Bins, value: Fraction, *, upper: bool) -> bool:
     """Whether an end of a range lies before `value` (strict) or after it, by the declared bins.
 
@@ -105,18 +103,37 @@ Mask = NDArray[np.bool_]
 
 def true_cells(comparison: ColumnComparison, attribute: Attribute, location: Location) -> Mask:
     """Shape (declared cells,): where the comparison holds."""
+    name, operator = attribute.name, comparison.operator
     if isinstance(attribute.axis, Labels):
-        return _label_cells(comparison, attribute.name, attribute.axis, location)
+        return _label_cells(comparison, name, attribute.axis, location)
     bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
-    value = constant_value(comparison.constant, attribute.name, bins, location)
-    if comparison.operator == "=":
-        mask = np.zeros(bins.size, dtype=np.bool_)
-        mask[_equal_cell(bins, value, attribute.name, location)] = True
-        return mask
-    strict = comparison.operator in ("<", ">=")
-    below = _cells_below(bins, value, attribute.name, location, strict=strict)
-    mask = np.arange(bins.size) < below
-    return mask if comparison.operator in ("<", "<=") else ~mask
+    value = constant_value(comparison.constant, name, bins, location)
+    if operator == "=":
+        # The one bin that holds `value` and nothing else.
+        cell = single(bins, value)
+        if cell is None:
+            above, below = side(bins, value, strict=False), side(bins, value, strict=True).below
+            if above.below == below and not above.cut:
+                cover = f"its cells cover {bins.span_title(0, bins.size - 1)}"
+                raise location.fault(f"no cell of column {name!r} holds {bins.mark(value)}; {cover}")
+            raise location.fault(
+                f"{bins.mark(value)} shares the bin {bins.span_title(below, below)} of column {name!r} with other "
+                f"values; compare by edges: {remedy(bins, below, strict=True)}"
+            )
+        equal: Mask = np.arange(bins.size) == cell
+        return equal
+    # The cells that lie wholly below `value` (up to it, where not strict); none may lie on both sides.
+    strict = operator in ("<", ">=")
+    found = side(bins, value, strict=strict)
+    if found.cut:
+        title = bins.span_title(found.below, found.below)
+        advice = remedy(bins, found.below, strict=strict)
+        if not bins.integral and strict != (bins.closed == "left"):
+            signs = "< and >=" if bins.closed == "left" else "<= and >"
+            advice = f"{advice}; bins that are closed on the {bins.closed} can be cut for {signs} only"
+        raise location.fault(f"{bins.mark(value)} cuts through the bin {title} of column {name!r}; {advice}")
+    mask: Mask = np.arange(bins.size) < found.below
+    return mask if operator in ("<", "<=") else ~mask
 
 
 def _label_cells(comparison: ColumnComparison, name: str, labels: Labels, location: Location) -> Mask:
@@ -158,38 +175,6 @@ def constant_value(constant: Constant, name: str, bins: Bins, location: Location
     return moment(constant.text, bins.kind, location)
 
 
-def _equal_cell(bins: Bins, value: Fraction, name: str, location: Location) -> int:
-    """The one bin that holds `value` and nothing else."""
-    found = single(bins, value)
-    if found is not None:
-        return found
-    above = side(bins, value, strict=False)
-    if above.below == side(bins, value, strict=True).below and not above.cut:
-        raise location.fault(f"no cell of column {name!r} holds {bins.mark(value)}; {_extent(bins)}")
-    cell = side(bins, value, strict=True).below
-    raise location.fault(
-        f"{bins.mark(value)} shares the bin {bins.span_title(cell, cell)} of column {name!r} with other values; "
-        f"compare by edges: {remedy(bins, cell, strict=True)}"
-    )
-
-
-def _cells_below(bins: Bins, value: Fraction, name: str, location: Location, *, strict: bool) -> int:
-    """How many cells lie wholly below `value` (up to it, where not strict); none may lie on both sides."""
-    found = side(bins, value, strict=strict)
-    if found.cut:
-        title = bins.span_title(found.below, found.below)
-        advice = remedy(bins, found.below, strict=strict)
-        if not bins.integral and strict != (bins.closed == "left"):
-            signs = "< and >=" if bins.closed == "left" else "<= and >"
-            advice = f"{advice}; bins that are closed on the {bins.closed} can be cut for {signs} only"
-        raise location.fault(f"{bins.mark(value)} cuts through the bin {title} of column {name!r}; {advice}")
-    return found.below
-
-
-def _extent(bins: Bins) -> str:
-    return f"its cells cover {bins.span_title(0, bins.size - 1)}"
-
-
 @dataclass(frozen=True, slots=True)
 class TruthMasks:
     """Where a predicate is true and where it is false, each broadcastable to the group's shape; elsewhere unknown."""
@@ -200,18 +185,14 @@ class TruthMasks:
 
 def evaluate(node: Node, domain: Domain, group: Axes, location: Location) -> TruthMasks:
     """The predicate over the cells of the attributes at `group`, one dimension each, in that order."""
-    if isinstance(node, ColumnComparison | IsFault):
-        return _leaf(node, domain, group, location)
     if isinstance(node, Not):
         inner = evaluate(node.part, domain, group, location)
         return TruthMasks(inner.false, inner.true)
-    parts = (evaluate(part, domain, group, location) for part in node.parts)
-    if isinstance(node, And):
-        return reduce(lambda a, b: TruthMasks(a.true & b.true, a.false | b.false), parts)
-    return reduce(lambda a, b: TruthMasks(a.true | b.true, a.false & b.false), parts)
-
-
-def _leaf(node: ColumnComparison | IsFault, domain: Domain, group: Axes, location: Location) -> TruthMasks:
+    if not isinstance(node, ColumnComparison | IsFault):
+        parts = (evaluate(part, domain, group, location) for part in node.parts)
+        if isinstance(node, And):
+            return reduce(lambda a, b: TruthMasks(a.true & b.true, a.false | b.false), parts)
+        return reduce(lambda a, b: TruthMasks(a.true | b.true, a.false & b.false), parts)
     axis = domain.axis(node.column)
     attribute = domain.attributes[axis]
     true = np.zeros(attribute.size, dtype=np.bool_)

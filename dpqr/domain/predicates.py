@@ -342,15 +342,12 @@ def parse_over(domain: Domain, text: str, location: Location) -> Node:
     try:
         return parse(text, location)
     except DocumentError as error:
-        bare = [name for name in sorted(domain.names, key=len, reverse=True) if _needs_quotes(name)]
+        longest_first = sorted(domain.names, key=len, reverse=True)
+        bare = [name for name in longest_first if name and "`" not in name and not _PLAIN.fullmatch(name)]
         quoted = _with_quotes(text, bare)
         if quoted == text:
             raise
         raise _explained(error, text, quoted, location) from None
-
-
-def _needs_quotes(name: str) -> bool:
-    return bool(name) and "`" not in name and not _PLAIN.fullmatch(name)
 
 
 def _with_quotes(text: str, names: list[str]) -> str:

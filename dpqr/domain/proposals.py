@@ -41,16 +41,16 @@ def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> 
     if not isinstance(fields, list):
         return dict(domain)
     known = queried_columns(queries.get("queries", ()))
-    return {**domain, "fields": [_filled(field, known.of(str(field.get("name")))) for field in fields]}
-
-
-def _filled(field: dict[str, Any], named: Sequence[QueriedValue]) -> dict[str, Any]:
-    stated, kind = field.get("constraints", {}), str(field.get("type", "string"))
-    if not named or not _is_open(field):
-        return field
-    if kind == "string":
-        kind = _kind(named)
-    return _labelled(field, stated, named) if kind == "string" else _edged(field, stated, kind, named)
+    filled = []
+    for field in fields:
+        named = known.of(str(field.get("name")))
+        if named and _is_open(field):
+            kind = str(field.get("type", "string"))
+            kind = _kind(named) if kind == "string" else kind
+            stated = field.get("constraints", {})
+            field = _labelled(field, stated, named) if kind == "string" else _edged(field, stated, kind, named)
+        filled.append(field)
+    return {**domain, "fields": filled}
 
 
 def _is_open(field: Mapping[str, Any]) -> bool:
@@ -105,18 +105,9 @@ def _edged(
     rules = {key: rule for key, rule in field.get("dpqr", {}).items() if key not in ("bins", "width", "every", "edges")}
     if kind in ("number", "datetime") and all(one.use in ("<=", ">") for one in named):
         rules.setdefault("closed", "right")
-    inner = _inner_edges(str(field.get("name")), kind, named, right=rules.get("closed") == "right")
-    if not inner:
-        return field
-    ends = [f"{PLACEHOLDER}: {side}" if _unknown(stated.get(side)) else stated[side] for side in ("minimum", "maximum")]
-    kept = {key: value for key, value in stated.items() if key not in ("enum", "minimum", "maximum")}
-    made = {key: value for key, value in field.items() if key != "constraints"} | {"type": kind}
-    constraints = {"constraints": kept} if kept else {}
-    return {**made, **constraints, "dpqr": {"edges": [ends[0], *inner, ends[1]], **rules}}
-
-
-def _inner_edges(name: str, kind: str, named: Sequence[QueriedValue], *, right: bool) -> list[int | float | str]:
-    """Cuts of one bin that reaches beyond whatever is named."""
+    # Cuts of one bin that reaches beyond whatever is named.
+    name = str(field.get("name"))
+    right = rules.get("closed") == "right"
     whole = Bins(
         edges=tuple(map(Fraction, _EXTENTS[kind])),
         closed="right" if right else "left",
@@ -124,15 +115,20 @@ def _inner_edges(name: str, kind: str, named: Sequence[QueriedValue], *, right: 
         kind="date" if kind == "date" else "datetime" if kind == "datetime" else "number",
     )
     bins = cut(whole, name, named, Location("queries"))
-    starts = (bins.bounds(cell)[0] for cell in range(1, bins.size))
-    return [_written(start - 1 if whole.integral and right else start, bins) for start in starts]
-
-
-def _written(value: Fraction, bins: Bins) -> int | float | str:
-    """An edge as a domain document states it."""
-    if bins.kind != "number":
-        return bins.mark(value)
-    return int(value) if value.denominator == 1 else float(value)
+    starts = [bins.bounds(cell)[0] for cell in range(1, bins.size)]
+    inner: list[int | float | str] = []
+    for edge in (start - 1 if whole.integral and right else start for start in starts):
+        if kind in ("date", "datetime"):
+            inner.append(bins.mark(edge))
+        else:
+            inner.append(int(edge) if edge.denominator == 1 else float(edge))
+    if not inner:
+        return field
+    ends = [f"{PLACEHOLDER}: {side}" if _unknown(stated.get(side)) else stated[side] for side in ("minimum", "maximum")]
+    kept = {key: value for key, value in stated.items() if key not in ("enum", "minimum", "maximum")}
+    made = {key: value for key, value in field.items() if key != "constraints"} | {"type": kind}
+    constraints = {"constraints": kept} if kept else {}
+    return {**made, **constraints, "dpqr": {"edges": [ends[0], *inner, ends[1]], **rules}}
 
 
 # Columns that are named like identifiers of persons. Names alone are looked at, never a value.

@@ -17,6 +17,21 @@ HOUSE = "dpqr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Builtin:
+    """One of dpqr's own strategies.
+
+    Attributes:
+        target: where its code is, "module:attribute".
+        summary: what it is.
+        use: what it is for.
+    """
+
+    target: str
+    summary: str = ""
+    use: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEntry:
     """One registered name: where its code is, and which distribution brought it."""
 
@@ -30,13 +45,14 @@ class Registry:
     """The strategies of one role.
 
     role: what the user calls it, also the option's name. group: the entry-point group of third parties.
-    protocol: "module:class" of what every strategy of the role must have. builtins: name -> "module:attribute".
+    protocol: "module:class" of what every strategy of the role must have. builtins: a row for each name.
     on_request: built-ins that are used only where a user names them.
 
     Whatever its role, a third party's code runs in this process, where nothing can keep it from private data. So none
     is imported without trust in its name.
 
-    >>> rules = Registry(role="update", group="example", protocol="rules:Rule", builtins={"median": "rules:Median"})
+    >>> median = Builtin(target="rules:Median")
+    >>> rules = Registry(role="update", group="example", protocol="rules:Rule", builtins={"median": median})
     >>> rules.entry("median")
     RegistryEntry(name='median', target='rules:Median', origin='dpqr')
     """
@@ -44,7 +60,7 @@ class Registry:
     role: str
     group: str
     protocol: str
-    builtins: Mapping[str, str]
+    builtins: Mapping[str, Builtin]
     on_request: tuple[str, ...] = ()
 
     @property
@@ -54,7 +70,7 @@ class Registry:
 
     def entries(self) -> tuple[RegistryEntry, ...]:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""
-        own = [RegistryEntry(name=name, target=target, origin=HOUSE) for name, target in self.builtins.items()]
+        own = [RegistryEntry(name=name, target=row.target, origin=HOUSE) for name, row in self.builtins.items()]
         foreign = [
             RegistryEntry(
                 name=point.name,
@@ -72,7 +88,7 @@ class Registry:
         A built-in is found without a look at the installed distributions' metadata, 20 ms each time.
         """
         if name in self.builtins:
-            return RegistryEntry(name=name, target=self.builtins[name], origin=HOUSE)
+            return RegistryEntry(name=name, target=self.builtins[name].target, origin=HOUSE)
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
             near = get_close_matches(name, known, n=1)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from dpqr.kernel.budget import Price, upward_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 DIGITS = 4
 SHOWN = 8
@@ -84,20 +80,3 @@ def figures_words(names: Sequence[str]) -> str:
 
 
 Fact = tuple[str, str]
-
-
-def facts(lines: Iterable[Fact], margin: int = 0) -> Table:
-    """A renderable with one line a fact; long texts wrap within their own column. An empty name continues the last.
-
-    margin: the least width of the names, for several of them below each other. Whatever a terminal would obey is shown
-    escaped, whoever wrote it.
-    """
-    from rich.table import Table  # not needed by commands that print plain lines
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold", min_width=margin)
-    grid.add_column(overflow="fold")
-    for name, text in lines:
-        grid.add_row(Text(plain(name)), Text(plain(text)))
-    return grid

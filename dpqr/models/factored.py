@@ -42,7 +42,12 @@ def _fill(codes: CodeArray, clique: Clique, cells: FloatArray, generator: Any) -
     own = list(clique.dropped)
     table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
     order: IntArray = generator.permutation(len(codes))
-    cases = _cases(codes, [clique.axes[place] for place in shared], [cells.shape[place] for place in shared])[order]
+    # The row of the clique's table of each record.
+    rows = np.zeros(len(codes), dtype=np.int64)
+    for place in shared:
+        rows *= cells.shape[place]
+        rows += codes[:, clique.axes[place]]
+    cases = rows[order]
     # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
     arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
     drawn = _systematic(table, cases[arranged], generator)
@@ -51,15 +56,6 @@ def _fill(codes: CodeArray, clique: Clique, cells: FloatArray, generator: Any) -
     parts = np.unravel_index(picks, [cells.shape[place] for place in own])
     for place, part in zip(own, parts, strict=True):
         codes[:, clique.axes[place]] = part
-
-
-def _cases(codes: CodeArray, axes: list[int], sizes: list[int]) -> IntArray:
-    """Return the row of the clique's table of each record."""
-    case = np.zeros(len(codes), dtype=np.int64)
-    for axis, size in zip(axes, sizes, strict=True):
-        case *= size
-        case += codes[:, axis]
-    return case
 
 
 def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
@@ -430,7 +426,13 @@ def pair_tables(
             axes = (clique.axes[place],)
             sides.append((axes, SubtreeConditionals(axes=axes, given=np.eye(tree.shape[axes[0]]))))
         yield from _meeting(tree, sides, clique.axes, belief, pairs)
-        waiting.setdefault(clique.parent, []).append((clique.separator, _above(sides, clique, belief)))
+        # All attributes that are below the clique's edge to its parent, given its separator.
+        weights = _joint(belief, clique.axes, (), clique.separator)
+        known = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
+        given = [_product(side.given, known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
+        below = tuple(axis for _, side in sides for axis in side.axes)
+        subtree = SubtreeConditionals(axes=below, given=np.concatenate(given))
+        waiting.setdefault(clique.parent, []).append((clique.separator, subtree))
     yield from _meeting(tree, waiting.get(None, []), (), np.ones(()), pairs)
 
 
@@ -438,16 +440,6 @@ def fits(tree: JunctionTree) -> bool:
     """Whether the tables on the way are small. A function of the model's shape."""
     largest = max(math.prod(tree.shape[axis] for axis in clique.separator) for clique in tree.cliques)
     return sum(tree.shape) <= MOST_VALUES and largest <= LARGEST_SEPARATOR
-
-
-def _above(
-    sides: Sequence[tuple[Axes, SubtreeConditionals]], clique: Clique, belief: FloatArray
-) -> SubtreeConditionals:
-    """All attributes that are below the clique's edge to its parent, given its separator."""
-    weights = _joint(belief, clique.axes, (), clique.separator)
-    known = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
-    given = [_product(side.given, known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
-    return SubtreeConditionals(axes=tuple(axis for _, side in sides for axis in side.axes), given=np.concatenate(given))
 
 
 def _meeting(

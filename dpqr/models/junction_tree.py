@@ -116,16 +116,6 @@ def cells(shape: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> int:
     return sum(math.prod(shape[axis] for axis in clique) for clique in cliques)
 
 
-def _neighbourhoods(attributes: int, groups: Iterable[Axes]) -> Neighbourhoods:
-    """Return the neighbours of every attribute: those of its groups."""
-    near = [0] * attributes
-    for group in groups:
-        mask = sum(1 << axis for axis in group)
-        for axis in group:
-            near[axis] |= mask & ~(1 << axis)
-    return near
-
-
 def _eliminated(
     shape: tuple[int, ...], groups: Iterable[Axes], cost: Cost, limit: int | None = None
 ) -> tuple[Axes, ...]:
@@ -133,7 +123,12 @@ def _eliminated(
 
     Costs are updated only next to a change. Empty if the cliques exceed the limit.
     """
-    near = _neighbourhoods(len(shape), groups)
+    # The neighbours of every attribute: those of its groups.
+    near = [0] * len(shape)
+    for group in groups:
+        mask = sum(1 << axis for axis in group)
+        for axis in group:
+            near[axis] |= mask & ~(1 << axis)
     logs = [math.log(number) for number in shape]
     costs = {axis: cost(near, logs, axis) for axis in {axis for group in groups for axis in group}}
     cliques: list[int] = []

@@ -63,7 +63,9 @@ class WeightedRows:
         if int(np.prod([float(size) for size in shape])) <= LISTED:
             weights = model.weights().reshape(-1)
             codes = np.stack(np.unravel_index(np.arange(weights.size), shape), axis=1)
-            return cls(shape=shape, codes=_small(codes, shape), shares=_normalised(weights), total=model.total)
+            whole = float(weights.sum())
+            shares = weights / whole if whole > 0 else np.full(weights.size, 1 / weights.size)
+            return cls(shape=shape, codes=_small(codes, shape), shares=shares, total=model.total)
         codes = model.rows(LISTED, seed)
         return cls(
             shape=shape, codes=_small(codes, shape), shares=np.full(len(codes), 1 / len(codes)), total=model.total
@@ -105,11 +107,6 @@ class WeightedRows:
         drawn = np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1)
         picked: CodeArray = self.codes[generator.permutation(drawn)].astype(np.int64)
         return picked
-
-
-def _normalised(weights: FloatArray) -> FloatArray:
-    whole = float(weights.sum())
-    return weights / whole if whole > 0 else np.full(weights.size, 1 / weights.size)
 
 
 def _small(codes: AnyArray, shape: tuple[int, ...]) -> AnyArray:

@@ -9,8 +9,7 @@ from fractions import Fraction
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner, PartLearner, Steps
 from dpqr.prediction.learners.losses import Square
 from dpqr.prediction.learners.stable import RidgeRegression
-from dpqr.prediction.plan import PredictionPlan, deviation
-from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.plan import PredictionPlan, StablePlan
 from dpqr.prediction.risk_bounds import BALL, LARGEST, RiskBound, added_loss, mean_share, most_noise, sign_risk
 
 USUAL = Fraction(1, 2)
@@ -65,9 +64,9 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     References:
         Rana 2019, Corollaries 3 and 4; `best_length`.
     """
-    recipe, spread = plan.recipe, deviation(plan, records)
-    if not isinstance(recipe, StableRecipe):
+    if not isinstance(plan, StablePlan):
         return None
+    recipe, spread = plan.recipe, plan.deviation(records)
     stated = recipe.stability.radius
     radius = Fraction(recipe.reach) if stated is None else stated
     learner = plan.learner(records)
@@ -86,30 +85,22 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
         return None
     if spread is None or not isinstance(member, PartLearner):
         return None
-    bound, penalty = _bound(recipe, member, radius)
+    # The bound, and the penalty or what stands for it.
+    if isinstance(member, GradientDescent):
+        of_parts, width = member.scale.records, member.features.width
+        bound = RiskBound(radius=float(radius), slope=float(member.slope), records=of_parts, width=width)
+        penalty = float(1 / (2 * member.reached))
+    else:
+        bound, penalty = recipe.risk_bound(member.scale.records), float(member.penalty)
     if bound.slope is None and penalty > LARGEST:
         return None
-    return _summed(plan, member, bound, penalty, spread)
-
-
-def _bound(recipe: StableRecipe, member: PartLearner, radius: Fraction) -> tuple[RiskBound, float]:
-    """And the penalty, or what stands for it."""
-    records = member.scale.records
-    if isinstance(member, GradientDescent):
-        given = {"radius": float(radius), "slope": float(member.slope)}
-        return RiskBound(records=records, width=member.features.width, **given), float(1 / (2 * member.reached))
-    return recipe.risk_bound(records), float(member.penalty)
-
-
-def _summed(plan: PredictionPlan, member: PartLearner, bound: RiskBound, penalty: float, spread: float) -> ExcessRisk:
-    recipe, left = plan.recipe, float(member.bound - member.distance)
-    assert isinstance(recipe, StableRecipe)
+    left = float(member.bound - member.distance)
     loss = Square() if isinstance(member, RidgeRegression) else member.loss
     slope = float(2 * (BALL + 1)) if bound.slope is None else bound.slope
     share = mean_share(plan.noise)
     found = ExcessRisk(
-        radius=Fraction(bound.radius) if recipe.stability.radius is None else recipe.stability.radius,
-        assumed=recipe.stability.radius is None,
+        radius=Fraction(bound.radius) if stated is None else stated,
+        assumed=stated is None,
         fitted=bound.fitted(penalty),
         sample=bound.sample(penalty),
         noise=added_loss(loss, slope, spread, share) + slope * left,

@@ -23,7 +23,15 @@ from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION, weights_sensitivity
 from dpqr.prediction.learners.moments import MomentsFigures
 from dpqr.prediction.perturbation import Perturbation, PullEvent
-from dpqr.prediction.votes import averages_sensitivity
+from dpqr.prediction.votes import (
+    Ensemble,
+    ExponentialVotes,
+    LaplaceAverages,
+    PermuteAndFlipVotes,
+    RandomisedVotes,
+    SelectedLabels,
+    averages_sensitivity,
+)
 
 Noise = Literal[
     "laplace",
@@ -99,14 +107,30 @@ class FunctionForm:
             InfeasiblePlan: epsilon is too small for objective perturbation.
         """
         if noise in OBJECTIVES:
-            bought = self._pulled(price, noise)
-            if bought is None:
-                raise InfeasiblePlan("--method objective: epsilon is too small for its noise; use output, or rounded")
-            return bought
-        if noise == "moments":
-            assert self.moments is not None
-            squared = self.moments.squared_sensitivity
-            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+            return self.pull_event(price, noise)
+        return self.moments_event(price) if noise == "moments" else self.weights_event(price, noise)
+
+    @property
+    def perturbation(self) -> Perturbation:
+        """Of objective perturbation, which the planner offers where the learner allows it."""
+        assert self.objective is not None
+        return self.objective
+
+    def pull_event(self, price: Price, noise: Noise) -> PullEvent:
+        """The event of a perturbed objective. Raises: InfeasiblePlan where epsilon is too small for it."""
+        bought = self._pulled(price, noise)
+        if bought is None:
+            raise InfeasiblePlan("--method objective: epsilon is too small for its noise; use output, or rounded")
+        return bought
+
+    def moments_event(self, price: Price) -> RoundedGaussianEvent:
+        """The event of noisy moments."""
+        assert self.moments is not None
+        squared = self.moments.squared_sensitivity
+        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+
+    def weights_event(self, price: Price, noise: Noise) -> SphericalLaplaceEvent | RoundedGaussianEvent:
+        """The event of noisy weights."""
         moved = weights_sensitivity(self.width)
         if noise == "gaussian":
             squared = moved**2
@@ -115,21 +139,16 @@ class FunctionForm:
 
     def spread(self, price: Price, noise: Noise) -> float:
         if noise in OBJECTIVES:
-            assert self.objective is not None
-            return self.objective.spread(self._pulled(price, noise))
+            return self.perturbation.spread(self._pulled(price, noise))
         if noise == "moments":
             assert self.moments is not None
-            event = self.event(price, noise)
-            assert isinstance(event, RoundedGaussianEvent)
-            return self.moments.spread(event.variance)
-        event = self.event(price, noise)
-        assert isinstance(event, NoiseEvent)
-        return noise_deviation(event) / FINENESS
+            return self.moments.spread(self.moments_event(price).variance)
+        return noise_deviation(self.weights_event(price, noise)) / FINENESS
 
     def _pulled(self, price: Price, noise: Noise) -> PullEvent | None:
         """None: the price buys no perturbed objective."""
-        assert self.objective is not None
-        buys = self.objective.event if noise == "objective" else self.objective.gaussian_event
+        objective = self.perturbation
+        buys = objective.event if noise == "objective" else objective.gaussian_event
         return buys(price.pure)
 
 
@@ -161,6 +180,35 @@ class PointsForm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessForm:
+    """A function of a kernel's space at all points at once, by one path of its Gaussian process (`KernelProcess`).
+
+    Attributes:
+        points: number of them.
+
+    >>> ProcessForm(points=20).count
+    1
+    """
+
+    points: int
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("gaussian",)
+
+    def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
+        squared = weights_sensitivity(self.points) ** 2
+        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return noise_deviation(self.event(price, noise)) / FINENESS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VotesForm:
     """A label for each point, by a private selection on an ensemble's votes.
 
@@ -181,6 +229,21 @@ class VotesForm:
 
     def spread(self, price: Price, noise: Noise) -> float:
         return float(1 / selection_epsilon(price, noise))
+
+    def mechanism(self, ensemble: Ensemble, price: Price, noise: Noise) -> SelectedLabels:
+        return make_selection(ensemble, price, noise)
+
+    def deviation(self, price: Price, noise: Noise, parts: int) -> None:
+        return None
+
+    def step(self, parts: int) -> float:
+        return 1.0
+
+
+def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> SelectedLabels:
+    """The private selection of this name, at this price, on an ensemble's votes."""
+    kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
+    return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))
 
 
 def selection_epsilon(price: Price, noise: Noise) -> Fraction:
@@ -225,6 +288,15 @@ class RandomisedVotesForm:
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise))
 
+    def mechanism(self, ensemble: Ensemble, price: Price, noise: Noise) -> RandomisedVotes:
+        return RandomisedVotes(ensemble=ensemble, scale=self.event(price, noise).scale)
+
+    def deviation(self, price: Price, noise: Noise, parts: int) -> float:
+        return noise_deviation(self.event(price, noise)) / parts
+
+    def step(self, parts: int) -> float:
+        return 1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragesForm:
@@ -252,12 +324,23 @@ class AveragesForm:
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
 
+    def mechanism(self, ensemble: Ensemble, price: Price, noise: Noise) -> LaplaceAverages:
+        return LaplaceAverages(ensemble=ensemble, scale=self.event(price, noise).scale)
+
+    def deviation(self, price: Price, noise: Noise, parts: int) -> float:
+        return noise_deviation(self.event(price, noise)) / (FINENESS * parts)
+
+    def step(self, parts: int) -> float:
+        return 1 / (FINENESS * parts)
+
 
 OBJECTIVES: tuple[Noise, ...] = ("objective", "gaussian-objective")
 DIRECT: tuple[Noise, ...] = (*OBJECTIVES, "moments")
 """Laws of functions that need no number of records, and no bound of a learner."""
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
+"""Forms of an ensemble. In addition to what all forms have: the mechanism at a price, the deviation of its noise on the
+scale of `Target` (None: it has none), and the width of its grid there (1 for labels)."""
 NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent
 
 

@@ -1,60 +1,58 @@
-"""Prediction plans: a run before any data, and the mechanisms that it then draws from."""
+"""Prediction plans: a run before any data, and the draws that it then makes. A class for each kind of run."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 
 import numpy as np
 
 from dpqr.domain.histogram import Counts
-from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget, root_below
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.events import (
-    Composition,
-    DiscreteLaplaceEvent,
-    PerturbedObjectiveEvent,
-    RoundedGaussianEvent,
-    SphericalLaplaceEvent,
-)
-from dpqr.kernel.gate import Batch, Mechanism
+from dpqr.kernel.events import Composition, PerturbedObjectiveEvent, RoundedGaussianEvent
+from dpqr.kernel.gate import Batch, Mechanism, measure, measure_together
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
-    OBJECTIVES,
+    DIRECT,
     AveragesForm,
+    EnsembleForm,
     FunctionForm,
     Noise,
-    NoiseEvent,
+    PointsForm,
     PredictionForm,
+    ProcessForm,
     RandomisedVotesForm,
+    VotesForm,
     better_selection,
+    make_selection,
     noise_deviation,
-    selection_epsilon,
 )
 from dpqr.prediction.learned_functions import (
-    FINENESS,
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
     LearnerAtPoints,
     SphericalWeights,
     step,
-    weights_sensitivity,
 )
 from dpqr.prediction.learners.exact_kernel import AtPoints, ExactKernel
 from dpqr.prediction.learners.examples import MOST_RECORDS, LossScale
 from dpqr.prediction.learners.moments import NoisyMoments
 from dpqr.prediction.learners.solver import ULP
 from dpqr.prediction.learners.stable import ARITHMETIC, BatchLearner, StableLearner
-from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.prediction.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
-from dpqr.prediction.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
+from dpqr.prediction.votes import Ensemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.inputs import PublicInputs
 from dpqr.workload.block import QueryBlock
@@ -67,8 +65,26 @@ Recipe = StableRecipe | Aggregate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PredictionPlan:
-    """A prediction run. Public; the same inputs always give the same plan.
+class LearnedFigures:
+    """What a release states of its learner.
+
+    Attributes:
+        step: width of the grid of a released number, on the scale of `Target`; an array where points differ; 1 for
+            labels.
+        records: the number of records that it was made for; None: it needs none.
+        penalty: lambda; None: it has none.
+        bound: its sensitivity; None: the draws rest on another figure.
+    """
+
+    step: float | FloatArray
+    records: int | None = None
+    penalty: Fraction | None = None
+    bound: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictionPlan(ABC):
+    """A prediction run, of one of the kinds below. Public; the same inputs always give the same plan.
 
     Attributes:
         problem, budget, recipe: what it was made for.
@@ -113,88 +129,319 @@ class PredictionPlan:
     @property
     def releases(self) -> int:
         """How often the form's points are predicted, from more and more of a stream."""
-        return self.recipe.releases if isinstance(self.recipe, StableRecipe) else 1
+        return 1
 
     @property
     def ordered(self) -> bool:
         """Whether the order of the records matters."""
-        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered and self.recipe.slots is None
+        return False
+
+    @property
+    def classifies(self) -> bool:
+        """Whether a learner's values are scores, whose signs are the predictions."""
+        return False
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether predictions are released, and not a function."""
+        return True
+
+    def divisor(self, counted: int | None) -> int | None:
+        """The number of records that the objective is divided by: counted, else declared; None: it needs none."""
+        return None
+
+    @abstractmethod
+    def figures(self, records: int) -> LearnedFigures:
+        """What a release states of its learner, for this number of records."""
+
+    @abstractmethod
+    def deviation(self, records: int | None) -> float | None:
+        """Standard deviation of the noise of one prediction, on the scale of `Target`.
+
+        For a function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1, an upper bound; for
+        randomised votes, of their mean.
+
+        Returns:
+            None for other votes, for noisy moments, and where the number of records is not known yet.
+        """
+
+    @abstractmethod
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        """The draws of the form, each through the gate.
+
+        Args:
+            codes: of the points; None: a function is released.
+            records: see `divisor`.
+
+        Returns:
+            Released numbers on their grid, and what the release states of the learner.
+        """
+
+    @abstractmethod
+    def decode(self, numbers: IntArray, values: FloatArray) -> AnyArray:
+        """Labels, or numbers in the target's unit, of released numbers.
+
+        Args:
+            values: the numbers on the scale of `Target`.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EnsemblePlan(PredictionPlan):
+    """Predictions by an ensemble whose members are trained on disjoint parts of the table."""
+
+    recipe: Aggregate
+    form: EnsembleForm
+    parts: int
+
+    def figures(self, records: int) -> LearnedFigures:
+        return LearnedFigures(step=self.form.step(self.parts))
+
+    def deviation(self, records: int | None) -> float | None:
+        return self.form.deviation(self.price, self.noise, self.parts)
+
+    def votes(self, points: FloatArray) -> Batch[Counts, IntArray]:
+        """The mechanism at these points, by their features."""
+        return self.voted(self.recipe.ensemble(self.problem, points, self.parts))
+
+    def voted(self, ensemble: Ensemble) -> Batch[Counts, IntArray]:
+        """The same for any ensemble of so many parts."""
+        return self.form.mechanism(ensemble, self.price, self.noise)
+
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        batch = self.votes(self.recipe.features.of(_require_points(codes)))
+        return measure_together(counts, batch, accountant=guard, noise=noise).value, self.figures(0)
+
+    def decode(self, numbers: IntArray, values: FloatArray) -> AnyArray:
+        target = self.problem.target
+        if target.numeric:
+            return target.unscaled(values)
+        return np.array(target.attribute.titles(), dtype=object)[numbers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StablePlan(PredictionPlan):
+    """A stable learner: one record moves what it learns by a bounded distance."""
+
+    recipe: StableRecipe
+
+    @property
+    def releases(self) -> int:
+        return self.recipe.releases
+
+    @property
+    def ordered(self) -> bool:
+        return self.recipe.ordered and self.recipe.slots is None
+
+    @property
+    def classifies(self) -> bool:
+        return self.recipe.classifies
 
     def learner(self, records: int, release: int | None = None) -> StableLearner:
-        """The stable learner for a declared or bought number of records, which is brought within bounds.
+        """The learner for a declared or bought number of records, which is brought within bounds.
 
         Args:
             release: see `StableRecipe.learner`; None: the last one.
-
-        Raises:
-            InfeasiblePlan: an ensemble has no bound of its own.
         """
-        if not isinstance(self.recipe, StableRecipe):
-            raise InfeasiblePlan("an ensemble has no bound of its own")
-        last = self.releases - 1
-        which = last if release is None else release
+        which = self.releases - 1 if release is None else release
         return self.recipe.learner(self.problem, usable(records), self.spread, which, self.factor)
+
+    def decode(self, numbers: IntArray, values: FloatArray) -> AnyArray:
+        target = self.problem.target
+        return target.labels(values) if self.classifies else target.unscaled(values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirectPlan(StablePlan):
+    """A function by one of the laws in DIRECT, which need no number of records and no bound of a learner."""
+
+    form: FunctionForm
+
+    @property
+    def pointwise(self) -> bool:
+        return False
+
+    @abstractmethod
+    def direct(self) -> PerturbedWeights | GaussianPerturbedWeights | NoisyMoments:
+        """The mechanism."""
+
+    def figures(self, records: int) -> LearnedFigures:
+        """Lambda is that of the sum of losses."""
+        mechanism = self.direct()
+        return LearnedFigures(step=mechanism.grid, penalty=mechanism.penalty)
+
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        mechanism = self.direct()
+        numbers = measure(counts, mechanism, accountant=guard, noise=noise).value
+        return numbers, LearnedFigures(step=mechanism.grid, penalty=mechanism.penalty)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ObjectivePlan(DirectPlan):
+    """A function by objective perturbation."""
+
+    def direct(self) -> PerturbedWeights | GaussianPerturbedWeights:
+        event, figures = self.form.pull_event(self.price, self.noise), self.form.perturbation
+        learner = self.recipe.perturbed(self.problem, figures.loss, figures.strength(event))
+        closing = figures.scale_of_closing(event)
+        if isinstance(event, PerturbedObjectiveEvent):
+            return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)
+        return GaussianPerturbedWeights(learner=learner, variance=event.variance, closing=closing)
+
+    def deviation(self, records: int | None) -> float:
+        """Of a coordinate of a pull, over the regularisation's strength."""
+        event, figures = self.form.pull_event(self.price, self.noise), self.form.perturbation
+        return figures.deviation(event) * float(figures.gradient / figures.strength(event))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MomentsPlan(DirectPlan):
+    """A function from noisy moments of the features and the target."""
+
+    def direct(self) -> NoisyMoments:
+        variance = self.form.moments_event(self.price).variance
+        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=variance)
+
+    def deviation(self, records: int | None) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundedPlan(StablePlan):
+    """A stable learner whose noise is measured by the learner's own bound, for a number of records."""
+
+    def divisor(self, counted: int | None) -> int:
+        records = self.problem.records if counted is None else counted
+        assert records is not None  # where nobody declares a number the plan buys it
+        return records
 
     def tuner(self, records: int) -> Batch[Counts, IntArray]:
         """The mechanism that draws the index of the best factor among FACTORS."""
-        assert isinstance(self.recipe, StableRecipe)
-        assert self.tuning is not None
-        assert self.parts is not None
-        candidates = tuple(self._candidate(self.recipe, factor, records) for factor in FACTORS)
-        voters = TuningVotes(candidates=candidates, parts=self.parts, wrong=self.recipe.wrong)
+        if self.tuning is None or self.parts is None:
+            raise InfeasiblePlan("this plan buys no choice of lambda")
+        candidates = []
+        for factor in FACTORS:
+            tried = replace(self, factor=factor)
+            learner = partial(self._batch_learner, tried.learner(records).penalty)
+            candidates.append(Candidate(learner=learner, deviation=tried.deviation(records) or 0.0))
+        voters = TuningVotes(candidates=tuple(candidates), parts=self.parts, wrong=self.recipe.wrong)
         return make_selection(voters, self.tuning, better_selection(self.budget))
 
-    def _candidate(self, recipe: StableRecipe, factor: Fraction, records: int) -> Candidate:
-        tried = replace(self, factor=factor)
-        penalty = tried.learner(records).penalty
+    def _batch_learner(self, penalty: Fraction, rows: int) -> BatchLearner:
+        scale = LossScale(unit=self.problem.unit, records=usable(rows))
+        return self.recipe.batch_learner(self.problem, scale, penalty)
 
-        def learner(rows: int) -> BatchLearner:
-            return recipe.batch_learner(self.problem, LossScale(unit=self.problem.unit, records=usable(rows)), penalty)
+    def figures(self, records: int) -> LearnedFigures:
+        learner = self.learner(records)
+        return LearnedFigures(
+            step=self.grid(learner), records=usable(records), penalty=learner.penalty, bound=learner.bound
+        )
 
-        return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
+    def grid(self, learner: StableLearner) -> float:
+        """Width of the grid of a released number, on the scale of `Target`."""
+        return step(learner.bound)
 
-    def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
-        """The mechanism of a function release."""
-        event, width = self.form.event(self.price, self.noise), learner.features.width
-        if isinstance(event, RoundedGaussianEvent):
-            return GaussianWeights(learner=learner, width=width, variance=event.variance)
-        assert isinstance(event, SphericalLaplaceEvent)
-        return SphericalWeights(learner=learner, width=width, scale=event.scale)
 
-    def direct(self) -> PerturbedWeights | GaussianPerturbedWeights | NoisyMoments:
-        """The mechanism of a function release by one of the laws in DIRECT."""
-        event = self.form.event(self.price, self.noise)
-        assert isinstance(self.recipe, StableRecipe)
-        if isinstance(event, PullEvent):
-            figures = self._objective
-            learner = self.recipe.perturbed(self.problem, figures.loss, figures.strength(event))
-            closing = figures.scale_of_closing(event)
-            if isinstance(event, PerturbedObjectiveEvent):
-                return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)
-            return GaussianPerturbedWeights(learner=learner, variance=event.variance, closing=closing)
-        assert isinstance(event, RoundedGaussianEvent)
-        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=event.variance)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FunctionPlan(BoundedPlan):
+    """All weights of a function, with noise by the learner's bound."""
+
+    form: FunctionForm
 
     @property
-    def _objective(self) -> Perturbation:
-        assert isinstance(self.form, FunctionForm)
-        assert self.form.objective is not None
-        return self.form.objective
+    def pointwise(self) -> bool:
+        return False
 
-    def pull(self) -> float:
-        """Deviation of a coordinate of a pull, over the regularisation's strength."""
-        event, figures = self.form.event(self.price, self.noise), self._objective
-        assert isinstance(event, PullEvent)
-        return figures.deviation(event) * float(figures.gradient / figures.strength(event))
+    def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
+        """The mechanism."""
+        event, width = self.form.weights_event(self.price, self.noise), learner.features.width
+        if isinstance(event, RoundedGaussianEvent):
+            return GaussianWeights(learner=learner, width=width, variance=event.variance)
+        return SphericalWeights(learner=learner, width=width, scale=event.scale)
+
+    def deviation(self, records: int | None) -> float | None:
+        if records is None:
+            return None
+        drawn = noise_deviation(self.form.weights_event(self.price, self.noise))
+        return drawn * self.grid(self.learner(records))
+
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        known = self.divisor(records)
+        mechanism = self.weights(self.learner(known))
+        return measure(counts, mechanism, accountant=guard, noise=noise).value, self.figures(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProcessPlan(BoundedPlan):
+    """A kernel's function at all points at once, by one path of its Gaussian process (`KernelProcess`)."""
+
+    form: ProcessForm
+
+    def process(self, learner: StableLearner, codes: AnyArray) -> tuple[KernelProcess, GaussianWeights]:
+        """The coordinates of a kernel's function at points of these codes, and the mechanism of their noisy form."""
+        assert isinstance(learner, ExactKernel)  # the planner offers this form for an exact kernel alone
+        variance = self.form.event(self.price, self.noise).variance
+        process = KernelProcess(values=learner.at(codes))
+        return process, GaussianWeights(learner=process, width=len(codes), variance=variance)
+
+    def deviation(self, records: int | None) -> float | None:
+        if records is None:
+            return None
+        return noise_deviation(self.form.event(self.price, self.noise)) * self.grid(self.learner(records))
+
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        known = self.divisor(records)
+        process, mechanism = self.process(self.learner(known), _require_points(codes))
+        noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
+        return process.predictions(noisy), replace(self.figures(known), step=step(process.bound))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointsPlan(BoundedPlan):
+    """Noisy predictions of a stable learner, one draw for each point and release."""
+
+    form: PointsForm
+
+    def grid(self, learner: StableLearner) -> float:
+        return LearnerAtPoints(learner=learner, points=None, limit=self.recipe.limit).step
 
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
-        """The mechanism of noisy predictions of a stable learner.
-
-        Args:
-            codes: of the points.
-        """
-        assert isinstance(self.recipe, StableRecipe)
-        assert not isinstance(self.form, ProcessForm)
+        """The mechanism at points of these codes."""
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
             asked = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
@@ -203,36 +450,49 @@ class PredictionPlan:
         event = self.form.event(self.price, self.noise)
         if isinstance(event, RoundedGaussianEvent):
             return GaussianPredictions(asked=asked, variance=event.variance)
-        assert isinstance(event, DiscreteLaplaceEvent)
         return LaplacePredictions(asked=asked, scale=event.scale)
 
-    def process(self, learner: StableLearner, codes: AnyArray) -> tuple[KernelProcess, GaussianWeights]:
-        """The coordinates of a kernel's function at points of these codes, and the mechanism of their noisy form."""
-        assert isinstance(learner, ExactKernel)
-        event = self.form.event(self.price, self.noise)
-        assert isinstance(event, RoundedGaussianEvent)
-        process = KernelProcess(values=learner.at(codes))
-        return process, GaussianWeights(learner=process, width=len(codes), variance=event.variance)
+    def deviation(self, records: int | None) -> float | None:
+        if records is None:
+            return None
+        bound, limit = self.learner(records).bound, self.recipe.limit
+        within = bound if limit is None else min(bound, Fraction(2 * limit))
+        return noise_deviation(self.form.event(self.price, self.noise)) * step(within)
 
-    def votes(self, points: FloatArray) -> Batch[Counts, IntArray]:
-        """The mechanism of an ensemble."""
-        assert isinstance(self.recipe, Aggregate)
-        assert self.parts is not None
-        return self.voted(self.recipe.ensemble(self.problem, points, self.parts))
+    def draw(
+        self,
+        counts: Private[Counts],
+        codes: AnyArray | None,
+        records: int | None,
+        guard: PrivacyFilter,
+        noise: NoiseSource,
+    ) -> tuple[IntArray, LearnedFigures]:
+        known, numbers, grids = self.divisor(records), [], []
+        for release in range(self.releases):
+            batch = self.predictions(self.learner(known, release), _require_points(codes))
+            numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
+            grids.append(np.full(len(numbers[-1]), batch.asked.step))
+        return np.concatenate(numbers), replace(self.figures(known), step=np.concatenate(grids))
 
-    def voted(self, ensemble: Ensemble) -> Batch[Counts, IntArray]:
-        """The same for any ensemble of so many parts."""
-        event = self.form.event(self.price, self.noise)
-        if isinstance(event, DiscreteLaplaceEvent):
-            noisy = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
-            return noisy(ensemble=ensemble, scale=event.scale)
-        return make_selection(ensemble, self.price, self.noise)
+
+def kind_of_plan(form: PredictionForm, noise: Noise) -> type[PredictionPlan]:
+    """The kind of the plans that release by this form and this law."""
+    if noise in DIRECT:
+        return MomentsPlan if noise == "moments" else ObjectivePlan
+    kinds: dict[type, type[PredictionPlan]] = {
+        FunctionForm: FunctionPlan,
+        ProcessForm: ProcessPlan,
+        PointsForm: PointsPlan,
+        VotesForm: EnsemblePlan,
+        RandomisedVotesForm: EnsemblePlan,
+        AveragesForm: EnsemblePlan,
+    }
+    return kinds[type(form)]
 
 
-def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
-    """The private selection of this name, at this price, on an ensemble's votes."""
-    kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
-    return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))
+def _require_points(codes: AnyArray | None) -> AnyArray:
+    assert codes is not None  # a plan for points is made of points
+    return codes
 
 
 def usable(records: int) -> int:
@@ -242,38 +502,6 @@ def usable(records: int) -> int:
     1
     """
     return min(max(records, 1), MOST_RECORDS)
-
-
-def deviation(plan: PredictionPlan, records: int | None) -> float | None:
-    """Standard deviation of the noise of one prediction, on the scale of `Target`.
-
-    For a function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1, an upper bound; for randomised
-    votes, of their mean.
-
-    Returns:
-        None for other votes, for noisy moments, and where the number of records is not known yet.
-    """
-    if plan.noise in OBJECTIVES:
-        return plan.pull()
-    event = plan.form.event(plan.price, plan.noise)
-    if not isinstance(event, NoiseEvent):
-        return None
-    drawn = noise_deviation(event)
-    if isinstance(plan.form, RandomisedVotesForm):
-        return drawn / (plan.parts or 1)
-    if isinstance(plan.form, AveragesForm):
-        return drawn / (FINENESS * (plan.parts or 1))
-    if plan.noise == "moments":
-        return None
-    if records is None:
-        return None
-    learner = plan.learner(records)
-    if isinstance(plan.form, FunctionForm | ProcessForm):
-        return drawn * step(learner.bound)
-    assert isinstance(plan.recipe, StableRecipe)
-    limit = plan.recipe.limit
-    bound = learner.bound if limit is None else min(learner.bound, Fraction(2 * limit))
-    return drawn * step(bound)
 
 
 def count_check(price: Price) -> Laplace | Gaussian:
@@ -338,32 +566,3 @@ class KernelProcess:
     def predictions(self, noisy: IntArray) -> IntArray:
         """Values at the points of noisy c, both in steps of the grid. Post-processing."""
         return np.rint(self._root @ noisy).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessForm:
-    """A function of a kernel's space at all points at once, by one path of its Gaussian process (`KernelProcess`).
-
-    Attributes:
-        points: number of them.
-
-    >>> ProcessForm(points=20).count
-    1
-    """
-
-    points: int
-
-    @property
-    def count(self) -> int:
-        return 1
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("gaussian",)
-
-    def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
-        squared = weights_sensitivity(self.points) ** 2
-        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
-
-    def spread(self, price: Price, noise: Noise) -> float:
-        return noise_deviation(self.event(price, noise)) / FINENESS

@@ -14,7 +14,7 @@ from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, Portion
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.arrays import AnyArray
-from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import Batch
@@ -28,13 +28,23 @@ from dpqr.prediction.forms import (
     Noise,
     PointsForm,
     PredictionForm,
+    ProcessForm,
     RandomisedVotesForm,
     VotesForm,
     better_selection,
     selection_epsilon,
 )
 from dpqr.prediction.learned_functions import LearnerAtPoints
-from dpqr.prediction.plan import COUNT, MOST_POINTS, PredictionPlan, ProcessForm, Recipe, count_check
+from dpqr.prediction.plan import (
+    COUNT,
+    MOST_POINTS,
+    EnsemblePlan,
+    PointsPlan,
+    PredictionPlan,
+    Recipe,
+    count_check,
+    kind_of_plan,
+)
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import tuning_parts
@@ -93,7 +103,13 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             unequal = f"the {accountant.name} accountant covers equal draws only; declare --n, and leave --tune out"
             reasons.append(refusal or unequal)
             continue
-        laws = ((form, noise) for form in forms for noise in form.noises if _covers(accountant, noise))
+        # Whether the accountant's theorem is one to plan a law by. In rho a normal pull's curvature costs too much.
+        uncovered: tuple[Noise, ...] = ("gaussian", "moments", "gaussian-objective")
+        if isinstance(accountant, Analytic):
+            uncovered = ()
+        elif accountant.concentrated:
+            uncovered = ("gaussian-objective",)
+        laws = ((form, noise) for form in forms for noise in form.noises if noise not in uncovered)
         plans += [_planned(wanted, form, accountant, noise) for form, noise in laws]
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
@@ -103,20 +119,12 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     return min(covered, key=lambda plan: plan.spread)
 
 
-def _covers(accountant: Accountant, noise: Noise) -> bool:
-    """Whether the accountant's theorem is one to plan this law by. In rho a normal pull's curvature costs too much."""
-    if isinstance(accountant, Analytic):
-        return True
-    return noise not in ("gaussian", "moments", "gaussian-objective") or (
-        accountant.concentrated and noise != "gaussian-objective"
-    )
-
-
 def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
-    if noise in OBJECTIVES and math.isinf(form.spread(_alone(accountant, budget), noise)):
+    whole = accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0]
+    if noise in OBJECTIVES and math.isinf(form.spread(whole, noise)):
         return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
     stated = None if noise in OBJECTIVES else partial(form.event, noise=noise)
@@ -130,7 +138,11 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
     epsilon = accountant.epsilon(events, budget.delta)
     if epsilon is None:
         return None
-    return PredictionPlan(
+    if isinstance(recipe, Aggregate):
+        parts: int | None = recipe.chosen_parts(problem, selection_epsilon(prices[0], noise), noise)
+    else:
+        parts = recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
+    return kind_of_plan(form, noise)(
         problem=problem,
         budget=budget,
         recipe=recipe,
@@ -143,14 +155,9 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
         epsilon=epsilon,
         counting=counting,
         tuning=tuning,
-        parts=_parts(wanted, prices[0], noise, tuning),
+        parts=parts,
         asked=wanted.asked,
     )
-
-
-def _alone(accountant: Accountant, budget: PrivacyBudget) -> Price:
-    """What one draw may cost that has the whole budget."""
-    return accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0]
 
 
 def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
@@ -163,32 +170,18 @@ def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
     return counting if recipe.tuning is None else counting | {"tuning": recipe.tuning * left}
 
 
-def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
-    if isinstance(wanted.recipe, Aggregate):
-        return wanted.recipe.chosen_parts(wanted.problem, selection_epsilon(price, noise), noise)
-    return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
-
-
 def _forms(wanted: PlannerInput) -> tuple[PredictionForm, ...]:
-    """The ways to release that go with the recipe."""
-    form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
-    points = None if wanted.separate else problem.points
-    if points is None or points > MOST_POINTS or isinstance(recipe, Aggregate) or not recipe.exact(problem):
-        return (form,)
-    return form, ProcessForm(points=points)
-
-
-def _form(wanted: PlannerInput) -> PredictionForm:
+    """The ways to release that go with the recipe. Raises: UsageFault, InfeasiblePlan where there is none."""
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
         if problem.points is None:
             raise UsageFault("--release function goes with a stable learner; an ensemble answers point by point")
         recipe.require(problem)
         if problem.target.numeric:
-            return AveragesForm(count=problem.points, touched=1)
+            return (AveragesForm(count=problem.points, touched=1),)
         if recipe.vote == "randomised":
-            return RandomisedVotesForm(count=problem.points, touched=1)
-        return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
+            return (RandomisedVotesForm(count=problem.points, touched=1),)
+        return (VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),)),)
     recipe.require(problem)
     if problem.points is None:
         objective = recipe.perturbation(problem, wanted.budget)
@@ -197,13 +190,12 @@ def _form(wanted: PlannerInput) -> PredictionForm:
                 "--method objective needs floating-point numbers of 64 bits and more, which this computer lacks; use "
                 "output, or rounded"
             )
-        return FunctionForm(
-            width=recipe.features.width,
-            objective=objective,
-            moments=recipe.moments(problem),
-            only=recipe.only_noise,
-        )
-    return PointsForm(count=problem.points * recipe.releases)
+        width, moments = recipe.features.width, recipe.moments(problem)
+        return (FunctionForm(width=width, objective=objective, moments=moments, only=recipe.only_noise),)
+    form = PointsForm(count=problem.points * recipe.releases)
+    if wanted.separate or problem.points > MOST_POINTS or not recipe.exact(problem):
+        return (form,)
+    return form, ProcessForm(points=problem.points)
 
 
 # One by one: mechanisms of single points that share what was learned once.
@@ -254,11 +246,12 @@ class OneValue:
 
     def fit(self, counts: Counts) -> AnyArray:
         """Shape (1,). Private."""
-        return self.shared.of(counts, lambda: self._values(counts))[self.place : self.place + 1]
 
-    def _values(self, counts: Counts) -> AnyArray:
-        fitted, points = self.asked.learner.fit(counts), self.asked.points
-        return fitted if points is None else points @ fitted
+        def values() -> AnyArray:
+            fitted, points = self.asked.learner.fit(counts), self.asked.points
+            return fitted if points is None else points @ fitted
+
+        return self.shared.of(counts, values)[self.place : self.place + 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -306,12 +299,12 @@ def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[
         Points of one call share their parts, as those of `PredictionPlan.votes` do.
     """
     shared = FitCache()
-    if isinstance(plan.recipe, Aggregate):
-        assert plan.parts is not None
+    if isinstance(plan, EnsemblePlan):
         ensemble = plan.recipe.ensemble(plan.problem, plan.recipe.features.of(codes), plan.parts)
         for place in range(len(codes)):
             yield plan.voted(OnePoint(ensemble=ensemble, shared=shared, place=place))
         return
+    assert isinstance(plan, PointsPlan)  # a session is planned point by point
     batch = plan.predictions(plan.learner(records), codes)
     for place in range(len(codes)):
         one = OneValue(asked=batch.asked, shared=shared, place=place)

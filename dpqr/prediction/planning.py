@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
-from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
-from dpqr.kernel.accountants.accountant import Accountant, FilterAccountant
+from dpqr.kernel.accountants.accountant import FilterAccountant
 from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
-from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_unused_trust
 from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.learners.features import BANDWIDTH, DEGREE, CellFeatures, Kernel, KernelName
 from dpqr.prediction.learners.gradient_steps import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
-from dpqr.prediction.problem import REGULARISED, Method, PredictionProblem, StableName, Target, read_target
+from dpqr.prediction.problem import REGULARISED, Method, PredictionProblem, StableName, read_target
 from dpqr.prediction.recipes import Stability, StableRecipe
 from dpqr.prediction.record import prediction_plan_document
-from dpqr.prediction.third_party import ThirdParty, read_third_party
+from dpqr.prediction.third_party import read_third_party
 from dpqr.releases.files import SingleFile, read_record
 from dpqr.releases.locked_plan import (
     READING_OPTIONS,
@@ -79,7 +78,17 @@ KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictionPlanRequest], object], tuple
 def plan_prediction(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise, with what its reader must know."""
     plan = least_spread(wanted)
-    return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
+    known, notes = plan.problem.records, list(plan.notes)
+    if plan.parts and known is not None and known < LEARNING * plan.parts:
+        notes.append(
+            f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
+            f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
+        )
+    notes += plan.recipe.notes
+    notes += budget_warnings(plan.budget, known)
+    notes += failing_notes(wanted.problem.domain)
+    notes += unit_notes(plan.problem.unit, wanted.problem.domain.names)
+    return replace(plan, notes=tuple(notes))
 
 
 def planner_input(request: PredictionPlanRequest) -> PlannerInput:
@@ -92,20 +101,36 @@ def planner_input(request: PredictionPlanRequest) -> PlannerInput:
     require_explicit_rules(domain, unit)
     refuse_published_unit(domain, unit)
     target = read_target(domain, request.target, request.positive)
-    slots = _slots(request, domain, target)
+    # The column of slots, which also says how many records there are.
+    slots = None if request.slots is None else domain.axis(request.slots)
+    if slots == target.axis:
+        raise UsageFault(f"--slots {request.slots!r} is the target; name another column of the domain")
+    records = request.n or (None if slots is None else domain.attributes[slots].axis.size)
+    if unit.neighbours is Neighbours.REPLACE and request.n is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    points = None
+    if request.form != "function":
+        points = request.predictions
+        if points is None:
+            raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
+        if points < 1:
+            raise UsageFault("--points holds no rows, so there is nothing to predict")
     problem = PredictionProblem(
-        domain=domain,
-        target=target,
-        unit=unit,
-        records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
-        points=_declared_points(request),
-        seed=request.seed,
+        domain=domain, target=target, unit=unit, records=records, points=points, seed=request.seed
     )
+    recipe = _recipe(request, problem, slots)
+    known = ACCOUNTANTS if request.learner == "aggregate" else PREDICTING
+    if request.accountant is None:
+        accountants = tuple(one for name, one in known.items() if name not in OFFERED.on_request)
+    elif request.accountant not in known:
+        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(known)}")
+    else:
+        accountants = (known[request.accountant],)
     wanted = PlannerInput(
         problem=problem,
         budget=budget,
-        recipe=_recipe(request, problem, slots),
-        accountants=_accountants(request),
+        recipe=recipe,
+        accountants=accountants,
         asked=request.accountant is not None,
     )
     return _within_a_session(wanted) if request.session else wanted
@@ -119,47 +144,9 @@ def _within_a_session(wanted: PlannerInput) -> PlannerInput:
         raise UsageFault(f"--accountant {wanted.accountants[0].name}: a session needs basic, zcdp or gdp")
     if wanted.problem.points is None:
         raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
-    if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
+    if wanted.recipe.releases > 1:
         raise UsageFault("--releases: a session predicts each point once; leave it out")
     return replace(wanted, accountants=accountants, separate=True)
-
-
-def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
-    known = plan.problem.records
-    if plan.parts and known is not None and known < LEARNING * plan.parts:
-        yield (
-            f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
-            f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
-        )
-    if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
-        name = plan.recipe.base.name
-        yield (
-            f"the base {name} is a third party's, vouched for by --trust; the plan was made without a look at it. Its "
-            "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
-            "of them in files, on the network or with other processes"
-        )
-    if isinstance(plan.recipe, StableRecipe) and plan.recipe.own is not None:
-        yield plan.recipe.own.note
-    yield from budget_warnings(plan.budget, plan.problem.records)
-    yield from failing_notes(domain)
-    yield from unit_notes(plan.problem.unit, domain.names)
-
-
-def _declared_points(request: PredictionPlanRequest) -> int | None:
-    if request.form == "function":
-        return None
-    asked = request.predictions
-    if asked is None:
-        raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
-    if asked < 1:
-        raise UsageFault("--points holds no rows, so there is nothing to predict")
-    return asked
-
-
-def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
-    if unit.neighbours is Neighbours.REPLACE and request.n is None:
-        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    return request.n
 
 
 def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
@@ -177,7 +164,13 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
             error=_positive(request.target_error, "--target-error") or TARGET_ERROR,
             vote=read_vote(request.vote),
         )
-    own, kernel = _third_party(request), _kernel(request)
+    # A loss or learner of another package.
+    own = None if request.learner in STABLE else read_third_party(request.learner, request.trust)
+    if own is None and request.learner not in STABLE:
+        raise UsageFault(f"--learner {request.learner}: there is {', '.join((*STABLE, 'aggregate'))}")
+    kernel = _kernel(request)
+    if request.method is not None and request.method not in get_args(Method):
+        raise UsageFault(f"--method {request.method}: there is {', '.join(get_args(Method))}")
     refuse_unused_trust(request.trust, () if own is None else (own.name,))
     return StableRecipe(
         name=request.learner,
@@ -191,23 +184,13 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
         slots=slots,
-        method=_method(request.method),
+        method=cast("Method | None", request.method),
         stability=Stability(
             radius=_positive(request.radius, "--radius"),
             parts=request.parts,
             decay=_positive(request.decay, "--decay"),
         ),
     )
-
-
-def _slots(request: PredictionPlanRequest, domain: Domain, target: Target) -> int | None:
-    """Axis of the column of slots."""
-    if request.slots is None:
-        return None
-    axis = domain.axis(request.slots)
-    if axis == target.axis:
-        raise UsageFault(f"--slots {request.slots!r} is the target; name another column of the domain")
-    return axis
 
 
 def _theta(request: PredictionPlanRequest) -> Fraction:
@@ -236,36 +219,6 @@ def _kernel(request: PredictionPlanRequest) -> Kernel:
                 seed=request.seed,
             )
     raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
-
-
-def _method(name: str | None) -> Method | None:
-    if name is None:
-        return None
-    for known in get_args(Method):
-        if known == name:
-            found: Method = known
-            return found
-    raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
-
-
-def _third_party(request: PredictionPlanRequest) -> ThirdParty | None:
-    """The loss or learner of another package; None: the name is one of STABLE."""
-    name = request.learner
-    if name in STABLE:
-        return None
-    found = read_third_party(name, request.trust)
-    if found is None:
-        raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
-    return found
-
-
-def _accountants(request: PredictionPlanRequest) -> tuple[Accountant, ...]:
-    known = ACCOUNTANTS if request.learner == "aggregate" else PREDICTING
-    if request.accountant is None:
-        return tuple(one for name, one in known.items() if name not in OFFERED.on_request)
-    if request.accountant not in known:
-        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(known)}")
-    return (known[request.accountant],)
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:

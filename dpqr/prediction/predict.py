@@ -14,7 +14,7 @@ from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.accountants.known import PREDICTING, available
-from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.gate import measure, measure_together
@@ -22,17 +22,14 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Reason
-from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
-from dpqr.prediction.learned_functions import FINENESS, LearnerAtPoints, step
-from dpqr.prediction.plan import COUNT, PredictionPlan, ProcessForm, usable
+from dpqr.prediction.plan import COUNT, BoundedPlan, PredictionPlan
 from dpqr.prediction.planner import PlannerInput
 from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.receipt import prediction_receipt
-from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.record import (
+    PredictionRelease,
     model_document,
     prediction_document,
     prediction_plan_document,
@@ -42,7 +39,6 @@ from dpqr.prediction.record import (
     write_document,
     write_predictions,
 )
-from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import SingleFile, reserve_file
@@ -123,8 +119,7 @@ def predict(
     plan, held, wanted = checked_prediction(request)
     codes = wanted.codes
     files, domain = _reserve_files(request.place, codes is None), domain_text(request.plan.domain or "")
-    if isinstance(plan.recipe, Aggregate):
-        plan.recipe.base.rehearse()
+    plan.recipe.rehearse()
     bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
     with paid_run(payer, bill, None, ready=lambda: check_input(request, plan, held, bill)) as run:
         if request.rehearse:
@@ -306,7 +301,7 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     text, read before anything was paid for."""
     if not files:
         return None
-    if isinstance(released.plan.form, FunctionForm):
+    if not released.pointwise:
         model = seal_document(model_document(released, domain, prediction_receipt(released)))
         write_document(files[0], model)
         return model
@@ -337,22 +332,16 @@ def draw_predictions(
     spent: SpentEpsilons,
 ) -> PredictionRelease:
     """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
-    if isinstance(plan.recipe, Aggregate):
-        return _aggregated(plan, counts, plan.recipe.features.of(_require_points(codes)), guard, noise, spent)
-    if plan.noise in DIRECT:
-        return _direct(plan, counts, guard, noise, spent)
     plan, counted = draw_preliminaries(plan, counts, guard, noise)
-    records = _records(plan, counted)
-    learner = plan.learner(records)
-    numbers, steps = _stable(plan, records, counts, codes, guard, noise)
+    numbers, figures = plan.draw(counts, codes, plan.divisor(counted), guard, noise)
     return PredictionRelease(
         plan=plan,
         numbers=numbers,
-        step=steps,
-        records=usable(records),
+        step=figures.step,
+        records=figures.records,
         counted=counted,
-        penalty=learner.penalty,
-        bound=learner.bound,
+        penalty=figures.penalty,
+        bound=figures.bound,
         spent=spent,
         private=noise.private,
     )
@@ -373,86 +362,14 @@ def draw_preliminaries(
         found = measure(counts, plan.counter, accountant=guard, noise=noise)
         counted = int(found.value.values[0][0])
         journal.record(counted)
-    if plan.tuning is not None:
-        tuner = plan.tuner(_records(plan, counted))
+    if isinstance(plan, BoundedPlan) and plan.tuning is not None:
+        tuner = plan.tuner(plan.divisor(counted))
         ((event, _),) = tuner.events
         journal.begin(event, ())
         chosen = int(measure_together(counts, tuner, accountant=guard, noise=noise).value[0])
         journal.record(chosen)
         plan = replace(plan, factor=FACTORS[chosen])
     return plan, counted
-
-
-def _records(plan: PredictionPlan, counted: int | None) -> int:
-    """The number of records that the objective is divided by: measured, else declared."""
-    records = plan.problem.records if counted is None else counted
-    assert records is not None
-    return records
-
-
-def _direct(
-    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: SpentEpsilons
-) -> PredictionRelease:
-    """Weights by objective perturbation, or from noisy moments; lambda is that of the sum of losses."""
-    mechanism = plan.direct()
-    return PredictionRelease(
-        plan=plan,
-        numbers=measure(counts, mechanism, accountant=guard, noise=noise).value,
-        step=mechanism.grid,
-        penalty=mechanism.penalty,
-        spent=spent,
-        private=noise.private,
-    )
-
-
-def _aggregated(
-    plan: PredictionPlan,
-    counts: Private[Counts],
-    points: FloatArray,
-    guard: PrivacyFilter,
-    noise: NoiseSource,
-    spent: SpentEpsilons,
-) -> PredictionRelease:
-    """Labels by votes, or averages."""
-    numbers = measure_together(counts, plan.votes(points), accountant=guard, noise=noise).value
-    return PredictionRelease(plan=plan, numbers=numbers, step=grid(plan, 1), spent=spent, private=noise.private)
-
-
-def _stable(
-    plan: PredictionPlan,
-    records: int,
-    counts: Private[Counts],
-    codes: AnyArray | None,
-    guard: PrivacyFilter,
-    noise: NoiseSource,
-) -> tuple[IntArray, float | FloatArray]:
-    """Noisy weights, or predictions for each release, and the width of their grid, or of the grid of each."""
-    if isinstance(plan.form, FunctionForm):
-        learner = plan.learner(records)
-        return measure(counts, plan.weights(learner), accountant=guard, noise=noise).value, step(learner.bound)
-    if isinstance(plan.form, ProcessForm):
-        process, mechanism = plan.process(plan.learner(records), _require_points(codes))
-        noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
-        return process.predictions(noisy), step(process.bound)
-    numbers, grids = [], []
-    for release in range(plan.releases):
-        learner = plan.learner(records, release)
-        batch = plan.predictions(learner, _require_points(codes))
-        numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
-        grids.append(np.full(len(numbers[-1]), batch.asked.step))
-    return np.concatenate(numbers), np.concatenate(grids)
-
-
-def grid(plan: PredictionPlan, records: int) -> float:
-    """Width of the grid of single predictions, on the scale of `Target`; 1 for labels."""
-    if isinstance(plan.recipe, StableRecipe):
-        return LearnerAtPoints(learner=plan.learner(records), points=None, limit=plan.recipe.limit).step
-    return 1 / (FINENESS * (plan.parts or 1)) if isinstance(plan.form, AveragesForm) else 1.0
-
-
-def _require_points(codes: AnyArray | None) -> AnyArray:
-    assert codes is not None  # a plan for points is made of points
-    return codes
 
 
 def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:

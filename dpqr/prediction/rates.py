@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.attribute import Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours
-from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import USUAL, ExcessRisk, excess_risk
-from dpqr.prediction.forms import DIRECT, EnsembleForm, LabelsForm, selection_epsilon
+from dpqr.prediction.forms import selection_epsilon
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION
-from dpqr.prediction.plan import PredictionPlan, ProcessForm
+from dpqr.prediction.plan import DirectPlan, EnsemblePlan, PredictionPlan, ProcessPlan, StablePlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.risk_bounds import theory_exponent
@@ -143,15 +142,13 @@ def plan_alternatives(plan: PredictionPlan, wanted: PlannerInput) -> PlanAlterna
     >>> alternatives.bought, alternatives.function_from
     ({'basic': 5}, 1)
     """
-    recipe, records = plan.recipe, plan.problem.records
-    rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
-    accountants = () if plan.noise in DIRECT or isinstance(plan.form, ProcessForm) else wanted.accountants
+    records = plan.problem.records
+    stable = isinstance(plan, StablePlan)
+    accountants = () if isinstance(plan, DirectPlan | ProcessPlan) else wanted.accountants
     return PlanAlternatives(
         bought={one.name: count for one in accountants if (count := _most_predictions(plan, one)) is not None},
-        function_from=_function_from(wanted)
-        if accountants and isinstance(recipe, StableRecipe) and recipe.releases == 1
-        else None,
-        theory=rates,
+        function_from=_function_from(wanted) if accountants and stable and plan.releases == 1 else None,
+        theory=theory(plan.recipe, records) if isinstance(plan, StablePlan) and records else None,
         excess=excess_risk(plan, records) if records else None,
         sample=sample_size(plan),
     )
@@ -167,17 +164,15 @@ def _most_predictions(plan: PredictionPlan, accountant: Accountant) -> int | Non
         cost = accountant.epsilon((*before, (event, count)), plan.budget.delta)
         return cost is not None and cost <= plan.budget.epsilon
 
-    return max(_most(partial(fits, event)) for event in _alike(plan))
-
-
-def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
-    """Draws that make one prediction as noisy as the plan's are."""
-    if isinstance(plan.form, EnsembleForm):
-        yield plan.events[-1][0]
-        return
-    deviation = Fraction(plan.spread) * FINENESS * ROUNDED
-    yield RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2)
-    yield DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1)
+    # Draws that make one prediction as noisy as the plan's are.
+    alike: list[PrivacyEvent] = [plan.events[-1][0]]
+    if not isinstance(plan, EnsemblePlan):
+        deviation = Fraction(plan.spread) * FINENESS * ROUNDED
+        alike = [
+            RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2),
+            DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1),
+        ]
+    return max(_most(partial(fits, event)) for event in alike)
 
 
 def _function_from(wanted: PlannerInput) -> int | None:
@@ -237,11 +232,14 @@ class SampleSize:
 
 def sample_size(plan: PredictionPlan) -> SampleSize | None:
     """For labels by votes; None for other plans."""
-    recipe, problem = plan.recipe, plan.problem
-    if not isinstance(recipe, Aggregate) or not isinstance(plan.form, LabelsForm) or plan.parts is None:
+    problem = plan.problem
+    if not isinstance(plan, EnsemblePlan) or problem.target.numeric:
         return None
     epsilon = selection_epsilon(plan.price, plan.noise)
-    error, dimension = recipe.added_error(problem, epsilon, plan.parts, plan.noise), rule_dimension(problem.features)
+    error, dimension = (
+        plan.recipe.added_error(problem, epsilon, plan.parts, plan.noise),
+        rule_dimension(problem.features),
+    )
     flips = 1 if problem.unit.neighbours is Neighbours.REPLACE else 2
     return SampleSize(
         error=error,
@@ -291,11 +289,11 @@ def rule_dimension(domain: Domain) -> int:
     >>> rule_dimension(Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3)))))
     4
     """
-    return 1 + sum(map(_dimension, domain.attributes))
-
-
-def _dimension(attribute: Attribute) -> int:
-    """Of the affine hull of a column's cells; two bins or more differ by a number, each other cell is one-hot."""
-    if not isinstance(attribute.axis, Bins):
-        return attribute.size - 1
-    return min(attribute.axis.size, 2) - 1 + attribute.size - attribute.axis.size
+    total = 1
+    for attribute in domain.attributes:
+        if isinstance(attribute.axis, Bins):
+            # Two bins or more differ by a number; each other cell is one-hot.
+            total += min(attribute.axis.size, 2) - 1 + attribute.size - attribute.axis.size
+        else:
+            total += attribute.size - 1
+    return total

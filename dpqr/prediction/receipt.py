@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import singledispatch
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import DIGITS, Fact, count_words, facts, plain, price_words
+from dpqr.kernel.wording import DIGITS, Fact, count_words, plain, price_words
 from dpqr.ledger.ledger import Reason
-from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.forms import (
-    DIRECT,
     OBJECTIVES,
-    AveragesForm,
-    FunctionForm,
     RandomisedVotesForm,
     VotesForm,
     selection_epsilon,
@@ -23,169 +19,202 @@ from dpqr.prediction.learners.features import FourierFeatures, RandomPolynomialF
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner
 from dpqr.prediction.learners.losses import Hinge, Pinball, TaperedCorner
 from dpqr.prediction.learners.stable import StableLearner
-from dpqr.prediction.plan import PredictionPlan, ProcessForm, deviation
-from dpqr.prediction.rates import MOST, PlanAlternatives, SampleSize, TheoryRates
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.plan import (
+    BoundedPlan,
+    DirectPlan,
+    EnsemblePlan,
+    FunctionPlan,
+    PredictionPlan,
+    ProcessPlan,
+    StablePlan,
+)
+from dpqr.prediction.rates import MOST, PlanAlternatives
+from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def prediction_plan_view(plan: PredictionPlan, outlook: PlanAlternatives) -> RenderableType:
+def prediction_plan_facts(plan: PredictionPlan, outlook: PlanAlternatives) -> tuple[Fact, ...]:
     """The whole plan, for `--dry-run`. Public facts only."""
-    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
+    return (_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan))
 
 
-def approved_prediction_view(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+def approved_prediction_facts(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
     """What was approved: whose budget pays once, for what, and by which plan."""
     approved = ("Approved", plain(f"one run of predictions of {dataset!r} by this plan, {reason.words}"))
-    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved])
+    return (_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved)
 
 
 def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     """What the run promises, what it cost, and how noisy its predictions are; the record keeps it."""
     plan = release.plan
-    return (*_paid(release), *_means(plan), *_learned(release), *_total(release), *_notes(plan))
-
-
-def _promise(plan: PredictionPlan) -> Iterator[Fact]:
-    yield "Guarantee", f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
-
-
-def _paid(release: PredictionRelease) -> Iterator[Fact]:
     if release.rehearsed is not None:
-        yield "Guarantee", rehearsal_words(release.rehearsed, "predictions")
-        yield "", FREE
-        return
-    if not release.private:
-        yield "Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
-        return
-    yield from _promise(release.plan)
-    paid = release.paid
-    if paid is None:
-        yield "", NO_LEDGER
+        paid = [("Guarantee", rehearsal_words(release.rehearsed, "predictions")), ("", FREE)]
+    elif not release.private:
+        paid = [("Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody.")]
+    elif release.paid is None:
+        paid = [_promise(plan), ("", NO_LEDGER)]
     else:
-        yield "", f"The budget of dataset {paid.dataset!r} paid for it (entry {paid.number} of the ledger)."
+        entry = f"entry {release.paid.number} of the ledger"
+        paid = [_promise(plan), ("", f"The budget of dataset {release.paid.dataset!r} paid for it ({entry}).")]
+    learned = []
+    if release.charged is not None:
+        each = "one after the other; a draw was paid for each, and no more"
+        learned.append(("Asked", f"{len(release.numbers):,} of them, {each}"))
+    if release.counted is not None:
+        learned.append(("Records", f"{release.counted:,}, a noisy count"))
+    total: list[Fact] = []
+    for accountant, spent in release.spent.items():
+        charged = " (charged)" if accountant == plan.accountant.name else ""
+        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
+        total.append(("" if total else "Total", f"{accountant}: {figure}{charged}"))
+    return (*paid, *_means(plan), *learned, *noise_facts(plan, release.records), *total, *_notes(plan))
+
+
+def _promise(plan: PredictionPlan) -> Fact:
+    return "Guarantee", f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
 
 
 def _means(plan: PredictionPlan) -> Iterator[Fact]:
-    target = plan.problem.target
-    positive = (
-        "" if target.positive is None else f", {plain(target.attribute.titles()[target.positive])!r} against others"
-    )
-    yield "Target", f"{plain(target.attribute.name)!r}{positive if _classifies(plan) else ''}"
-    yield "Learner", _learner(plan)
+    """The target, and by which learner, draws and accountant it is predicted."""
+    target, positive = plan.problem.target, ""
+    if plan.classifies and target.positive is not None:
+        positive = f", {plain(target.attribute.titles()[target.positive])!r} against others"
+    yield "Target", f"{plain(target.attribute.name)!r}{positive}"
+    yield "Learner", learner_words(plan)
     if plan.counting:
         yield "Counting", f"a noisy count of the records, {price_words(plan.counting)}"
     if plan.tuning:
         parts = count_words(plan.parts or 0, "part")
         yield "Tuning", f"one of {len(FACTORS)} lambdas by votes of {parts}, {price_words(plan.tuning)}"
-    if isinstance(plan.form, FunctionForm):
-        yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
-    elif isinstance(plan.form, ProcessForm):
+    price = price_words(plan.price)
+    if isinstance(plan, DirectPlan | FunctionPlan):
+        yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {price}"
+    elif isinstance(plan, ProcessPlan):
         at = count_words(plan.form.points, "point")
-        yield "Release", f"the function at {at} at once, by one path of its Gaussian process: {_price(plan)}"
+        yield "Release", f"the function at {at} at once, by one path of its Gaussian process: {price}"
     else:
         each = "" if plan.form.count == 1 else ", each"
-        yield "Release", f"{count_words(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
+        yield "Release", f"{count_words(plan.form.count, 'prediction')} by {plan.noise} noise{each} {price}"
     yield "Accountant", f"{plan.accountant.name}: it proves eps {upward_text(plan.epsilon, DIGITS)} for this plan"
 
 
-def _classifies(plan: PredictionPlan) -> bool:
-    return isinstance(plan.recipe, StableRecipe) and plan.recipe.classifies
+@singledispatch
+def learner_words(plan: PredictionPlan) -> str:
+    """The learner of a plan, with its options."""
+    raise TypeError(f"{type(plan).__name__} has no words")
 
 
-def _learner(plan: PredictionPlan) -> str:
+@learner_words.register
+def ensemble_words(plan: EnsemblePlan) -> str:
+    """The same of an ensemble."""
     recipe = plan.recipe
-    if isinstance(recipe, Aggregate):
-        error = f"--target-error {float(recipe.error):g}"
-        chosen = "" if recipe.parts else f", by eps and {error}"
-        vote = ", randomised vote" if recipe.vote == "randomised" else ""
-        return (
-            f"aggregate: {count_words(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
-        )
+    chosen = "" if recipe.parts else f", by eps and --target-error {float(recipe.error):g}"
+    vote = ", randomised vote" if recipe.vote == "randomised" else ""
+    return f"aggregate: {count_words(plan.parts, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
+
+
+@learner_words.register
+def stable_words(plan: StablePlan) -> str:
+    """The same of a stable learner."""
+    recipe = plan.recipe
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
     if recipe.slots is not None:
         steps += f", slots by {plain(plan.problem.domain.names[recipe.slots])!r}"
     method = "" if recipe.method is None else f" ({recipe.method})"
-    return f"{recipe.name}{method}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
-
-
-def _features(plan: PredictionPlan, recipe: StableRecipe) -> str:
-    if recipe.exact(plan.problem):
-        return "exact"
     seeded = isinstance(recipe.features, FourierFeatures | RandomPolynomialFeatures)
-    return f"{recipe.features.width:,} {f'random features, seed {recipe.kernel.seed}' if seeded else 'features'}"
-
-
-def _price(plan: PredictionPlan) -> str:
-    return price_words(plan.price)
+    kind = f"random features, seed {recipe.kernel.seed}" if seeded else "features"
+    features = "exact" if recipe.exact(plan.problem) else f"{recipe.features.width:,} {kind}"
+    return f"{recipe.name}{method}{steps}, {recipe.kernel.words}, {features}"
 
 
 def _worth(plan: PredictionPlan) -> Iterator[Fact]:
-    yield from _noise(plan, plan.problem.records)
-    if isinstance(plan.recipe, Aggregate):
-        yield from _voted(plan, plan.recipe)
+    """How noisy predictions are, and what that does to their errors."""
+    yield from noise_facts(plan, plan.problem.records)
+    if isinstance(plan, EnsemblePlan):
+        # What labels by votes are worth.
+        if isinstance(plan.form, VotesForm):
+            epsilon = selection_epsilon(plan.price, plan.noise)
+            added = plan.recipe.added_error(plan.problem, epsilon, plan.parts, plan.noise)
+            quarter = "where each part's learner errs at a quarter of it"
+            yield "Noise", f"labels err at a rate of {added:.3g} at most {quarter}"
+        if isinstance(plan.form, RandomisedVotesForm):
+            added = plan.recipe.added_error(plan.problem, plan.price.pure, plan.parts)
+            each = upward_text(plan.price.pure, DIGITS)
+            yield "", f"at eps {each} each, labels err at most {added:.3g} more often than a part's learner"
     if plan.counting:
         yield "", "lambda and the noise follow from the number of records, which this plan buys; --n N states one"
 
 
-def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
-    """What labels by votes are worth."""
-    parts = plan.parts or 1
-    if isinstance(plan.form, VotesForm):
-        added = recipe.added_error(plan.problem, selection_epsilon(plan.price, plan.noise), parts, plan.noise)
-        yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
-    if isinstance(plan.form, RandomisedVotesForm):
-        added = recipe.added_error(plan.problem, plan.price.pure, parts)
-        each = upward_text(plan.price.pure, DIGITS)
-        yield "", f"at eps {each} each, labels err at most {added:.3g} more often than a part's learner"
+@singledispatch
+def noise_facts(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:  # noqa: ARG001 (of all kinds)
+    """What the noise follows from and how large it is, for this number of records; None: it is not known yet."""
+    raise TypeError(f"{type(plan).__name__} has no noise")
 
 
-def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
-    spread = deviation(plan, records)
-    if plan.noise in DIRECT:
-        where = "objective" if plan.noise in OBJECTIVES else "moments of the features and the target"
-        yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
-        yield from _corner(plan)
-    elif isinstance(plan.recipe, StableRecipe) and records is not None:
-        yield from _stability(plan.learner(records))
+@noise_facts.register
+def ensemble_noise(plan: EnsemblePlan, records: int | None) -> Iterator[Fact]:
+    """The same of an ensemble."""
+    spread, target = plan.deviation(records), plan.problem.target
     if spread is None:
         return
-    tail = tail_share(plan.noise) * spread
-    if _classifies(plan):
-        most = "at most " if plan.noise in OBJECTIVES else ""
-        yield "Noise", f"{most}{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
-        if plan.noise not in DIRECT:
-            yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
-        return
     if isinstance(plan.form, RandomisedVotesForm):
-        second = plain(plan.problem.target.attribute.titles()[1])
+        second = plain(target.attribute.titles()[1])
         yield "Noise", f"{spread:.3g} on the probability of {second!r}, its share of the votes (standard deviation)"
-        return
-    low, high = plan.problem.target.bounds
-    unit = spread * (high - low) / 2
-    most = "at most " if isinstance(plan.form, FunctionForm) else ""
-    before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
-    yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
-    if isinstance(plan.recipe, StableRecipe) and plan.noise not in DIRECT:
-        square = plan.recipe.loss is None
-        added = unit * unit if square else _added(plan, spread, (high - low) / 2)
-        within = f"19 of 20 within {tail * (high - low) / 2:.3g}"
-        yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
+    else:
+        yield "Noise", f"{_in_units(plan, spread):.3g} on a prediction, in the target's unit (standard deviation)"
 
 
-def _corner(plan: PredictionPlan) -> Iterator[Fact]:
-    """How widely a perturbed objective rounds the corner of its loss."""
-    loss = plan.form.objective.loss if isinstance(plan.form, FunctionForm) and plan.form.objective else None
-    if plan.noise in OBJECTIVES and isinstance(loss, Hinge | Pinball | TaperedCorner):
-        low, high = plan.problem.target.bounds if plan.problem.target.numeric else (-1, 1)
+@noise_facts.register
+def direct_noise(plan: DirectPlan, records: int | None) -> Iterator[Fact]:
+    """The same of a perturbed objective, or of noisy moments."""
+    where = "objective" if plan.noise in OBJECTIVES else "moments of the features and the target"
+    yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
+    # How widely a perturbed objective rounds the corner of its loss.
+    loss = plan.form.objective.loss if plan.form.objective and plan.noise in OBJECTIVES else None
+    if isinstance(loss, Hinge | Pinball | TaperedCorner):
+        width = _in_units(plan, float(loss.width)) if plan.problem.target.numeric else float(loss.width)
         how = "by a logistic curve of scale {}" if isinstance(loss, TaperedCorner) else "over {} on either side"
-        yield "", f"the corner of the loss is rounded {how.format(f'{float(loss.width) * (high - low) / 2:.3g}')}"
+        yield "", f"the corner of the loss is rounded {how.format(f'{width:.3g}')}"
+    spread = plan.deviation(records)
+    if spread is None:
+        return
+    if plan.classifies:
+        yield "Noise", f"at most {spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+    else:
+        yield "Noise", _number_noise(plan, spread)
+
+
+@noise_facts.register
+def bounded_noise(plan: BoundedPlan, records: int | None) -> Iterator[Fact]:
+    """The same of a learner whose noise is measured by its own bound."""
+    spread, loss = plan.deviation(records), plan.recipe.loss
+    if records is None or spread is None:
+        return
+    yield from _stability(plan.learner(records))
+    tail, share = tail_share(plan.noise) * spread, mean_share(plan.noise)
+    most = added_loss(loss, float(loss.lipschitz), spread, share) if loss is not None else None
+    if plan.classifies:
+        yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        yield "", f"19 of 20 within {tail:.3g}; it adds at most {most:.3g} to the mean loss"
+        return
+    yield "Noise", _number_noise(plan, spread)
+    added = _in_units(plan, spread) ** 2 if most is None else _in_units(plan, most)
+    within = f"19 of 20 within {_in_units(plan, tail):.3g}"
+    yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if most is None else 'loss'}"
+
+
+def _in_units(plan: PredictionPlan, figure: float) -> float:
+    """A figure on the scale of `Target` in the target's own unit."""
+    low, high = plan.problem.target.bounds
+    return figure * (high - low) / 2
+
+
+def _number_noise(plan: StablePlan, spread: float) -> str:
+    most = "" if plan.pointwise else "at most "
+    unit = f"{_in_units(plan, spread):.3g} on a prediction, in the target's unit"
+    return f"{most}{unit} (standard deviation before clipping)"
 
 
 def _stability(learner: StableLearner) -> Iterator[Fact]:
@@ -193,61 +222,51 @@ def _stability(learner: StableLearner) -> Iterator[Fact]:
     certified = f"sensitivity {float(learner.bound):.3g}, certified"
     member = learner.learner if isinstance(learner, Averaged) else learner
     if isinstance(member, GradientDescent):
-        yield (
-            "Descent",
-            f"{count_words(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}",
-        )
+        ball = f"in a ball of radius {float(member.radius):g}"
+        yield "Descent", f"{count_words(member.steps, 'step')}, {ball}; {certified}"
     else:
         last = " at the last step" if isinstance(learner, OnlineLearner) else ""
         yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
     if isinstance(learner, Averaged):
-        yield (
-            "",
-            f"the mean of {count_words(learner.parts, 'part')}, "
-            f"each of about {learner.learner.scale.records:,} records",
-        )
-
-
-def _added(plan: PredictionPlan, spread: float, unit: float) -> float:
-    """What noise adds to the mean loss at most, in units of `unit`: by a convex, Lipschitz and smooth loss."""
-    assert isinstance(plan.recipe, StableRecipe)
-    assert plan.recipe.loss is not None
-    loss = plan.recipe.loss
-    return unit * added_loss(loss, float(loss.lipschitz), spread, mean_share(plan.noise))
+        each = f"each of about {learner.learner.scale.records:,} records"
+        yield "", f"the mean of {count_words(learner.parts, 'part')}, {each}"
 
 
 def _otherwise(plan: PredictionPlan, outlook: PlanAlternatives) -> Iterator[Fact]:
     """What else the budget would buy, and what the sources promise."""
-    bought = ", ".join(f"{name} {_many(count)}" for name, count in outlook.bought.items())
-    if isinstance(plan.recipe, Aggregate):
+    counts = {name: f"{count:,}" if count < MOST else f"{MOST:,} or more" for name, count in outlook.bought.items()}
+    bought = ", ".join(f"{name} {count}" for name, count in counts.items())
+    if isinstance(plan, EnsemblePlan):
         yield "Buys", f"with so many parts and so little noise, predictions by accountant: {bought}"
     elif bought:
         yield "Buys", f"at this noise, predictions by accountant: {bought}"
     if outlook.function_from is not None:
-        yield (
-            "Function",
-            f"--release function has less noise from {count_words(outlook.function_from, 'prediction')} on",
-        )
+        least = count_words(outlook.function_from, "prediction")
+        yield "Function", f"--release function has less noise from {least} on"
     if outlook.theory is not None:
-        yield "Theory", _rates(outlook.theory)
+        rates = outlook.theory
+        letter = "r" if rates.least_squares else "beta"
+        assumed = " (assumed; --smoothness states it)" if rates.assumed else ""
+        yield (
+            "Theory",
+            f"for {letter} = {float(rates.smoothness):g}{assumed}, lambda n^-{rates.penalty:.3g} = "
+            f"{rates.power(rates.penalty):.2g} makes an excess risk of order n^-{rates.risk:.3g} = "
+            f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}",
+        )
     if outlook.excess is not None:
         yield from _excess(outlook.excess)
-    if outlook.sample is not None:
-        yield from _sample(outlook.sample)
-
-
-def _many(count: int) -> str:
-    return f"{count:,}" if count < MOST else f"{MOST:,} or more"
-
-
-def _rates(rates: TheoryRates) -> str:
-    letter = "r" if rates.least_squares else "beta"
-    assumed = " (assumed; --smoothness states it)" if rates.assumed else ""
-    return (
-        f"for {letter} = {float(rates.smoothness):g}{assumed}, lambda n^-{rates.penalty:.3g} = "
-        f"{rates.power(rates.penalty):.2g} makes an excess risk of order n^-{rates.risk:.3g} = "
-        f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}"
-    )
+    sample = outlook.sample
+    if sample is None:
+        return
+    if sample.least:
+        few = "; too few records for this error are declared" if sample.few else ""
+        yield (
+            "Records",
+            f"no method of this privacy has an error of {sample.error:.3g} on all linear rules (dimension "
+            f"{sample.dimension:,}) with fewer than {sample.least:,}{few}",
+        )
+    if sample.each is not None:
+        yield "" if sample.least else "Records", f"a part has {sample.each:,.1f} on average"
 
 
 def _excess(found: ExcessRisk) -> Iterator[Fact]:
@@ -264,35 +283,6 @@ def _excess(found: ExcessRisk) -> Iterator[Fact]:
         yield "", f"its sign errs at most {found.sign:.3g} more often than that of any function{best}"
     if found.least_epsilon is not None:
         yield "", f"at this lambda noise adds no more than all else from eps {found.least_epsilon:.3g} on"
-
-
-def _sample(found: SampleSize) -> Iterator[Fact]:
-    if found.least:
-        few = "; too few records for this error are declared" if found.few else ""
-        yield (
-            "Records",
-            f"no method of this privacy has an error of {found.error:.3g} on all linear rules (dimension "
-            f"{found.dimension:,}) with fewer than {found.least:,}{few}",
-        )
-    if found.each is not None:
-        yield "" if found.least else "Records", f"a part has {found.each:,.1f} on average"
-
-
-def _learned(release: PredictionRelease) -> Iterator[Fact]:
-    if release.charged is not None:
-        yield "Asked", f"{len(release.numbers):,} of them, one after the other; a draw was paid for each, and no more"
-    if release.counted is not None:
-        yield "Records", f"{release.counted:,}, a noisy count"
-    yield from _noise(release.plan, release.records)
-
-
-def _total(release: PredictionRelease) -> Iterator[Fact]:
-    name = "Total"
-    for accountant, spent in release.spent.items():
-        charged = " (charged)" if accountant == release.plan.accountant.name else ""
-        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield name, f"{accountant}: {figure}{charged}"
-        name = ""
 
 
 def _notes(plan: PredictionPlan) -> Iterator[Fact]:

@@ -287,6 +287,14 @@ class StableRecipe:
             return None if isinstance(self.own.loss, Cornered) else self.own.loss
         return smooth_loss(self.name, self.tau)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the plan must know of a third party's loss or learner."""
+        return () if self.own is None else (self.own.note,)
+
+    def rehearse(self) -> None:
+        """Nothing: a stable learner needs no process of its own."""
+
     def require(self, problem: PredictionProblem) -> None:
         """Check that the learner goes with the problem.
 
@@ -323,7 +331,16 @@ class StableRecipe:
             factor: of a tuned lambda over the default.
         """
         if self.ordered:
-            return self._online(problem, records, release)
+            unit, column = problem.unit, self.slots
+            steps = records * unit.rows if column is None else problem.domain.attributes[column].axis.size
+            return OnlineLearner(
+                examples=self._examples(problem),
+                steps=self.steps,
+                slots=max(1, steps * (release + 1) // self.releases),
+                rows=unit.rows,
+                column=column,
+                added=unit.neighbours is not Neighbours.REPLACE,
+            )
         scale = LossScale(unit=problem.unit, records=records)
         if self.own is not None and self.own.learner is not None:
             return self.own.made(self._examples(problem), scale)
@@ -339,18 +356,6 @@ class StableRecipe:
                 examples=examples, kernel=self.kernel, loss=self._smooth_loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
-
-    def _online(self, problem: PredictionProblem, records: int, release: int) -> OnlineLearner:
-        unit, column = problem.unit, self.slots
-        steps = records * unit.rows if column is None else problem.domain.attributes[column].axis.size
-        return OnlineLearner(
-            examples=self._examples(problem),
-            steps=self.steps,
-            slots=max(1, steps * (release + 1) // self.releases),
-            rows=unit.rows,
-            column=column,
-            added=unit.neighbours is not Neighbours.REPLACE,
-        )
 
     @property
     def only_noise(self) -> tuple[Noise, ...]:

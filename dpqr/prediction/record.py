@@ -1,11 +1,12 @@
-"""The record of a prediction run, and the model file: public or released figures only, versioned."""
+"""Prediction releases: what a run publishes, its record, and released functions as models. No field could hold a
+private value."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -13,19 +14,20 @@ from typing import Any, get_args
 import numpy as np
 
 from dpqr import __version__
+from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import MAX_BYTES, parse_json, read_regular_file
-from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
+from dpqr.kernel.events import Composition
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.excess_risk import ExcessRisk
-from dpqr.prediction.learners.features import Kernel, KernelName
-from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
-from dpqr.prediction.problem import CLASSIFIERS, read_target, without
+from dpqr.prediction.learners.examples import BLOCK
+from dpqr.prediction.learners.features import FeatureMap, Kernel, KernelName
+from dpqr.prediction.plan import PredictionPlan, Recipe
+from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.result import Model, PredictionRelease
 from dpqr.releases.files import SingleFile, document_text, write_text
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
@@ -45,6 +47,129 @@ from dpqr.releases.table_files import write_table
 from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictionRelease:
+    """Noisy integers, the public grid that they lie on, the plan, and what was spent.
+
+    Attributes:
+        plan: of the run.
+        numbers: weights of a function, noisy predictions (release after release), or indices of labels.
+        step: width of the grid on the scale of `Target`, or of each number's; 1 for labels.
+        spent: epsilon at the plan's delta under every accountant.
+        private: False if the noise came from a test source.
+        records: m0 of the objective, declared or bought; None for ensembles.
+        counted: the bought count, as it was drawn.
+        penalty: lambda.
+        bound: the learner's certified sensitivity.
+        paid: the ledger's reservation.
+        reason: why it was made, and who asked.
+        rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+        charged: draws of a session, of those that it has paid for; None: all of the plan's.
+
+    >>> from dpqr.domain.attribute import Attribute, Labels
+    >>> from dpqr.kernel.unit import PrivacyUnit
+    >>> from dpqr.prediction.learners.features import CellFeatures
+    >>> from dpqr.prediction.planner import PlannerInput, least_spread
+    >>> from dpqr.prediction.problem import PredictionProblem, read_target
+    >>> from dpqr.kernel.accountants.sums import Basic
+    >>> from dpqr.kernel.budget import PrivacyBudget
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=2)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1))
+    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+    >>> numbers, spent = np.array([-4, 7]), {"basic": plan.epsilon}
+    >>> release = PredictionRelease(plan=plan, numbers=numbers, step=0.5, spent=spent, private=True)
+    >>> release.values.tolist(), release.predictions.tolist()
+    ([-2.0, 3.5], ['no', 'yes'])
+    """
+
+    plan: PredictionPlan
+    numbers: IntArray
+    step: float | FloatArray
+    spent: Mapping[str, Fraction | None]
+    private: bool
+    records: int | None = None
+    counted: int | None = None
+    penalty: Fraction | None = None
+    bound: Fraction | None = None
+    paid: Reservation | None = None
+    reason: Reason = NO_REASON
+    rehearsed: int | None = None
+    charged: Composition | None = None
+
+    @property
+    def values(self) -> FloatArray:
+        """The numbers on the scale of `Target`."""
+        return np.asarray(self.numbers * self.step, dtype=np.float64)
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether predictions were released, and not a function."""
+        return self.plan.pointwise
+
+    @property
+    def scores(self) -> FloatArray | None:
+        """Of the positive label, one a point, where they were released: their signs are the predictions."""
+        return self.values if self.plan.classifies else None
+
+    @property
+    def predictions(self) -> AnyArray:
+        """One label (text) or number, in the target's unit, for each point; not for functions, which have none yet."""
+        return self.plan.decode(self.numbers, self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Model:
+    """A released function, applied to any points free of charge.
+
+    Attributes:
+        domain: of the table, target included.
+        target: what is predicted.
+        classifies: whether values are scores of the positive label.
+        features: of the other columns.
+        weights: on the scale of `Target`.
+
+    Privacy:
+        Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
+
+    >>> from dpqr.domain.attribute import Attribute, Labels
+    >>> from dpqr.prediction.learners.features import CellFeatures
+    >>> from dpqr.prediction.problem import read_target
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> features, weights = CellFeatures(domain=without(domain, target)), np.array([-1.0, 1.0, 0.0])
+    >>> model = Model(domain=domain, target=target, classifies=True, features=features, weights=weights)
+    >>> model.predictions(np.array([[0], [1]])).tolist()
+    ['no', 'yes']
+    """
+
+    domain: Domain
+    target: Target
+    classifies: bool
+    features: FeatureMap
+    weights: FloatArray
+
+    @property
+    def columns(self) -> Domain:
+        """The columns that points need."""
+        return without(self.domain, self.target)
+
+    def scores(self, codes: AnyArray) -> FloatArray:
+        """Values at points, by their codes; shape (points,)."""
+        blocks = [self.features.of(codes[at : at + BLOCK]) @ self.weights for at in range(0, len(codes), BLOCK)]
+        return np.concatenate([np.zeros(0), *blocks])
+
+    def predictions(self, codes: AnyArray) -> AnyArray:
+        """Labels, or numbers in the target's unit."""
+        scores = self.scores(codes)
+        return self.target.labels(scores) if self.classifies else self.target.unscaled(scores)
+
+
+# The record of a prediction run, and the model file: public or released figures only, versioned.
+
+
 def prediction_guarantee(plan: PredictionPlan) -> str:
     """The privacy statement of a run of `plan`."""
     return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
@@ -54,33 +179,34 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return seal_document(_plan_parts(plan))
-
-
-def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
-    problem = plan.problem
-    return {
-        "dpqr": PREDICTION_PLAN_FORMAT,
-        "version": __version__,
-        "guarantee": prediction_guarantee(plan),
-        "unit": problem.unit.words,
-        "counts": problem.unit.counted,
-        "records": problem.records,
-        "budget": budget_part(plan.budget),
-        "domain": domain_part(problem.domain),
-        "target": {"name": problem.target.attribute.name, "positive": _positive(plan)},
-        "learner": _learner(plan.recipe) | {"parts": plan.parts},
-        "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
-        "accountant": plan.accountant.name,
-        "counting": price_part(plan.counting),
-        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
-        "price": price_part(plan.price),
-        "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
-        "noise_deviation": deviation(plan, problem.records),
-        "notes": list(plan.notes),
-        "request": plan.inputs.request if plan.inputs else None,
-    }
+    problem, target = plan.problem, plan.problem.target
+    return seal_document(
+        {
+            "dpqr": PREDICTION_PLAN_FORMAT,
+            "version": __version__,
+            "guarantee": prediction_guarantee(plan),
+            "unit": problem.unit.words,
+            "counts": problem.unit.counted,
+            "records": problem.records,
+            "budget": budget_part(plan.budget),
+            "domain": domain_part(problem.domain),
+            "target": {
+                "name": problem.target.attribute.name,
+                "positive": None if target.positive is None else target.attribute.titles()[target.positive],
+            },
+            "learner": _learner(plan.recipe) | {"parts": plan.parts},
+            "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
+            "accountant": plan.accountant.name,
+            "counting": price_part(plan.counting),
+            "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
+            "price": price_part(plan.price),
+            "events": events_part(plan.events),
+            "proved_epsilon": rational(plan.epsilon),
+            "noise_deviation": plan.deviation(problem.records),
+            "notes": list(plan.notes),
+            "request": plan.inputs.request if plan.inputs else None,
+        }
+    )
 
 
 def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
@@ -98,7 +224,15 @@ def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
             "risk": rates.power(rates.risk),
             "least_epsilon": rates.power(rates.epsilon),
         },
-        "excess_risk": None if excess is None else _excess(excess),
+        "excess_risk": None
+        if excess is None
+        else {
+            "radius": str(excess.radius),
+            "at_most": excess.total,
+            "smoothness": None if excess.smoothness is None else str(excess.smoothness),
+            "sign": excess.sign,
+            "least_epsilon": excess.least_epsilon,
+        },
         "sample_size": None
         if sample is None
         else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
@@ -107,7 +241,12 @@ def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
 
 def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
-    paid = release.paid
+    paid, draws = release.paid, {}
+    if release.charged is not None:
+        # What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target.
+        target = release.plan.problem.target
+        meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
+        draws = {"draws": {"numbers": release.numbers.tolist(), "step": release.step, **meaning}}
     return {
         "dpqr": PREDICTION_FORMAT,
         "version": __version__,
@@ -123,18 +262,11 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "lambda": _exact(release.penalty),
         **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
         "sensitivity": _exact(release.bound),
-        "noise_deviation": deviation(release.plan, release.records),
-        **({} if release.charged is None else {"draws": _draws(release)}),
+        "noise_deviation": release.plan.deviation(release.records),
+        **draws,
         "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
     }
-
-
-def _draws(release: PredictionRelease) -> dict[str, Any]:
-    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
-    target = release.plan.problem.target
-    meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
-    return {"numbers": release.numbers.tolist(), "step": release.step, **meaning}
 
 
 def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -157,17 +289,10 @@ def release_words(release: PredictionRelease) -> str:
     return prediction_guarantee(release.plan)
 
 
-def _excess(found: ExcessRisk) -> dict[str, Any]:
-    stated = {"radius": str(found.radius), "at_most": found.total}
-    beyond = {"smoothness": None if found.smoothness is None else str(found.smoothness), "sign": found.sign}
-    return stated | beyond | {"least_epsilon": found.least_epsilon}
-
-
 def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
         return {"name": recipe.name, "base": recipe.base.name, "target_error": str(recipe.error)} | stated_vote
-    assert isinstance(recipe, StableRecipe)
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated: dict[str, Any] = {
@@ -182,18 +307,8 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     stated |= {} if recipe.method is None else {"method": recipe.method}
     stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
     stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
-    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
-
-
-def _kernel(kernel: Kernel) -> dict[str, Any]:
-    """Enough to make the same features again."""
-    stated = asdict(kernel)
-    return stated | {"bandwidth": str(kernel.bandwidth)}
-
-
-def _positive(plan: PredictionPlan) -> str | None:
-    target = plan.problem.target
-    return None if target.positive is None else target.attribute.titles()[target.positive]
+    kernel = asdict(recipe.kernel) | {"bandwidth": str(recipe.kernel.bandwidth)}  # enough to make the same features
+    return stated | {"kernel": kernel} | (steps if recipe.ordered else {})
 
 
 def _exact(value: Fraction | None) -> dict[str, Any] | None:
@@ -219,15 +334,13 @@ def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases
     named: dict[str, Column] = {}
     if releases > 1:
         named["release"] = np.repeat(np.arange(1, releases + 1), len(predictions) // releases)
-    named["prediction"] = _texts(predictions) if predictions.dtype.kind in "UO" else predictions
+    named["prediction"] = predictions
+    if predictions.dtype.kind in "UO":
+        labels, places = np.unique(predictions.astype(str), return_inverse=True)
+        named["prediction"] = Texts(places, labels.tolist())
     if scores is not None:
         named["score"] = scores
     return Tidy(len(predictions), named)
-
-
-def _texts(predictions: AnyArray) -> Texts:
-    labels, places = np.unique(predictions.astype(str), return_inverse=True)
-    return Texts(places, labels.tolist())
 
 
 def write_predictions(target: SingleFile, table: Tidy) -> None:
@@ -246,47 +359,35 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file that `--release function` wrote. Raises: UsageFault where it cannot be read; DocumentError
     where it is no model."""
     fault = DocumentError(f"{Path(path).name}: no model file of dpqr; `--release function --out FILE` writes one")
-    document = _object(read_regular_file(Path(path), MAX_BYTES), fault)
-    if document.get("dpqr") != MODEL_FORMAT:
-        raise fault
-    if document.get("rehearsal"):
-        name = Path(path).name
-        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
-    try:
-        return _model(document)
-    except DocumentError:
-        raise
-    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise fault from None
-
-
-def _model(document: dict[str, Any]) -> Model:
-    """All kinds of errors where it is none."""
-    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
-    plan = document["plan"]
-    target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
-    classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
-    features = _kernel_files(plan["learner"]["kernel"]).of(without(domain, target))
-    with np.errstate(all="ignore"):
-        weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
-    fits = classifies == (target.positive is not None) and classifies != target.numeric
-    if not fits or len(weights) != features.width or not np.isfinite(weights).all():
-        raise ValueError("no model")
-    return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
-
-
-def _kernel_files(stated: dict[str, Any]) -> Kernel:
-    """An error where it is none."""
-    if stated["name"] not in get_args(KernelName):
-        raise ValueError("no kernel")
-    return Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])})
-
-
-def _object(text: bytes, fault: DocumentError) -> dict[str, Any]:
+    text = read_regular_file(Path(path), MAX_BYTES)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise fault from None
     if not isinstance(document, dict):
         raise fault
-    return document
+    if document.get("dpqr") != MODEL_FORMAT:
+        raise fault
+    if document.get("rehearsal"):
+        name = Path(path).name
+        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
+    try:
+        # What is no model fails here in any of these ways.
+        domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
+        plan = document["plan"]
+        target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
+        classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
+        stated = plan["learner"]["kernel"]
+        if stated["name"] not in get_args(KernelName):
+            raise ValueError("no kernel")
+        features = Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])}).of(without(domain, target))
+        with np.errstate(all="ignore"):
+            weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
+        fits = classifies == (target.positive is not None) and classifies != target.numeric
+        if not fits or len(weights) != features.width or not np.isfinite(weights).all():
+            raise ValueError("no model")
+        return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
+    except DocumentError:
+        raise
+    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise fault from None

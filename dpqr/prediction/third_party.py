@@ -123,22 +123,16 @@ def read_third_party(name: str, trust: tuple[str, ...]) -> ThirdParty | None:
     for registry in (LOSSES, LEARNERS):
         found = [entry for entry in registry.entries() if entry.name == name]
         if found:
-            made = registry.made(name, trusted=name in trust)
-            return _of_loss(made, found[0].origin) if registry is LOSSES else _of_learner(made, found[0].origin)
+            made, origin = registry.made(name, trusted=name in trust), found[0].origin
+            classifies, learner = bool(made.classifies), None
+            if registry is LOSSES:
+                for fault in loss_faults(made):
+                    raise UsageFault(f"--learner {made.name}: {origin} {fault}; fix it or leave it out")
+                loss = made
+            else:
+                loss, learner = ExactHinge() if classifies else ExactPinball(), made
+            return ThirdParty(name=made.name, origin=origin, classifies=classifies, loss=loss, learner=learner)
     return None
-
-
-def _of_loss(loss: Any, origin: str) -> ThirdParty:
-    for fault in loss_faults(loss):
-        raise UsageFault(f"--learner {loss.name}: {origin} {fault}; fix it or leave it out")
-    return ThirdParty(name=loss.name, origin=origin, classifies=bool(loss.classifies), loss=loss)
-
-
-def _of_learner(learner: Any, origin: str) -> ThirdParty:
-    judged = ExactHinge() if learner.classifies else ExactPinball()
-    return ThirdParty(
-        name=learner.name, origin=origin, classifies=bool(learner.classifies), loss=judged, learner=learner
-    )
 
 
 # Trial of a loss: its convexity and its constants on a public grid. A trial can refute them, not prove them.
@@ -177,26 +171,24 @@ def _at(loss: Any, target: float) -> Iterator[str]:
             yield f"has a {name} that is no function of finite floats to as many at target {target:g}"
             return
         arrays.append(found)
-    for words, wrong in _checks(loss, *arrays):
-        if wrong.any():
-            yield f"{words}, and breaks it at prediction {PREDICTIONS[int(np.argmax(wrong))]:.4g}, target {target:g}"
-
-
-def _checks(
-    loss: Any, values: FloatArray, slopes: FloatArray, curvatures: FloatArray
-) -> Iterator[tuple[str, AnyArray]]:
-    """What is stated, and at which predictions it is wrong."""
+    values, slopes, curvatures = arrays
     steps, rises, gains = np.diff(PREDICTIONS), np.diff(slopes), np.diff(values)
     steepest, sharpest = float(loss.lipschitz), float(loss.smoothness)
     slack = SLACK * (1 + np.abs(values).max())
-    yield "states losses, which are never below 0", values < 0
-    yield f"states a start of {loss.start}, an upper bound at 0", np.where(PREDICTIONS == 0, values, 0) > loss.start
-    yield f"states a Lipschitz constant of {loss.lipschitz}", np.abs(slopes) > steepest * (1 + SLACK)
-    yield "states a convex loss", rises < -SLACK * steepest
-    yield f"states a smoothness of {loss.smoothness}", rises > (sharpest * steps + steepest * SLACK) * (1 + SLACK)
     below, above = slopes[:-1] * steps - slack, slopes[1:] * steps + slack
-    yield "states slopes of its values", (gains < below) | (gains > above)
-    yield "states second derivatives, which are never below 0", curvatures < 0
+    # What is stated, and at which predictions it is wrong.
+    checks: tuple[tuple[str, AnyArray], ...] = (
+        ("states losses, which are never below 0", values < 0),
+        (f"states a start of {loss.start}, an upper bound at 0", np.where(PREDICTIONS == 0, values, 0) > loss.start),
+        (f"states a Lipschitz constant of {loss.lipschitz}", np.abs(slopes) > steepest * (1 + SLACK)),
+        ("states a convex loss", rises < -SLACK * steepest),
+        (f"states a smoothness of {loss.smoothness}", rises > (sharpest * steps + steepest * SLACK) * (1 + SLACK)),
+        ("states slopes of its values", (gains < below) | (gains > above)),
+        ("states second derivatives, which are never below 0", curvatures < 0),
+    )
+    for words, wrong in checks:
+        if wrong.any():
+            yield f"{words}, and breaks it at prediction {PREDICTIONS[int(np.argmax(wrong))]:.4g}, target {target:g}"
 
 
 def _called(function: Any, target: float) -> FloatArray | None:

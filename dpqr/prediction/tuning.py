@@ -73,17 +73,15 @@ class TuningVotes:
         votes = np.zeros((1, len(self.candidates)), dtype=np.int64)
         for part in range(self.parts):
             mine = codes[:, -1] == part
-            votes[0, self._best(codes[mine], records[mine])] += 1
+            best = USUAL
+            if mine.sum() >= 2:
+                errors = [self._error(candidate, codes[mine], records[mine]) for candidate in self.candidates]
+                best = int(np.argmin(errors))
+            votes[0, best] += 1
         return votes
 
     def sums(self, counts: Counts, noise: NoiseSource) -> IntArray:
         raise NotImplementedError("candidates have no average")
-
-    def _best(self, codes: AnyArray, records: IntArray) -> int:
-        if len(codes) < 2:
-            return USUAL
-        found = [self._error(candidate, codes, records) for candidate in self.candidates]
-        return int(np.argmin(found))
 
     def _error(self, candidate: Candidate, codes: AnyArray, records: IntArray) -> float:
         learner = candidate.learner(int(records[::2].sum()))

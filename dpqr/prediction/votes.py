@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, final
@@ -24,7 +25,7 @@ import numpy as np
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import IntArray
-from dpqr.kernel.events import Composition, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.events import Composition, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
@@ -62,9 +63,44 @@ class Ensemble(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelectedLabels(ABC):
+    """A label for every point, by a private selection whose scores are the votes. Its kinds hold the proofs.
+
+    Attributes:
+        ensemble: gives the votes.
+        epsilon: of each point.
+    """
+
+    ensemble: Ensemble
+    epsilon: Fraction
+
+    @property
+    def rate(self) -> Fraction:
+        """The factor of a vote in a log-probability."""
+        return votes_rate(self.ensemble, self.epsilon)
+
+    @property
+    @abstractmethod
+    def event(self) -> PrivacyEvent:
+        """Of one label."""
+
+    @property
+    def events(self) -> Composition:
+        return ((self.event, self.ensemble.predictions),)
+
+    @abstractmethod
+    def drawn(self, votes: IntArray, noise: NoiseSource) -> int:
+        """The label of one point."""
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        votes = self.ensemble.votes(value, noise)
+        return np.array([self.drawn(row, noise) for row in votes], dtype=np.int64)
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ExponentialVotes:
+class ExponentialVotes(SelectedLabels):
     """A label for every point, Pr[b] proportional to exp(epsilon c_b / (2 touched)), c_b the votes for b.
 
     Privacy:
@@ -75,25 +111,17 @@ class ExponentialVotes:
         the draws of all other records the labels are that private, and so is the mixture over them.
     """
 
-    ensemble: Ensemble
-    epsilon: Fraction
-
     @property
-    def rate(self) -> Fraction:
-        return votes_rate(self.ensemble, self.epsilon)
+    def event(self) -> ExponentialEvent:
+        return ExponentialEvent(epsilon=self.epsilon)
 
-    @property
-    def events(self) -> Composition:
-        return ((ExponentialEvent(epsilon=self.epsilon), self.ensemble.predictions),)
-
-    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        votes = self.ensemble.votes(value, noise)
-        return np.array([draw_exponential(row, self.rate, noise) for row in votes], dtype=np.int64)
+    def drawn(self, votes: IntArray, noise: NoiseSource) -> int:
+        return draw_exponential(votes, self.rate, noise)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PermuteAndFlipVotes:
+class PermuteAndFlipVotes(SelectedLabels):
     """A label for every point: the first in random order whose coin shows heads, of probability
     exp(epsilon (c_b - largest) / (2 touched)), c_b the votes for b.
 
@@ -107,20 +135,12 @@ class PermuteAndFlipVotes:
         its own, of twice the price of `ExponentialVotes` in epsilon under zCDP: a pure budget only favours it.
     """
 
-    ensemble: Ensemble
-    epsilon: Fraction
-
     @property
-    def rate(self) -> Fraction:
-        return votes_rate(self.ensemble, self.epsilon)
+    def event(self) -> PermuteAndFlipEvent:
+        return PermuteAndFlipEvent(epsilon=self.epsilon)
 
-    @property
-    def events(self) -> Composition:
-        return ((PermuteAndFlipEvent(epsilon=self.epsilon), self.ensemble.predictions),)
-
-    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        votes = self.ensemble.votes(value, noise)
-        return np.array([draw_permute_and_flip(row, self.rate, noise) for row in votes], dtype=np.int64)
+    def drawn(self, votes: IntArray, noise: NoiseSource) -> int:
+        return draw_permute_and_flip(votes, self.rate, noise)
 
 
 def votes_rate(ensemble: Ensemble, epsilon: Fraction) -> Fraction:

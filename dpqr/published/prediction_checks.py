@@ -23,16 +23,12 @@ from dpqr.kernel.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageF
 from dpqr.kernel.events import Composition
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.ledger.record import Record
-from dpqr.prediction.forms import DIRECT
-from dpqr.prediction.learned_functions import step
-from dpqr.prediction.plan import PredictionPlan, usable
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planning import plan_prediction
-from dpqr.prediction.predict import grid, resolve_run, with_reading
+from dpqr.prediction.predict import resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.record import model_document, prediction_document, prediction_plan_document
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, model_document, prediction_document, prediction_plan_document
 from dpqr.published.checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.published.evidence import (
     NotChecked,
@@ -274,12 +270,16 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
     notes, factor = tuple(document["plan"]["notes"]), Fraction(document.get("factor", 1))
     made, counted = replace(planned, notes=notes, factor=factor), document["counted"]
     records = made.problem.records if counted is None else int(counted)
+    figures = made.figures(records or 0)
     weights = document["weights"] if document["dpqr"] == MODEL_FORMAT else []
     session = document.get("draws", {"numbers": weights})
     released = PredictionRelease(
         plan=made,
         numbers=np.array(session["numbers"], dtype=np.int64),
-        step=grid(made, records or 1) if "draws" in document else 1.0,
+        step=figures.step,
+        records=figures.records,
+        penalty=figures.penalty,
+        bound=figures.bound,
         spent={name: None if cost is None else Fraction(cost["exact"]) for name, cost in document["spent"].items()},
         private=bool(document["private"]),
         counted=counted,
@@ -288,13 +288,6 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
         rehearsed=rows_to_draw(made.problem.domain, made.problem.records) if document["rehearsal"] is True else None,
         charged=parsed_events(document["events"]) if "draws" in document else None,
     )
-    if made.noise in DIRECT:
-        mechanism = made.direct()
-        released = replace(released, penalty=mechanism.penalty, step=mechanism.grid)
-    elif isinstance(made.recipe, StableRecipe):
-        learner = made.learner(records or 0)
-        released = replace(released, records=usable(records or 0), penalty=learner.penalty, bound=learner.bound)
-        released = released if "draws" in document else replace(released, step=step(learner.bound))
     if document["dpqr"] != MODEL_FORMAT:
         return prediction_document(released, prediction_receipt(released))
     return model_document(released, _domain_text(document), prediction_receipt(released))

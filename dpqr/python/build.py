@@ -129,10 +129,10 @@ def strategy_rows() -> list[dict[str, str]]:
 
 def _strategy_row(registry: Registry, entry: RegistryEntry) -> dict[str, str]:
     from dpqr.kernel.plugins import HOUSE
-    from dpqr.releases.roles import SUMMARIES, USES
 
     if entry.origin == HOUSE:
-        what, use = SUMMARIES[entry.name], USES[entry.name]
+        row = registry.builtins[entry.name]
+        what, use = row.summary, row.use
     else:
         what = entry.target
         use = f"runs with --trust {entry.name} only, for its code would run where the private data is"

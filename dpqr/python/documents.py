@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from dpqr.python.ledger import Ledger
     from dpqr.python.project import NewProject
     from dpqr.python.queries import Document
-    from dpqr.releases.documents import DomainRequest
-    from dpqr.tables.codebooks.columns import Written
+    from dpqr.releases.documents import DomainRequest, MadeDomain
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
-WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,19 +135,17 @@ _SOURCES: Mapping[str, Check] = {
 def domain_file(
     table: Path | None = None,
     *,
-    to: WrittenForm | None = None,
     out: Path | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
     **sources: Unpack[DomainSources],
-) -> Written:
+) -> MadeDomain:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
         dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
-        to: a codebook of this form in place of a domain file.
         out: a new file.
         sources: `DomainSources`.
 
@@ -165,7 +161,7 @@ def domain_file(
     from dpqr.releases.documents import write_new
 
     who = payer(dataset, ledger, anchor) if dataset is not None else None
-    request = replace(_domain_request(table, sources, to), payer=who)
+    request = replace(_domain_request(table, sources), payer=who)
     made = run_sanitised(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)
@@ -194,11 +190,11 @@ def init(
     return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
 
 
-def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
+def _domain_request(table: Path | None, sources: DomainSources) -> DomainRequest:
     from dpqr.releases.documents import DomainRequest
 
     held = check_options(sources, _SOURCES)
-    return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
+    return DomainRequest(data=_path(table), table=held.pop("name", None), **held)
 
 
 def _path(given: Path | None) -> str | None:

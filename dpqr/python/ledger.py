@@ -475,14 +475,14 @@ class Approval:
     def text(self) -> Receipt:
         """What was approved, in a few lines."""
         from dpqr.prediction.plan import PredictionPlan
-        from dpqr.prediction.receipt import approved_prediction_view
-        from dpqr.releases.receipt import approved_view
+        from dpqr.prediction.receipt import approved_prediction_facts
+        from dpqr.releases.receipt import approved_facts
 
         found = self._approved
         plan, parts = found.plan, (found.sha256, found.dataset, found.reason)
         if isinstance(plan, PredictionPlan):
-            return Receipt.of(lambda: approved_prediction_view(plan, *parts))
-        return Receipt.of(lambda: approved_view(plan, *parts))
+            return Receipt.of_facts(approved_prediction_facts(plan, *parts))
+        return Receipt.of_facts(approved_facts(plan, *parts))
 
     def __str__(self) -> str:
         return str(self.text)

@@ -66,9 +66,9 @@ class Plan:
     @property
     def text(self) -> Receipt:
         """The plan as the command line shows it."""
-        from dpqr.releases.receipt import plan_view
+        from dpqr.releases.receipt import plan_facts
 
-        return Receipt.of(lambda: plan_view(self._planned, self.resources))
+        return Receipt.of_facts(plan_facts(self._planned, self.resources))
 
     @property
     def sha256(self) -> str:

@@ -74,9 +74,7 @@ class Predictions:
     @property
     def receipt(self) -> Receipt:
         """What was promised and paid, as the command line prints it."""
-        from dpqr.kernel.wording import facts
-
-        return Receipt.of(lambda: facts(self.lines))
+        return Receipt.of_facts(self.lines)
 
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
@@ -180,12 +178,12 @@ def _applied(request: ModelRequest) -> Predictions:
 
 def _planned(request: PredictionRequest) -> PredictionPlan:
     from dpqr.prediction.predict import planned_prediction
-    from dpqr.prediction.receipt import prediction_plan_view
+    from dpqr.prediction.receipt import prediction_plan_facts
     from dpqr.prediction.record import alternatives_part, prediction_plan_document
 
     plan, outlook = run_sanitised(lambda: planned_prediction(request))
     record = prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)}
-    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)), plan)
+    return PredictionPlan(record, Receipt.of_facts(prediction_plan_facts(plan, outlook)), plan)
 
 
 def _learned(request: PredictionRequest) -> Predictions:

@@ -65,12 +65,10 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProje
     stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
     named = asked.data is not None or asked.codebooks or asked.types
     made = domain_file(asked if named else replace(asked, types=EXAMPLE))
-    domain = made.content
-    assert isinstance(domain, dict), "no other form is asked for"
     texts = {
         FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
-        DOMAIN: _document_text(domain),
-        QUERIES: _document_text(_queries(len(domain["fields"]))),
+        DOMAIN: made.text,
+        QUERIES: _document_text(_queries(len(made.document["fields"]))),
     }
     return NewProject(paths=write_files(directory, texts), remarks=made.remarks)
 

@@ -7,9 +7,8 @@ from typing import TypedDict, Unpack
 
 from dpqr.python.checks import Path, check_options, run_sanitised, text
 from dpqr.releases.documents import write_new
-from dpqr.report.cards import CuratorFacts
-from dpqr.report.page.reported import ReportInput
-from dpqr.report.reports import ReportRequest, release_html, report
+from dpqr.report.page.parts import ReportInput
+from dpqr.report.reports import CuratorFacts, ReportRequest, release_html, report
 
 
 class HumanFields(TypedDict, total=False):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dpqr.releases.read_release import ReleaseFiles
     from dpqr.releases.result import FinishedRun
-    from dpqr.report.page.reported import ReportInput
+    from dpqr.report.page.parts import ReportInput
 
 
 NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"
@@ -84,10 +84,9 @@ class FromRun:
         return release_document(self.finished, receipt=receipt(self.finished))
 
     def receipt(self) -> Receipt:
-        from dpqr.kernel.wording import facts
         from dpqr.releases.receipt import receipt
 
-        return Receipt.of(lambda: facts(receipt(self.finished)))
+        return Receipt.of_facts(receipt(self.finished))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.releases.answer_tables import synthetic_frame
@@ -138,10 +137,9 @@ class FromFiles:
         return self.files.record
 
     def receipt(self) -> Receipt:
-        from dpqr.kernel.wording import facts
         from dpqr.published.show import stored_receipt
 
-        return Receipt.of(lambda: facts(stored_receipt(self.files.record, self.files.unverified)))
+        return Receipt.of_facts(stored_receipt(self.files.record, self.files.unverified))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.releases.answer_tables import read_synthetic_frame

@@ -77,17 +77,6 @@ class Series:
         place = table_place(os.fspath(path))
         place.write(self._table)
 
-    def report(self, html: Path) -> None:
-        """Write a page with a plot of each query to a new file.
-
-        Raises:
-            UsageFault, AlreadyThere: it cannot be written, or dpqr[report] is not installed.
-        """
-        from dpqr.releases.documents import write_new
-        from dpqr.report.series import series_html
-
-        write_new(os.fspath(html), series_html(self._found), option="--html")
-
     @property
     def _table(self) -> Tidy:
         from dpqr.report.series import series_table

@@ -334,10 +334,10 @@ def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, 
 
 
 def _planned(request: OpenPredictions) -> PredictionPlan:
-    from dpqr.prediction.receipt import prediction_plan_view
+    from dpqr.prediction.receipt import prediction_plan_facts
     from dpqr.prediction.record import alternatives_part, prediction_plan_document
     from dpqr.sessions.predictions import plan_predictions
 
     made = run_sanitised(lambda: plan_predictions(request))
     record = prediction_plan_document(made.plan) | {"outlook": alternatives_part(made.outlook)}
-    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(made.plan, made.outlook)), made.plan)
+    return PredictionPlan(record, Receipt.of_facts(prediction_plan_facts(made.plan, made.outlook)), made.plan)

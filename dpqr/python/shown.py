@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpqr.kernel.wording import Fact
 
 
 class Receipt(str):
@@ -24,6 +27,13 @@ class Receipt(str):
         made = cls(text(view()))
         made._html = html(view())
         return made
+
+    @classmethod
+    def of_facts(cls, lines: Sequence[Fact]) -> Receipt:
+        """The text of facts, a line each."""
+        from dpqr.report.html import facts
+
+        return cls.of(lambda: facts(lines))
 
     def __repr__(self) -> str:
         return str(self)

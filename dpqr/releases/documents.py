@@ -30,16 +30,14 @@ from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
-    DraftDomain,
     Outline,
-    Written,
     fill_gaps,
     merge_columns,
     non_default_parts,
     outline_document,
     read_types,
 )
-from dpqr.tables.codebooks.known import WRITERS, read_codebook
+from dpqr.tables.codebooks.known import read_codebook
 from dpqr.tables.codebooks.plain_schemas import typed_columns
 from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
@@ -130,7 +128,7 @@ def _unstated(domain: Domain) -> Iterator[str]:
         yield '--neighbours replace would need a rule for malformed rows: "malformed": "drop"'
 
 
-# `dpqr domain`: a domain file, or a codebook in another form, from public descriptions of a table's columns.
+# `dpqr domain`: a domain file from public descriptions of a table's columns.
 
 ENDINGS = (".json", ".yaml", ".yml", ".toml", ".sql", ".ddl", ".xml")
 """Names of files that are codebooks and not tables."""
@@ -145,7 +143,6 @@ class DomainRequest:
     types: columns as the command line states them; they win over all. queries: a file of queries, whose values fill in
     the labels and edges that no source states.
     unit, max_rows: the column that says whose row it is, and the rows of each person that a run may use; both or none.
-    to: the form to write, None: a domain file.
     payer: whose budget names the table, or admits the one in `data`; None: no ledger is asked.
     """
 
@@ -159,11 +156,28 @@ class DomainRequest:
     queries: str | None = None
     unit: str | None = None
     max_rows: int | None = None
-    to: str | None = None
     payer: LedgerRequest | None = None
 
 
-def domain_file(request: DomainRequest) -> Written:
+@dataclass(frozen=True, slots=True)
+class MadeDomain:
+    """A domain file that is made from public descriptions.
+
+    Attributes:
+        document: the JSON object.
+        remarks: what is open, and what the sources state that a domain file does not hold.
+    """
+
+    document: dict[str, Any]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The file's text."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
+
+
+def domain_file(request: DomainRequest) -> MadeDomain:
     """Join what the sources state about each column, and fill what none of them states.
 
     The table's header says which columns there are, and in which order. Names that differ in case only are joined.
@@ -194,14 +208,15 @@ def domain_file(request: DomainRequest) -> Written:
         remarks += _differences([header, *sources], request.unit)
         sources = [header, *(_restrict_to_header(each, header) for each in sources)]
     sources += _unit_codebook(request, [column.name for column in sources[0].outline.fields] if table else None)
-    named = next((each.name for each in codebooks if each.name), "")
     with refuse_table_as_document(table):
         outline = _apply_queries(_merge_sources(sources), request.queries)
     remarks += _unit_hint(outline)
-    written = _render_outline(
-        outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0]
-    )
-    return Written(content=written.content, remarks=(*remarks, *written.remarks))
+    whole = fill_gaps(outline)
+    if whole.proposed:
+        remarks.append(f"proposed, change what does not suit: {'; '.join(whole.proposed)}")
+    if whole.to_fill:
+        remarks.append(f"to fill in ({PLACEHOLDER}), from public knowledge: {'; '.join(whole.to_fill)}")
+    return MadeDomain(outline_document(whole.outline), tuple(remarks))
 
 
 def _table(request: DomainRequest, data: str | None) -> TableSource | None:
@@ -304,19 +319,3 @@ def _merge_sources(sources: Sequence[Codebook]) -> Outline:
         return joined
     persons = joined.unit.column
     return msgspec.structs.replace(joined, fields=tuple(each for each in joined.fields if each.name != persons))
-
-
-def _render_outline(outline: Outline, form: str | None, name: str) -> Written:
-    if form is not None and form not in ("frictionless", "sizes"):
-        return WRITERS[form](outline, name)
-    whole = fill_gaps(outline)
-    written = Written(content=outline_document(whole.outline)) if form is None else WRITERS[form](whole.outline, name)
-    return Written(content=written.content, remarks=(*_open_points(whole), *written.remarks))
-
-
-def _open_points(whole: DraftDomain) -> Iterator[str]:
-    """What the curator has still to do."""
-    if whole.proposed:
-        yield f"proposed, change what does not suit: {'; '.join(whole.proposed)}"
-    if whole.to_fill:
-        yield f"to fill in ({PLACEHOLDER}), from public knowledge: {'; '.join(whole.to_fill)}"

@@ -25,7 +25,7 @@ from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.strategies.transcript import Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -247,7 +247,7 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
         draw is a noisy answer like any other (LaplaceAnswers, GaussianAnswers). The clipped number of a person's
         dropped rows is a function of that person's rows alone: it does not depend on which rows were drawn to be kept.
         Beside the draws from the kept records it costs nothing where a unit lies in one part alone, and its own price
-        elsewhere: see `WithDroppedCount`.
+        elsewhere: see `Split`.
     """
     price = plan.price("left out")
     if price is None:

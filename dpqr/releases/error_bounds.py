@@ -34,7 +34,7 @@ from dpqr.releases.draws import Draws
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import gap
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules import error_bars
+from dpqr.strategies.schedules import split
 from dpqr.strategies.schedules.by_count import actual_plan
 from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
@@ -294,7 +294,7 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
     blocks = plan.problem.workload.blocks
     made = actual_plan(plan, transcript)
     phase = made.phase("errors") or made.phase("bounds")
-    missed = unmeasured_blocks(error_bars.optional_blocks(plan), transcript)
+    missed = unmeasured_blocks(split.optional_blocks(plan), transcript)
     if phase is None or (phase.noun == "errors" and not missed):
         return None
     price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
@@ -317,7 +317,7 @@ def _of_sums(sums: BlockErrorDraw | None) -> BlockErrors | None:
 
 def unmeasured_blocks(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
     """The blocks that no measurement of the run answers. Public."""
-    return error_bars.unmeasured(blocks, [block for one in transcript.measurements for block in one.blocks])
+    return split.unmeasured(blocks, [block for one in transcript.measurements for block in one.blocks])
 
 
 def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Groups:

@@ -10,11 +10,11 @@ from typing import Any
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours
 from dpqr.releases.forecast_error import closed_mean
-from dpqr.releases.planning import RIVALS, WITHOUT_N, fraction, plan_release, read_documents, unit_of
+from dpqr.releases.planning import RIVALS, fraction, plan_release, read_documents, unit_of
 from dpqr.releases.requests import PlanRequest
-from dpqr.releases.roles import USES, resolve_auto_schedule
+from dpqr.releases.roles import resolve_auto_schedule
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
-from dpqr.strategies.known import SCHEDULES, UPDATES
+from dpqr.strategies.known import SCHEDULES, UPDATES, schedule_row
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.updates.interface import DistinctRecordsBound
 from dpqr.workload.queries_file import QueriesDocument
@@ -49,7 +49,7 @@ def explain(request: PlanRequest) -> Explanation:
         blocks=len(document.workload.blocks),
         n=request.n,
         chosen=chosen,
-        reason=reasons or USES[chosen],
+        reason=reasons or SCHEDULES.builtins[chosen].use,
         schedules=forecasts,
         alpha=stated or smallest,
         rules=tuple(_bounds(problem, name, promised[name]) for name in UPDATES.builtins),
@@ -114,7 +114,7 @@ def _choose_schedule(request: PlanRequest, document: QueriesDocument) -> tuple[s
 
 def _request_with_schedule(request: PlanRequest, schedule: str) -> PlanRequest:
     """The request with that schedule; under add-remove a declared n goes only to those that use one."""
-    idle = request.neighbours == Neighbours.ADD_REMOVE.value and schedule in WITHOUT_N
+    idle = request.neighbours == Neighbours.ADD_REMOVE.value and not schedule_row(schedule).uses_n
     return replace(request, schedule=schedule, n=None if idle else request.n)
 
 
@@ -122,10 +122,11 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
     try:
         plan = plan_release(_request_with_schedule(request, name), document)
     except InfeasiblePlan as refusal:
-        return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
+        return ScheduleForecast(name=name, use=SCHEDULES.builtins[name].use, refusal=str(refusal))
     alpha = None if plan.promised is None else float(plan.promised)
     noise, error = plan.typical_noise, closed_mean(plan)
-    return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
+    use = SCHEDULES.builtins[name].use
+    return ScheduleForecast(name=name, use=use, rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
 
 
 def _provable_alphas(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:
@@ -150,7 +151,7 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
         footprint = rule.footprint(replace(problem, level=Level(value=half)))
     return RuleBounds(
         name=name,
-        use=USES[name],
+        use=UPDATES.builtins[name].use,
         mistakes=mistakes,
         unlike=_unlike(rule, problem, half),
         alphas=promised,

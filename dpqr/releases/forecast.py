@@ -31,7 +31,7 @@ from dpqr.releases.forecast_error import (
     planned_runs,
     simulate_tables,
 )
-from dpqr.releases.planning import WITHOUT_N, fraction
+from dpqr.releases.planning import fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import domain_part
 from dpqr.releases.record.plan_document import plan_document
@@ -39,6 +39,7 @@ from dpqr.releases.rehearsal import ROWS
 from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
+from dpqr.strategies.known import schedule_row
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
@@ -235,7 +236,7 @@ def _goal(asked: GoalRequest) -> Goal:
 def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
     """The release at that epsilon. A number of records that it would refuse, or not use, serves the forecast alone."""
     asked = request.release.plan
-    used = asked.neighbours == Neighbours.REPLACE.value or asked.schedule not in WITHOUT_N
+    used = asked.neighbours == Neighbours.REPLACE.value or schedule_row(asked.schedule).uses_n
     return replace(request.release, plan=replace(asked, epsilon=epsilon, n=request.n if used else None))
 
 

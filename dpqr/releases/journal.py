@@ -30,7 +30,7 @@ from dpqr.ledger.ledger import Reservation, Run
 from dpqr.releases.draws import Blocks, Plain, RecordedDraw
 from dpqr.releases.fingerprints import blocks_digest
 from dpqr.releases.record.release_document import ReleaseRecord, RoundPart
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.tables.engines.known import local_files
 from dpqr.tables.source import TableSource
 

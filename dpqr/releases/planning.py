@@ -28,11 +28,12 @@ from dpqr.releases.roles import (
 )
 from dpqr.releases.start import require_started, start_notes, started_from
 from dpqr.strategies.guard import Wishes
+from dpqr.strategies.known import SCHEDULE_ROWS, schedule_row
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto
 from dpqr.strategies.schedules.by_count import choose_plan
-from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
+from dpqr.strategies.schedules.split import Split
 from dpqr.strategies.updates.interface import ConstrainedRule
 from dpqr.tables.limits import Limits
 from dpqr.tables.wanted import refuse_published_unit
@@ -45,18 +46,11 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-RIVALS = {
-    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by "
-    "themselves",
-    "parts": "--schedule auto: parts, for ordered columns that no query joins with others are better measured apart",
-}
+RIVALS = {name: row.rival for name, row in SCHEDULE_ROWS.items() if row.rival}
 """What may take the place of a plan, in this order, and the notes that say so."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
-
-WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered", "parts")
-"""Schedules that no declared number of records would change."""
 
 
 def read_documents(
@@ -111,9 +105,10 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     problem = with_counter_step(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
     require_agreement(problem)
-    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, _with_more(schedule, request, unit), wishes))
+    split = _split(request, unit)
+    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, schedule, wishes, split))
     for name in RIVALS if rivalled else ():
-        if rival := _rival(plan, replace(request, schedule=name), unit):
+        if rival := _rival(plan, replace(request, schedule=name), split):
             plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
     require_started(plan)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
@@ -127,11 +122,10 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     return plan, document
 
 
-def _rival(plan: Plan, other: PlanRequest, unit: PrivacyUnit) -> Plan | None:
+def _rival(plan: Plan, other: PlanRequest, split: Split) -> Plan | None:
     """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
     try:
-        made = _with_more(make_schedule(other), other, unit)
-        rival = choose_plan(plan.problem, plan.budget, made, allowed_strategies(other))
+        rival = choose_plan(plan.problem, plan.budget, make_schedule(other), allowed_strategies(other), split)
     except (InfeasiblePlan, UsageFault):
         return None
     return None if Auto().keeps(plan, rival) else rival
@@ -194,14 +188,17 @@ def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | Non
     return share, certify
 
 
-def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
-    """The schedule with the errors of its answers; and with a count of what was left out, where one is asked for, or
-    where it is free and can show any."""
-    bars, certify = _error_shares(request)
-    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in WITHOUT_BUDGET)
-    share = _dropped_share(request)
+def _split(request: PlanRequest, unit: PrivacyUnit) -> Split:
+    """What is bought beside the schedule's draws: errors of its answers, and a count of what was left out, where one is
+    asked for, or where it is free and can show any."""
+    errors, certify = _error_shares(request)
+    left_out = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
-    return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
+    return Split(
+        left_out=left_out if left_out is not None or free else Fraction(0),
+        errors=Fraction(0) if request.error_bars in WITHOUT_BUDGET else errors,
+        bounds=certify or Fraction(0),
+    )
 
 
 def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
@@ -217,7 +214,7 @@ def _declared_size(request: PlanRequest) -> int | None:
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
     if replaced and request.n is None and request.cumulative is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
+    if request.n is not None and not replaced and not schedule_row(request.schedule).uses_n:
         raise UsageFault(
             "--n: the number of records is private under --neighbours add-remove, and "
             f"--schedule {request.schedule} does not need it; leave it out"

@@ -8,8 +8,6 @@ from fractions import Fraction
 from functools import reduce
 from itertools import groupby
 
-from rich.console import RenderableType
-
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.pld import PrivacyLossDistribution
 from dpqr.kernel.accountants.sums import ZeroConcentrated
@@ -21,7 +19,6 @@ from dpqr.kernel.wording import (
     amount,
     bytes_words,
     count_words,
-    facts,
     figures_words,
     plain,
     price_words,
@@ -170,21 +167,16 @@ COMPARED_ACCOUNTANTS = (ZeroConcentrated(), PrivacyLossDistribution())
 """Accountants whose prices a plan under Gaussian DP shows too."""
 
 
-def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
+def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
     """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring.
 
     taken: the forecast of time and memory; None: that of a run without files.
     """
-    return facts(plan_facts(plan, taken))
-
-
-def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
-    """The same, line by line."""
     takes = _takes(taken or Resources.of(plan))
     return (*_question(plan), *_planned_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
 
 
-def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+def approved_facts(plan: Plan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
     """What was approved: whose budget pays once, for what, and by which plan."""
     forecast = [line for line in _worth(plan) if line[0]]
     approved = ("Approved", plain(f"one release of {dataset!r} by this plan, {reason.words}"))
@@ -192,7 +184,7 @@ def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> Rend
         "Schedule",
         f"{plan.schedule.name}, {plan.roles.check.name} noise, charged by {plan.roles.accountant.name}",
     )
-    return facts((*_question(plan), means, *forecast, *_notes(plan), ("Plan", sha256), approved))
+    return (*_question(plan), means, *forecast, *_notes(plan), ("Plan", sha256), approved)
 
 
 def _question(plan: Plan) -> Iterator[Fact]:

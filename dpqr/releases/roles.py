@@ -13,38 +13,27 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.plugins import HOUSE, Registry
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import Wishes
-from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
+from dpqr.strategies.known import (
+    ACCOUNTANT_ROWS,
+    ACCOUNTANTS,
+    CHECKS,
+    DEFAULT_UPDATE,
+    DISTINGUISHERS,
+    SCHEDULE_ROWS,
+    SCHEDULES,
+    UPDATES,
+    schedule_row,
+)
 from dpqr.strategies.plan import Planner
 from dpqr.strategies.schedules.auto import Auto, ScheduleChoice
 from dpqr.workload.workload import Workload
 
 SCHEDULES_BY_OPTION = {
-    "rounds": ("rounds", "queries"),
-    "opening": ("rounds",),
-    "alpha": ("theory",),
-    "beta": ("theory",),
-    "variant": ("theory",),
+    option: tuple(name for name, each in SCHEDULE_ROWS.items() if option in each.options)
+    for row in SCHEDULE_ROWS.values()
+    for option in row.options
 }
-"""The schedules that an option belongs to. With another one it is refused: ignored, it would mislead."""
-
-FILTERS = ("basic", "zcdp", "gdp")
-"""The accountants under which prices may depend on what was released."""
-
-UNFILTERABLE = ("advanced", "optimal", "pld")
-"""The built-in ones that are none."""
-
-FALLBACK_SCHEDULES = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
-"""What takes the place of a schedule under the others."""
-
-HOUSE_UPDATE = "multiplicative-weights"
-
-UPDATE_BY_SCHEDULE = {
-    "strategy": "least-squares",
-    "ordered": "bucket-least-squares",
-    "queries": "piecewise-weights",
-    "parts": "product",
-}
-"""The update rules of schedules that do not take the default rule."""
+"""The schedules that an option belongs to."""
 
 
 def resolve_auto_schedule(
@@ -60,17 +49,22 @@ def resolve_auto_schedule(
     if workload is None or _states_rounds(request):
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
-    if found.name in FALLBACK_SCHEDULES and request.accountant not in (None, *FILTERS):
-        fixed = FALLBACK_SCHEDULES[found.name]
+    fixed = schedule_row(found.name).needs_filter_or
+    if fixed and not _may_be_filter(request.accountant):
         found = ScheduleChoice(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
-    name = "rounds" if request.update and found.name in UPDATE_BY_SCHEDULE else found.name
+    name = "rounds" if request.update and schedule_row(found.name).update != DEFAULT_UPDATE else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 
 
 def is_rivalled(request: PlanRequest, workload: Workload) -> bool:
     """Whether marginals may take the place of what `auto` names: nothing that is stated asks for it."""
     free = request.schedule == "auto" and not _states_rounds(request)
-    return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).rivalled
+    return free and _may_be_filter(request.accountant) and Auto().choose(workload).rivalled
+
+
+def _may_be_filter(accountant: str | None) -> bool:
+    """Whether prices may depend on releases under the named accountant; None: any may be chosen."""
+    return accountant is None or (accountant in ACCOUNTANT_ROWS and ACCOUNTANT_ROWS[accountant].filter)
 
 
 def _states_rounds(request: PlanRequest) -> bool:
@@ -78,7 +72,7 @@ def _states_rounds(request: PlanRequest) -> bool:
     stated = any(
         getattr(request, option) is not None for option, owners in SCHEDULES_BY_OPTION.items() if "rounds" in owners
     )
-    return stated or request.update not in (None, HOUSE_UPDATE) or request.replay is False
+    return stated or request.update not in (None, DEFAULT_UPDATE) or request.replay is False
 
 
 def allowed_strategies(request: PlanRequest) -> Wishes:
@@ -112,7 +106,8 @@ def make_schedule(request: PlanRequest) -> Planner:
 
 def _variant(request: PlanRequest) -> str | None:
     """Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated."""
-    fixed = request.schedule == "theory" and request.accountant in UNFILTERABLE
+    fixed = request.schedule == "theory" and request.accountant in ACCOUNTANT_ROWS
+    fixed = fixed and not _may_be_filter(request.accountant)
     return request.variant or ("sharp" if fixed else None)
 
 
@@ -171,8 +166,8 @@ def _candidate_strategies(
 def _update(request: PlanRequest) -> Any:
     name = _update_name(request)
     for option, value in (("replay", request.replay), ("max-model-size", request.max_model_size)):
-        if value is not None and name != HOUSE_UPDATE:
-            raise UsageFault(f"--{option} goes with --update {HOUSE_UPDATE}, not with {name}; leave it out")
+        if value is not None and name != DEFAULT_UPDATE:
+            raise UsageFault(f"--{option} goes with --update {DEFAULT_UPDATE}, not with {name}; leave it out")
     rule = UPDATES.load(name) if UPDATES.entry(name).origin == HOUSE else None
     known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
@@ -182,75 +177,9 @@ def _update(request: PlanRequest) -> Any:
 
 def _update_name(request: PlanRequest) -> str:
     """The rule that the user named, or the one that goes with the schedule."""
-    return request.update or UPDATE_BY_SCHEDULE.get(request.schedule, HOUSE_UPDATE)
+    return request.update or schedule_row(request.schedule).update
 
 
 def _make_strategy(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
     """The strategy `name` with options. Raises: as `Registry.made`."""
     return registry.made(name, trusted=name in request.trust, **options)
-
-
-# The strategies that options can name, and what each is for.
-
-SUMMARIES = {
-    "auto": "names the schedule that suits what is asked; the default",
-    "marginals": (
-        "one table of all columns where it is small; else one-way marginals, and a search for the blocks "
-        "that they do not explain"
-    ),
-    "rounds": "a fixed number of block rounds after a first, non-adaptive measurement",
-    "queries": "a number of rounds of one query each, the practical form of the source's loop, without its stop test",
-    "theory": "the source's loop on single queries, as printed, with its constants from the accountant",
-    "strategy": "measures, once and with the whole budget, what the workload can be told from best",
-    "ordered": "the strategy where records are many, buckets of neighbouring cells where they are few",
-    "parts": "ordered for ordered columns that no query joins with others, marginals for the rest",
-    "exponential": "the source's distinguisher of choice, the exponential mechanism",
-    "permute-and-flip": "never worse than the exponential mechanism at the same pure epsilon",
-    "laplace": "the source's check, a noisy answer that is pure eps-DP",
-    "gaussian": "a check with lighter tails, for accountants that count in rho",
-    "multiplicative-weights": "a distribution over the universe, moved by exponential steps (Dwork and Roth 2014, 4.2)",
-    "piecewise-weights": "multiplicative weights with replay of all single queries, on the pieces that they leave",
-    "maximum-entropy": "the maximum-entropy fit to all measurements, on a junction tree, as under marginals",
-    "median": "halving over a net of small databases (Dwork and Roth 2014, section 5.2; Gupta, Roth and Ullman 2012)",
-    "perceptron": "a real vector on the universe, moved along the query (Dwork and Roth 2014, section 5.2; re-derived)",
-    "least-squares": "the unbiased linear estimate that fits all measurements best",
-    "bucket-least-squares": "where buckets of cells were measured, their counts, shrunk and spread evenly",
-    "product": "a fit of the columns that queries join, times a histogram for each ordered column apart",
-    "basic": "epsilons add up",
-    "advanced": "epsilons of a fixed schedule add up like random steps, at the price of a delta",
-    "optimal": "the exact privacy curve of equal pure draws",
-    "zcdp": "rhos add up, and one conversion at the end gives epsilon at delta",
-    "gdp": "squares of mu add up, and the exact curve of Gaussian noise gives epsilon at delta",
-    "pld": "the losses of a fixed schedule added up as random variables, nearly without slack",
-}
-"""What each of the house's strategies is."""
-
-USES = {
-    "auto": "for any workload: it takes the schedule that suits; the default",
-    "marginals": "for marginals of any number of columns; under an accountant whose prices may follow releases",
-    "rounds": "for workloads of marginals, predicates and ranges, at any n",
-    "queries": "for many single queries (ranges, conjunctions, rows of coefficients) of which few need measuring",
-    "theory": "for a proved bound on every answer, where n is public or declared and very large",
-    "strategy": "for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
-    "ordered": "for prefixes, ranges and rectangles at any n: buckets of cells or a strategy, whichever errs less",
-    "parts": "for prefixes and ranges of some columns beside queries that join others",
-    "exponential": "for accountants that count rho (it is bounded in range), and for theory",
-    "permute-and-flip": "for accountants that add up epsilons",
-    "laplace": "for pure privacy, and for few queries at a time",
-    "gaussian": "for many rounds or wide blocks with a delta; needs an accountant that counts rho",
-    "multiplicative-weights": "for any workload over up to some million cells, and for synthetic data; the default",
-    "piecewise-weights": "for single queries over large ordered universes; the default under queries",
-    "maximum-entropy": "for small certificates under theory, and for domains of any size there",
-    "median": "for a universe of a dozen cells, under theory",
-    "perceptron": "for comparison; under theory its bound is the smallest of the step rules up to 8 cells (sharp: 3)",
-    "least-squares": "for unbiased answers with a known deviation; the default under strategy",
-    "bucket-least-squares": "for cells that were measured in buckets; the default under ordered",
-    "product": "for measurements in parts; the default under parts",
-    "basic": "for pure privacy, and for few draws",
-    "advanced": "for many draws with a delta, unequal ones too",
-    "optimal": "for many equal, pure draws with a delta",
-    "zcdp": "for many draws with a delta, Gaussian ones too",
-    "gdp": "for Gaussian noise with a delta, where choices take little of the budget",
-    "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
-}
-"""What each built-in strategy is for."""

@@ -97,7 +97,12 @@ def heading(block: AnsweredBlock) -> Text:
 def block_table(block: AnsweredBlock) -> RenderableType:
     """The answers of one block. Figures that no answer has are left out."""
     figures = [row for _, row in _figured(block)]
-    held = [place for place in range(len(FIGURES)) if _telling([row[place] for row in figures], FIGURES[place])]
+    # What all intervals rest on stands in the legend; of the other columns one that says nothing is left out.
+    held = [
+        place
+        for place, name in enumerate(FIGURES)
+        if (len({row[place] for row in figures}) > 1 if name == "basis" else any(row[place] for row in figures))
+    ]
 
     def made(cells: CellColumns) -> Table:
         table = plain_table()
@@ -141,13 +146,11 @@ class AnswersTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table, wide = (self.made(CellColumns(self.block, apart=apart)) for apart in (False, True))
-        narrowest, apart = (self._least(console, options, each) for each in (table, wide))
+        narrowest, apart = (
+            Measurement.get(console, options.update(width=WIDEST), each).minimum for each in (table, wide)
+        )
         chosen = wide if apart <= options.max_width else table
         yield from console.render(chosen, options.update(width=max(options.max_width, narrowest)))
-
-    @staticmethod
-    def _least(console: Console, options: ConsoleOptions, table: Table) -> int:
-        return Measurement.get(console, options.update(width=WIDEST), table).minimum
 
 
 def more_words(left: int) -> list[Text]:
@@ -173,11 +176,6 @@ def _add_figure(table: Table, figure: str) -> None:
     table.add_column(figure, justify="left" if figure == "basis" else "right", no_wrap=True)
 
 
-def _telling(texts: list[str], figure: str) -> bool:
-    """Whether a column says something; what all intervals rest on stands in the legend."""
-    return len(set(texts)) > 1 if figure == "basis" else any(texts)
-
-
 def _sizes(errors: FloatArray) -> list[str]:
     return [f"+-{error}" if error else "" for error in error_texts(errors)]
 
@@ -201,10 +199,23 @@ LEGEND = (
 
 def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
     """Rows of the table of figures: name, cells, NUMBERS, basis and flag."""
-    return [
-        (plain(one["figure"]), _about_figures(one), *each, one["basis"] or "", one["flag"] or "")
-        for one, each in zip(records, _numbers(records), strict=True)
-    ]
+    found: list[tuple[str, ...]] = []
+    for name in dict.fromkeys(one["figure"] for one in records):
+        own = [one for one in records if one["figure"] == name]
+        # Estimate, error, lower and upper with the digits of their errors, figure by figure.
+        values = {key: np.array([one[key] for one in own], dtype=float) for key in NUMBERS}
+        wide = (values["upper"] - values["lower"]) / 4
+        digits = np.where(np.isnan(values["error"]), wide, values["error"])
+        columns = (
+            answer_texts(values["estimate"], digits),
+            _sizes(values["error"]),
+            lower_texts(values["lower"], digits),
+            upper_texts(values["upper"], digits),
+        )
+        for one, *numbers in zip(own, *columns, strict=True):
+            cells = ", ".join(filter(None, (_cells(one, SAID), plain(one["detail"] or ""))))
+            found.append((plain(name), cells, *numbers, one["basis"] or "", one["flag"] or ""))
+    return found
 
 
 def figures_legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
@@ -243,31 +254,8 @@ def views_view(records: Sequence[dict[str, Any]], bias: Sequence[str], base: int
     return Group(table, *(Text(line, style="dim") for line in legend))
 
 
-def _about_figures(one: dict[str, Any]) -> str:
-    cells = _cells(one, SAID)
-    return ", ".join(filter(None, (cells, plain(one["detail"] or ""))))
-
-
 def _cells(one: dict[str, Any], said: Sequence[str]) -> str:
     return plain(", ".join(f"{name}={text}" for name, text in one.items() if name not in said and text is not None))
-
-
-def _numbers(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Estimate, error, lower and upper with the digits of their errors, figure by figure."""
-    found: list[tuple[str, ...]] = []
-    for name in dict.fromkeys(one["figure"] for one in records):
-        own = [one for one in records if one["figure"] == name]
-        values = {key: np.array([one[key] for one in own], dtype=float) for key in NUMBERS}
-        wide = (values["upper"] - values["lower"]) / 4
-        digits = np.where(np.isnan(values["error"]), wide, values["error"])
-        columns = (
-            answer_texts(values["estimate"], digits),
-            [f"+-{text}" if text else "" for text in error_texts(values["error"])],
-            lower_texts(values["lower"], digits),
-            upper_texts(values["upper"], digits),
-        )
-        found += zip(*columns, strict=True)
-    return found
 
 
 # Digits: answers rounded for people. A figure has as many as its error leaves it; files keep full precision.
@@ -305,13 +293,10 @@ def upper_texts(bounds: FloatArray, errors: FloatArray) -> list[str]:
 
 def _bound_texts(bounds: FloatArray, errors: FloatArray, outward: Callable[[float], int]) -> list[str]:
     pairs = zip(bounds.tolist(), errors.tolist(), strict=True)
-    return _trimmed([_bound(bound, _decimals(error), outward) for bound, error in pairs])
-
-
-def _bound(value: float, place: int, outward: Callable[[float], int]) -> str:
-    if value != value:
-        return ""
-    return _text(outward(value * 10.0**place) / 10.0**place, place)
+    places = ((bound, _decimals(error)) for bound, error in pairs)
+    return _trimmed(
+        ["" if bound != bound else _text(outward(bound * 10.0**place) / 10.0**place, place) for bound, place in places]
+    )
 
 
 def _decimals(error: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from xml.sax.saxutils import escape
@@ -21,7 +21,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import plain
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
 from dpqr.report.answers import (
@@ -70,24 +70,34 @@ class Bar:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         signs, width = (ASCII if options.ascii_only else UNICODE), options.max_width
         middles = self.low + (np.arange(width) + 0.5) * (self.high - self.low) / width
-        text = "".join(self._sign(middle, signs) for middle in middles.tolist()).rstrip()
-        yield Segment(text, Style(color="cyan"))
+        text = ""
+        for middle in middles.tolist():
+            filled = min(self.value, 0) <= middle <= max(self.value, 0)
+            if self.lower <= middle <= self.upper:
+                text += signs.inside if filled else signs.beyond
+            else:
+                text += signs.bar if filled else " "
+        yield Segment(text.rstrip(), Style(color="cyan"))
         yield Segment.line()
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         return Measurement(SHORTEST, options.max_width)
 
-    def _sign(self, place: float, signs: Signs) -> str:
-        filled = min(self.value, 0) <= place <= max(self.value, 0)
-        if self.lower <= place <= self.upper:
-            return signs.inside if filled else signs.beyond
-        return signs.bar if filled else " "
-
 
 def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
     """The first `rows` answers of a block as bars of one scale, and how to get the others."""
     shown = block.first(rows)
-    estimates, intervals, bars = answer_texts(shown.estimate, shown.precision), _intervals(shown), _bars(shown)
+    estimates = answer_texts(shown.estimate, shown.precision)
+    ends = zip(lower_texts(shown.lower, shown.spread), upper_texts(shown.upper, shown.spread), strict=True)
+    intervals = [f"{low} to {high}" if low else "" for low, high in ends]
+    # One scale that holds every answer, every interval, and nothing.
+    figures = np.concatenate([shown.estimate, shown.lower, shown.upper, [0.0]])
+    least, most = float(np.nanmin(figures)), float(np.nanmax(figures))
+    columns: tuple[FloatArray, ...] = (shown.estimate, shown.lower, shown.upper)
+    bars = [
+        Bar(low=least, high=most if most > least else least + 1, value=value, lower=lower, upper=upper)
+        for value, lower, upper in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
     def made(cells: CellColumns) -> Table:
         table = plain_table(expand=True)
@@ -111,22 +121,6 @@ def shading(block: AnsweredBlock) -> Text:
     return Text(words if block.certain else UNKNOWN, style="dim")
 
 
-def _intervals(block: AnsweredBlock) -> list[str]:
-    ends = zip(lower_texts(block.lower, block.spread), upper_texts(block.upper, block.spread), strict=True)
-    return [f"{low} to {high}" if low else "" for low, high in ends]
-
-
-def _bars(block: AnsweredBlock) -> list[Bar]:
-    """On one scale that holds every answer, every interval, and nothing."""
-    ends = np.concatenate([block.estimate, block.lower, block.upper, [0.0]])
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-    columns: tuple[FloatArray, ...] = (block.estimate, block.lower, block.upper)
-    return [
-        Bar(low=low, high=high if high > low else low + 1, value=value, lower=lower, upper=upper)
-        for value, lower, upper in zip(*(column.tolist() for column in columns), strict=True)
-    ]
-
-
 # Heat maps: the answers of a pair of columns as a table whose cells are shaded.
 
 SHADES, ASCII_SHADES = " ░▒▓█", " .:+#"
@@ -144,18 +138,16 @@ def heat_map_view(block: AnsweredBlock, rows: int) -> RenderableType:
     texts = answer_texts(shown.estimate, shown.precision)
     most = max(float(shown.estimate.max(initial=0.0)), np.finfo(np.float64).tiny)
     levels = np.clip(shown.estimate / most * len(SHADES), 0, len(SHADES) - 1).astype(int).tolist()
-    maps = [_Map(shown, title, places, texts, levels) for title, places in _maps(shown)]
+    # The rows of each map, by the cells of its leading columns.
+    places: dict[tuple[str, ...], list[int]] = {}
+    for row in range(shown.rows):
+        places.setdefault(shown.cells(row)[:-2], []).append(row)
+    names = [column.name for column in shown.columns[:-2]]
+    maps = [
+        _Map(shown, ", ".join(f"{name}={cell}" for name, cell in zip(names, cells, strict=True)), own, texts, levels)
+        for cells, own in places.items()
+    ]
     return Group(*maps, *more_words(block.rows - rows), Text(LEGEND, style="dim"))
-
-
-def _maps(block: AnsweredBlock) -> Iterator[tuple[str, list[int]]]:
-    """For each map what its leading columns are, and its rows."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for row in range(block.rows):
-        found.setdefault(block.cells(row)[:-2], []).append(row)
-    names = [column.name for column in block.columns[:-2]]
-    for cells, rows in found.items():
-        yield ", ".join(f"{name}={cell}" for name, cell in zip(names, cells, strict=True)), rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,12 +163,17 @@ class _Map:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         down, across = self.block.columns[-2:]
         cells = {(down.places[row], across.places[row]): row for row in self.rows}
-        label, taken = _label(down), list(dict.fromkeys(across.places[self.rows].tolist()))
+        # Columns of text for the names of the lines: short ones stand on one line, words are never broken.
+        shown = [plain(text) for text in (down.name, *down.texts)]
+        label = min(max(*map(longest_word, shown), min(max(map(cell_len, shown)), LABEL)), LONGEST_WORD)
+        taken = list(dict.fromkeys(across.places[self.rows].tolist()))
         room, shades = options.max_width - label, ASCII_SHADES if options.ascii_only else SHADES
         if self.title:
             yield Text(f"\n{plain(self.title)}", style="bold")
         while taken:
-            count = max(_fitting([self._width(place) for place in taken], room), 1)
+            # How many of the first columns fit.
+            widths = [self._width(place) for place in taken]
+            count = max(int((np.cumsum([GAP + width for width in widths]) <= room).sum()), 1)
             yield self._table(label, taken[:count], cells, shades)
             taken = taken[count:]
 
@@ -192,26 +189,18 @@ class _Map:
         for place in taken:
             table.add_column(Text(plain(across.texts[place]), justify="right"), width=self._width(place))
         for line in dict.fromkeys(down.places[self.rows].tolist()):
-            figures = (self._cell(cells.get((line, place)), self._width(place) - 3, shades) for place in taken)
+            # Figures on the right of their columns, each with its shade.
+            figures = []
+            for place in taken:
+                row = cells.get((line, place))
+                shaded = (
+                    ()
+                    if row is None
+                    else (f"{self.texts[row]:>{self._width(place) - 3}} ", (shades[self.levels[row]] * 2, "cyan"))
+                )
+                figures.append(Text.assemble(*shaded))
             table.add_row(Text(plain(down.texts[line])), *figures)
         return table
-
-    def _cell(self, row: int | None, width: int, shades: str) -> Text:
-        """A figure, on the right of so many columns of text, and its shade."""
-        if row is None:
-            return Text()
-        return Text.assemble(f"{self.texts[row]:>{width}} ", (shades[self.levels[row]] * 2, "cyan"))
-
-
-def _label(down: CellColumn) -> int:
-    """Columns of text for the names of the lines: short ones stand on one line, words are never broken."""
-    shown = [plain(text) for text in (down.name, *down.texts)]
-    return min(max(*map(longest_word, shown), min(max(map(cell_len, shown)), LABEL)), LONGEST_WORD)
-
-
-def _fitting(widths: list[int], room: int) -> int:
-    """How many of the first columns fit."""
-    return int((np.cumsum([GAP + width for width in widths]) <= room).sum())
 
 
 # Curves: cumulative answers as steps over their thresholds.
@@ -273,7 +262,13 @@ class Drawing:
             mark = marks[number * 2 // (HEIGHT - 1)] if number % (HEIGHT // 2) == 0 else ""
             yield Text.assemble(f"{mark:>{margin}} {pen.axis}", ("".join(line).rstrip(), "cyan"))
         yield Text(f"{'':>{margin}} {pen.corner}{pen.flat * width}")
-        yield Text(f"{'':>{margin}}  {self._thresholds(width)}")
+        # As many names of thresholds as fit, each where its step begins.
+        named = ""
+        starts = np.searchsorted(_steps(width, len(self.curve.names)), np.arange(len(self.curve.names))).tolist()
+        for start, name in zip(starts, map(plain, self.curve.names), strict=True):
+            if (not named or start > len(named) + 1) and start + len(name) <= width:
+                named = f"{named:<{start}}{name}"
+        yield Text(f"{'':>{margin}}  {named}")
 
     def _canvas(self, width: int, pen: Pen) -> list[list[str]]:
         canvas = [[" "] * width for _ in range(HEIGHT)]
@@ -286,35 +281,21 @@ class Drawing:
         levels = self._lines(self.curve.values)
         before = levels[0]
         for column, step in enumerate(steps):
-            _step(canvas, column, before, levels[step], pen)
-            before = levels[step]
+            now = levels[step]
+            if now == before:
+                canvas[now][column] = pen.flat
+                continue
+            for line in range(min(now, before) + 1, max(now, before)):
+                canvas[line][column] = pen.riser
+            canvas[before][column] = pen.foot if now < before else pen.drop
+            canvas[now][column] = pen.head if now < before else pen.base
+            before = now
         return canvas
 
     def _lines(self, values: FloatArray) -> list[int]:
         """The line of each value."""
         shares = np.clip(np.nan_to_num(values) / self.high, 0.0, 1.0)
         return [round((1 - share) * (HEIGHT - 1)) for share in shares.tolist()]
-
-    def _thresholds(self, width: int) -> str:
-        """As many names as fit, each where its step begins."""
-        line, starts = (
-            "",
-            np.searchsorted(_steps(width, len(self.curve.names)), np.arange(len(self.curve.names))).tolist(),
-        )
-        for start, name in zip(starts, map(plain, self.curve.names), strict=True):
-            if (not line or start > len(line) + 1) and start + len(name) <= width:
-                line = f"{line:<{start}}{name}"
-        return line
-
-
-def _step(canvas: list[list[str]], column: int, before: int, now: int, pen: Pen) -> None:
-    if now == before:
-        canvas[now][column] = pen.flat
-        return
-    for line in range(min(now, before) + 1, max(now, before)):
-        canvas[line][column] = pen.riser
-    canvas[before][column] = pen.foot if now < before else pen.drop
-    canvas[now][column] = pen.head if now < before else pen.base
 
 
 def _steps(width: int, count: int) -> IntArray:
@@ -326,38 +307,31 @@ def curve_view(block: AnsweredBlock, rows: int) -> RenderableType:
     """The first `rows` answers of a block as cumulative curves on one scale, one for every combination of its columns
     but the last. Raises: UsageFault where the last one has no order."""
     shown = block.first(rows)
-    prefix = _is_prefix(shown)
-    curves = list(_curves(shown, prefix))
+    # The answers are cumulative already, or are to be added up.
+    last = shown.columns[-1] if shown.columns else None
+    prefix = last is not None and last.name == DETAIL and all(text.startswith("<") for text in last.texts)
+    if last is None or not (prefix or last.ordered):
+        raise UsageFault(f"--as curve: {shown.name!r} has no order to add up in; --as bars shows it")
+    # A curve for every combination of the other columns. The error of a sum is at most the sum of the errors, however
+    # they depend on each other.
+    places: dict[tuple[str, ...], list[int]] = {}
+    for row in range(shown.rows):
+        if prefix or last.places[row] < len(last.texts) - last.own:
+            places.setdefault(shown.cells(row)[:-1], []).append(row)
+    curves = []
+    for cells, own in places.items():
+        values, margin = np.cumsum(shown.estimate[own]), FACTOR * np.cumsum(shown.error[own])
+        curve = Curve(
+            title=", ".join(f"{column.name}={cell}" for column, cell in zip(shown.columns, cells, strict=False)),
+            names=tuple(last.texts[last.places[row]] for row in own),
+            values=shown.estimate[own] if prefix else values,
+            lower=shown.lower[own] if prefix else values - margin,
+            upper=shown.upper[own] if prefix else values + margin,
+        )
+        curves.append(curve)
     high = max((curve.top for curve in curves), default=0.0) or 1.0
     legend = [shading(shown)] if prefix and shown.certain else [Text(ADDED, style="dim")] if shown.erring else []
     return Group(*(Drawing(curve=curve, high=high) for curve in curves), *more_words(block.rows - rows), *legend)
-
-
-def _is_prefix(block: AnsweredBlock) -> bool:
-    """Whether the answers are cumulative already, or are to be added up. UsageFault where neither can be."""
-    last = block.columns[-1] if block.columns else None
-    prefix = last is not None and last.name == DETAIL and all(text.startswith("<") for text in last.texts)
-    if last is None or not (prefix or last.ordered):
-        raise UsageFault(f"--as curve: {block.name!r} has no order to add up in; --as bars shows it")
-    return prefix
-
-
-def _curves(block: AnsweredBlock, prefix: bool) -> Iterator[Curve]:
-    """The error of a sum is at most the sum of the errors, however they depend on each other."""
-    *others, last = block.columns
-    found: dict[tuple[str, ...], list[int]] = {}
-    for row in range(block.rows):
-        if prefix or last.places[row] < len(last.texts) - last.own:
-            found.setdefault(block.cells(row)[:-1], []).append(row)
-    for cells, rows in found.items():
-        values, margin = np.cumsum(block.estimate[rows]), FACTOR * np.cumsum(block.error[rows])
-        yield Curve(
-            title=", ".join(f"{column.name}={cell}" for column, cell in zip(others, cells, strict=True)),
-            names=tuple(last.texts[last.places[row]] for row in rows),
-            values=block.estimate[rows] if prefix else values,
-            lower=block.lower[rows] if prefix else values - margin,
-            upper=block.upper[rows] if prefix else values + margin,
-        )
 
 
 # Plots of forecasts: error against epsilon, both logarithmic, in the terminal and as SVG.
@@ -427,6 +401,7 @@ def forecast_svg(found: Sequence[PlanForecast]) -> str:
     lower, upper = ([_band(one.over_n)[end] for one in found] for end in (0, 1))
     outline = [*zip(epsilons, upper, strict=True), *reversed(list(zip(epsilons, lower, strict=True)))]
     middle = [point(float(one.epsilon), one.over_n.mean) for one in found]
+    base = SVG_HEIGHT - BOTTOM
     words = "; ".join(f"epsilon {upward_text(one.epsilon)}: {one.over_n.mean:.3g}" for one in found)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {SVG_HEIGHT}" font-family="sans-serif" '
@@ -436,26 +411,20 @@ def forecast_svg(found: Sequence[PlanForecast]) -> str:
         f'<polygon points="{" ".join(point(*each) for each in outline)}" fill="{BAND}" stroke="{BAND}"/>',
         f'<polyline points="{" ".join(middle)}" fill="none" stroke="{LINE}" stroke-width="2"/>',
         *(f'<circle cx="{x}" cy="{y}" r="4" fill="{LINE}"/>' for x, y in (each.split(",") for each in middle)),
-        *_words(found, middle),
+        _text(LEFT, 24, PLOT_TITLE, "start"),
+        _text(LEFT, 42, "band: 9 of 10 releases; both axes logarithmic; estimated", "start"),
+        f'<path d="M{LEFT} {TOP}V{base}H{WIDTH - RIGHT}" fill="none" stroke="{INK}"/>',
+        _text(WIDTH / 2, SVG_HEIGHT - 10, "epsilon", "middle"),
     ]
+    for one, place in zip(found, middle, strict=True):
+        x, y = map(float, place.split(","))
+        parts.append(_text(x, base + 18, upward_text(one.epsilon), "middle"))
+        parts.append(_text(LEFT - 8, y + 4, f"{one.over_n.mean:.3g}", "end"))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def _band(error: ErrorDistribution) -> tuple[float, float]:
     return error.at_most(LOW), error.at_most(HIGH)
-
-
-def _words(found: Sequence[PlanForecast], places: Sequence[str]) -> Iterator[str]:
-    """Title, axes and figures."""
-    yield _text(LEFT, 24, PLOT_TITLE, "start")
-    yield _text(LEFT, 42, "band: 9 of 10 releases; both axes logarithmic; estimated", "start")
-    base = SVG_HEIGHT - BOTTOM
-    yield f'<path d="M{LEFT} {TOP}V{base}H{WIDTH - RIGHT}" fill="none" stroke="{INK}"/>'
-    yield _text(WIDTH / 2, SVG_HEIGHT - 10, "epsilon", "middle")
-    for one, place in zip(found, places, strict=True):
-        x, y = map(float, place.split(","))
-        yield _text(x, base + 18, upward_text(one.epsilon), "middle")
-        yield _text(LEFT - 8, y + 4, f"{one.over_n.mean:.3g}", "end")
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:

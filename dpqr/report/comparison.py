@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +17,6 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
-from dpqr.releases.answers.answered import AnsweredBlock
-from dpqr.releases.exact_errors import Accuracy
 from dpqr.releases.files import read_record
 from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
 from dpqr.releases.reading import parse_release_request
@@ -147,9 +145,29 @@ def compare(request: CompareRequest) -> ReleaseComparison:
     ]
     shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
+    compared = []
+    for name in shared:
+        answers = [None if side.files is None else read_answers(side.files, name) for side in (first, second)]
+        errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
+        apart = ratio = np.nan
+        if answers[0] is not None and answers[1] is not None:
+            # How far estimates lie apart, and the ratio of that to what both errors explain.
+            apart = _root_mean(answers[0].estimate - answers[1].estimate)
+            explained = _root_mean(np.hypot(answers[0].error, answers[1].error))
+            ratio = apart / explained if explained > 0 else np.nan
+        block = BlockComparison(
+            name=name,
+            queries=blocks[0][name],
+            noise=(first.forecast.get(name, np.nan), second.forecast.get(name, np.nan)),
+            error=(errors[0], errors[1]),
+            apart=apart,
+            ratio=ratio,
+            off=(off[0].get(name, np.nan), off[1].get(name, np.nan)),
+        )
+        compared.append(block)
     return ReleaseComparison(
         sides=(first, second),
-        blocks=tuple(_compare_blocks(first, second, name, blocks[0][name], off) for name in shared),
+        blocks=tuple(compared),
         alone=tuple(tuple(name for name in one if name not in shared) for one in blocks),  # type: ignore[arg-type]
     )
 
@@ -170,32 +188,6 @@ def _side(place: str) -> ComparedRun:
     return ComparedRun(place=place, plan=found)
 
 
-def _compare_blocks(
-    first: ComparedRun, second: ComparedRun, name: str, queries: int, off: list[dict[str, float]]
-) -> BlockComparison:
-    answers = [None if side.files is None else read_answers(side.files, name) for side in (first, second)]
-    errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
-    apart = ratio = np.nan
-    if answers[0] is not None and answers[1] is not None:
-        apart, ratio = _distance(answers[0], answers[1])
-    return BlockComparison(
-        name=name,
-        queries=queries,
-        noise=(first.forecast.get(name, np.nan), second.forecast.get(name, np.nan)),
-        error=(errors[0], errors[1]),
-        apart=apart,
-        ratio=ratio,
-        off=(off[0].get(name, np.nan), off[1].get(name, np.nan)),
-    )
-
-
-def _distance(one: AnsweredBlock, other: AnsweredBlock) -> tuple[float, float]:
-    """How far estimates lie apart, and the ratio of that to what both errors explain."""
-    apart = _root_mean(one.estimate - other.estimate)
-    explained = _root_mean(np.hypot(one.error, other.error))
-    return apart, apart / explained if explained > 0 else np.nan
-
-
 def _root_mean(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
@@ -207,13 +199,8 @@ def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
         raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
     table = TableSource(paths=(proxy,))
     asked = parse_release_request(stated, table, Path(side.place)).plan
-    return dict(
-        _means(evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain)))
-    )
-
-
-def _means(found: Accuracy) -> Iterator[tuple[str, float]]:
-    return ((block.name, block.l1 / block.queries) for block in found.blocks)
+    found = evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain))
+    return {block.name: block.l1 / block.queries for block in found.blocks}
 
 
 def _plain(value: Any) -> Any:
@@ -253,17 +240,13 @@ def compared_view(
     lines = [Text(f"only {name}: {plain(', '.join(blocks))}") for name, blocks in others if blocks]
     if not rows:
         return Group(table, Text(""), Text("they share no block of queries"), *lines)
-    return Group(table, Text(""), _blocks(figures, rows), Text(MEANING), *lines)
-
-
-def _blocks(names: Sequence[str], rows: Sequence[Row]) -> RenderableType:
-    """Columns that hold anything."""
-    held = [place for place in range(len(names)) if any(row[2][place] == row[2][place] for row in rows)]
-    table = plain_table()
-    table.add_column("query", overflow="fold")
-    table.add_column("answers", justify="right", no_wrap=True)
+    # The columns that hold anything.
+    held = [place for place in range(len(figures)) if any(row[2][place] == row[2][place] for row in rows)]
+    blocks = plain_table()
+    blocks.add_column("query", overflow="fold")
+    blocks.add_column("answers", justify="right", no_wrap=True)
     for place in held:
-        table.add_column(names[place], justify="right", no_wrap=True)
-    for name, queries, figures in rows:
-        table.add_row(Text(plain(name)), Text(f"{queries:,}"), *(Text(optional(figures[place])) for place in held))
-    return table
+        blocks.add_column(figures[place], justify="right", no_wrap=True)
+    for name, queries, values in rows:
+        blocks.add_row(Text(plain(name)), Text(f"{queries:,}"), *(Text(optional(values[place])) for place in held))
+    return Group(table, Text(""), blocks, Text(MEANING), *lines)

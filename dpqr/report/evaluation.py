@@ -15,24 +15,22 @@ from rich.text import Text
 
 from dpqr.audit.attack import LossLowerBound
 from dpqr.audit.case import Claim
-from dpqr.domain.domain import Domain, with_titles
-from dpqr.kernel.arrays import FloatArray
+from dpqr.domain.domain import with_titles
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, GoalMissed, InfeasiblePlan, UsageFault
 from dpqr.kernel.wording import amount, count_words, plain
-from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import DataKind
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.documents import write_new
-from dpqr.releases.exact_errors import Accuracy, BlockError, TrueAnswers, compare, public_cells, true_answers
+from dpqr.releases.exact_errors import Accuracy, TrueAnswers, compare, public_cells, true_answers
 from dpqr.releases.planning import read_documents
-from dpqr.releases.read_release import ReleaseFiles, payers, read_release, release_around
+from dpqr.releases.read_release import payers, read_release, release_around
 from dpqr.releases.rehearsal import rehearsed_table
 from dpqr.releases.release import ReleaseObserver, release
 from dpqr.releases.release_files import SYNTHETIC
 from dpqr.releases.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
 from dpqr.releases.result import FinishedRun
-from dpqr.report.page.likeness import CellCounts, Likeness, evaluation_page, likeness
+from dpqr.report.page.likeness import CellCounts, evaluation_page, likeness
 from dpqr.report.page.parts import html, require_extra
 from dpqr.strategies.problem import Problem
 from dpqr.tables.files import STDIN
@@ -67,26 +65,45 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     require_public(request)
     if request.html:
         require_extra()
-    files = _files(request)
+    # The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
+    # With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
+    around = release_around(request.release)
+    files = None
+    if not request.rows or os.path.isdir(request.release):
+        files = read_release(around or request.release)
+    elif around:
+        synthetic = os.path.join(around, SYNTHETIC)
+        if os.path.exists(synthetic) and os.path.samefile(synthetic, request.release):
+            files = read_release(around)
     asked = read_documents(request.queries, request.domain)
     if files:
         files.require_same(asked.workload, asked.domain)
-    answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
+    if request.rows:
+        # The domain as the rows are written, where they lie, and how many records a row stands for.
+        domain, path, records = asked.domain, request.release, 1.0
+        if files:
+            place, titled, records = files.synthetic()
+            domain, path = with_titles(domain, titled=titled), str(place)
+        judged = request.table_at(path)
+        counted = exact_answers(judged, replace(asked, domain=domain), limits)
+        answers = [answer * records for answer in counted.answers]
+    else:
+        assert files is not None, "answers are read from a release directory"
+        ends = np.cumsum([block.rows for block in asked.workload.blocks])
+        answers = np.split(files.estimates(int(ends[-1])), ends[:-1])
     found = compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
     if request.html:
-        alike = _likeness(request, files, asked, limits) if request.rows else None
+        alike = None
+        if request.rows:
+            tables = ((request.truth, asked.domain), (judged, domain))
+            for source, over in tables:
+                check_table(source, over, limits)
+            true, given = (
+                CellCounts(*public_cells(load_table(source, over, limits).counts)) for source, over in tables
+            )
+            alike = likeness(asked.domain, true, given)
         write_new(request.html, html(evaluation_page(found, alike, NOT_FOR_RELEASE)), option="--html")
     return found
-
-
-def _likeness(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits) -> Likeness:
-    """How much alike the judged rows and the true ones are."""
-    domain, path, _ = _judged_rows(request, files, asked.domain)
-    tables = ((request.truth, asked.domain), (request.table_at(path), domain))
-    for source, over in tables:
-        check_table(source, over, limits)
-    true, given = (CellCounts(*public_cells(load_table(source, over, limits).counts)) for source, over in tables)
-    return likeness(asked.domain, true, given)
 
 
 class PublicTableClaim(Protocol):
@@ -124,36 +141,26 @@ def require_public(request: PublicTableClaim, environment: Mapping[str, str] = o
     paid = {name: path for path, source in request.sources.items() for name in payers(source)}
     names = [name for name in dict.fromkeys((request.dataset, *paid)) if name is not None]
     if names:
-        _refuse_private(request, names, paid)
+        from dpqr.ledger.budgets import configured_ledger
+
+        ledger = configured_ledger(request.ledger, request.anchor)
+        for name in names:
+            try:
+                kind = ledger.account(name).terms.kind
+            except UsageFault as fault:
+                # The ledger does not know it. A name that is known from a record alone says which.
+                if name == request.dataset or "\n" in str(fault):
+                    raise
+                payer = f"{paid[name]}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
+                raise UsageFault(f"{fault}\n{payer}") from None
+            if kind is DataKind.PRIVATE:
+                raise BudgetRefused(
+                    f"dataset {name!r} is private, by the ledger, and exact errors would disclose it; nothing was "
+                    "opened\nevaluate on public or synthetic data (dpqr budget init NAME --kind public)"
+                )
     origin = ledger_origin(request.ledger, environment) or (request.anchor and "--anchor")
     if request.dataset is None and origin:
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
-
-
-def _refuse_private(request: PublicTableClaim, names: list[str], paid: Mapping[str, str]) -> None:
-    from dpqr.ledger.budgets import configured_ledger
-
-    ledger = configured_ledger(request.ledger, request.anchor)
-    for name in names:
-        if _kind(ledger, name, None if name == request.dataset else paid[name]) is DataKind.PRIVATE:
-            raise BudgetRefused(
-                f"dataset {name!r} is private, by the ledger, and exact errors would disclose it; nothing was opened\n"
-                "evaluate on public or synthetic data (dpqr budget init NAME --kind public)"
-            )
-
-
-def _kind(ledger: ChainedLedger, name: str, path: str | None) -> DataKind:
-    """The kind of a dataset, by the ledger. UsageFault where the ledger does not know it.
-
-    path: what it paid for, where the name is known from a record; the fault then says so.
-    """
-    try:
-        return ledger.account(name).terms.kind
-    except UsageFault as fault:
-        if path is None or "\n" in str(fault):
-            raise
-        paid = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
-        raise UsageFault(f"{fault}\n{paid}") from None
 
 
 def require_goals(found: Accuracy, most_error: float | None, most_l1: float | None) -> None:
@@ -167,42 +174,6 @@ def require_goals(found: Accuracy, most_error: float | None, most_l1: float | No
 def document(found: Accuracy, top: int | None) -> dict[str, Any]:
     """Plain JSON values."""
     return {"dpqr": "evaluation/1", "for_release": False, "notice": NOT_FOR_RELEASE, **found.document(top)}
-
-
-def _files(request: EvaluateRequest) -> ReleaseFiles | None:
-    """The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
-
-    With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
-    """
-    around = release_around(request.release)
-    if not request.rows or os.path.isdir(request.release):
-        return read_release(around or request.release)
-    synthetic = around and os.path.join(around, SYNTHETIC)
-    same = synthetic and os.path.exists(synthetic) and os.path.samefile(synthetic, request.release)
-    return read_release(around) if around and same else None
-
-
-def _answers(files: ReleaseFiles | None, asked: QueriesDocument) -> list[FloatArray]:
-    assert files is not None, "answers are read from a release directory"
-    ends = np.cumsum([block.rows for block in asked.workload.blocks])
-    return np.split(files.estimates(int(ends[-1])), ends[:-1])
-
-
-def _rows(
-    request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
-) -> list[FloatArray]:
-    """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
-    domain, path, records = _judged_rows(request, files, asked.domain)
-    counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
-    return [answers * records for answers in counted.answers]
-
-
-def _judged_rows(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain) -> tuple[Domain, str, float]:
-    """The judged rows: the domain as they are written, their path, and how many records a row stands for."""
-    if files is None:
-        return domain, request.release, 1.0
-    place, titled, records = files.synthetic()
-    return with_titles(domain, titled=titled), str(place), records
 
 
 # Sweep: releases of a public table by several plans, and how far each is from the truth. Not for release.
@@ -240,26 +211,19 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
         raise UsageFault("sweep: the table is read once for every release; give a DataFrame or a file, not a stream")
     documents = read_documents(first.queries, first.domain)
     truth = None if source is None else exact_answers(source, documents, request.limits)
+    table = source or TableSource(paths=(STDIN,))  # without one, each release rehearses and is judged by its own rows
     for asked in request.plans:
-        yield from _trials(request, asked, truth, progress)
-
-
-def _trials(
-    request: SweepRequest, asked: PlanRequest, truth: TrueAnswers | None, progress: ReleaseObserver
-) -> Iterator[SweepTrial]:
-    """truth: None: that of the rows of a rehearsal."""
-    source = request.source or TableSource(paths=(STDIN,))
-    for repeat in range(request.repeats):
-        one = ReleaseRequest(source=source, plan=asked, limits=request.limits, rehearse=truth is None)
-        try:
-            made = release(one, progress)
-        except (UsageFault, InfeasiblePlan) as refused:
-            yield SweepTrial(asked=asked, repeat=repeat, refusal=str(refused))
-            return
-        problem = made.plan.problem
-        exact = truth or rehearsed_answers(problem, request.limits)
-        accuracy = compare(problem.workload.blocks, exact, [answers.estimate for answers in made.answers])
-        yield SweepTrial(asked=asked, repeat=repeat, release=made, accuracy=accuracy)
+        for repeat in range(request.repeats):
+            one = ReleaseRequest(source=table, plan=asked, limits=request.limits, rehearse=truth is None)
+            try:
+                made = release(one, progress)
+            except (UsageFault, InfeasiblePlan) as refused:
+                yield SweepTrial(asked=asked, repeat=repeat, refusal=str(refused))
+                break
+            problem = made.plan.problem
+            exact = truth or rehearsed_answers(problem, request.limits)
+            accuracy = compare(problem.workload.blocks, exact, [answers.estimate for answers in made.answers])
+            yield SweepTrial(asked=asked, repeat=repeat, release=made, accuracy=accuracy)
 
 
 # Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim.
@@ -272,28 +236,32 @@ def accuracy_view(found: Accuracy, top: int, notice: str) -> RenderableType:
     for name in ("queries", "L1", "L2", "largest", "L1 / n", "L2 / n", "largest / n"):
         table.add_column(name, justify="right", no_wrap=True)
     for block in found.blocks[:top]:
-        table.add_row(*map(Text, _block_row(block, found.n)))
+        figures = (block.l1, block.l2, block.largest)
+        table.add_row(
+            *map(
+                Text,
+                (
+                    plain(block.name),
+                    f"{block.queries:,}",
+                    *(amount(figure) for figure in figures),
+                    *(f"{figure / block.reach / found.n:.4g}" for figure in figures),
+                ),
+            )
+        )
     more = len(found.blocks) - top
     left = (
         [Text(f"... and {count_words(more, 'more block')} of smaller L1 error: --top N shows more")] if more > 0 else []
     )
-    return Group(Text(notice, style="bold"), Text(), Text(_summary(found)), Text(), table, *left)
-
-
-def _summary(found: Accuracy) -> str:
     summary = f"over n = {found.records:,}, {count_words(len(found.blocks), 'block')}: mean L1 {found.mean_l1:.4g}"
     lost = sum(block.missing for block in found.blocks)
     missing = f"; {count_words(lost, 'answer')} missing, taken for 0" if lost else ""
-    return f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"
-
-
-def _block_row(block: BlockError, n: int) -> tuple[str, ...]:
-    figures = (block.l1, block.l2, block.largest)
-    return (
-        plain(block.name),
-        f"{block.queries:,}",
-        *(amount(figure) for figure in figures),
-        *(f"{figure / block.reach / n:.4g}" for figure in figures),
+    return Group(
+        Text(notice, style="bold"),
+        Text(),
+        Text(f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"),
+        Text(),
+        table,
+        *left,
     )
 
 
@@ -309,9 +277,23 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for name, claim, loss in lines:
-        verdict = Text("BREACH", style="bold red") if loss.breach else Text("holds")
-        table.add_row(Text(name), claim_words(claim), proved_words(claim, loss), *shares(loss), verdict)
-    return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
+        held = Text("BREACH", style="bold red") if loss.breach else Text("holds")
+        table.add_row(Text(name), claim_words(claim), proved_words(claim, loss), *shares(loss), held)
+    verdict = f"No breach found in {count_words(len(lines), 'case')}."
+    verdict += " That refutes faults of the size that such runs can show; no more."
+    if broken := sum(loss.breach for _, _, loss in lines):
+        verdict = f"{broken} of {len(lines)} claims refuted."
+    meaning = (
+        f"{runs:,} runs on each of two neighbours a case (more or fewer where a case states so in the short form); "
+        "events chosen on one half, tested on the other. A sound build is refuted anywhere with probability at most "
+        f"{float(alarm):g}."
+    )
+    return Group(
+        table,
+        Text(),
+        Text(verdict),
+        Text(meaning),
+    )
 
 
 def finding_line(name: str, claim: Claim, loss: LossLowerBound) -> str:
@@ -341,19 +323,3 @@ def shares(loss: LossLowerBound) -> tuple[str, str, str]:
     stated = f"{loss.stated:.0%}" if loss.stated else "-"
     noise = "-" if loss.narrow is None else "as stated" if loss.narrow < 1 else "TOO NARROW"
     return f"{loss.share:.0%}", stated, noise
-
-
-def _verdict(lines: list[Line]) -> str:
-    broken = sum(loss.breach for _, _, loss in lines)
-    if broken:
-        return f"{broken} of {len(lines)} claims refuted."
-    cases = count_words(len(lines), "case")
-    return f"No breach found in {cases}. That refutes faults of the size that such runs can show; no more."
-
-
-def _meaning(runs: int, alarm: Fraction) -> str:
-    return (
-        f"{runs:,} runs on each of two neighbours a case (more or fewer where a case states so in the short form); "
-        "events chosen on one half, tested on the other. A sound build is refuted anywhere with probability at most "
-        f"{float(alarm):g}."
-    )

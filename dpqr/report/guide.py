@@ -1,4 +1,4 @@
-"""The guide: topics of Markdown that ship with the package, by name and by line."""
+"""The guide: topics of Markdown that ship with the package, by name, by line, and rendered for a terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
+from typing import TYPE_CHECKING, ClassVar
 
 from dpqr.kernel.errors import UsageFault
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Markdown, MarkdownElement
 
 TOPICS = (
     "start",
@@ -87,17 +92,26 @@ def search_guide(words: str, topics: tuple[str, ...] = TOPICS) -> Iterator[Hit]:
     if not sought:
         raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
     for topic in topics:
-        for heading, line in _lines(read_topic(topic)):
+        heading, code = "", False
+        for line in map(str.strip, read_topic(topic).splitlines()):
+            code ^= line.startswith("```")
+            if line.startswith("#") and not code:  # in a block of code it is a comment
+                heading = line.lstrip("# ")
             if sought in line.casefold():
                 yield Hit(topic=topic, heading=heading, line=line)
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Every line that is not empty, with its heading; a comment in a block of code is no heading."""
-    heading, code = "", False
-    for line in map(str.strip, text.splitlines()):
-        code ^= line.startswith("```")
-        if line.startswith("#") and not code:
-            heading = line.lstrip("# ")
-        if line:
-            yield heading, line
+def guide_view(text: str) -> Markdown:
+    """The Markdown of a topic. Lines of code that are too long are broken between words."""
+    from rich.markdown import Heading, Markdown  # not needed where the guide is printed as it is
+
+    class LeftHeading(Heading):
+        """On the left, as the text below it: rich centres the first one."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield self.text
+
+    class Topic(Markdown):
+        elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+    return Topic(text, code_theme="ansi_dark", hyperlinks=False)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpqr.kernel.errors import DocumentError, Fault
-from dpqr.kernel.wording import plain
+from dpqr.kernel.wording import Fact, plain
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
 
 WIDE = 100
@@ -78,3 +79,20 @@ def fix_line(file: Path, line: int, path: str, before: str, after: str) -> str:
     """A fix that was written."""
     change = f"{before} -> {after}" if after else f"{before} removed"
     return plain(f"fixed {file}:{line}: {path}: {change}")
+
+
+def facts(lines: Iterable[Fact], margin: int = 0) -> Table:
+    """A renderable with one line a fact; long texts wrap within their own column. An empty name continues the last.
+
+    margin: the least width of the names, for several of them below each other. Whatever a terminal would obey is shown
+    escaped, whoever wrote it.
+    """
+    from rich.table import Table  # not needed by commands that print plain lines
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold", min_width=margin)
+    grid.add_column(overflow="fold")
+    for name, text in lines:
+        grid.add_row(Text(plain(name)), Text(plain(text)))
+    return grid

@@ -12,9 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, facts, plain
+from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
@@ -22,6 +21,7 @@ from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
+from dpqr.report.html import facts
 
 BARS, NOTES = 6, 3
 """Answers and notes that a digest has room for on a screen of 24 lines."""
@@ -39,28 +39,44 @@ def release_view(
     place: the directory that it went to; None: nothing is kept. files: what lies there.
     ledger: the options that named the ledger on the command line, which the next command needs too.
     """
-    blank, block = Text(""), _largest(release)
-    return Group(
-        facts([*_promise(release), *_warnings(release, place)], MARGIN),
-        blank,
-        *_digest(release, block),
-        blank,
-        facts(_next(release, block, place, files, ledger), MARGIN),
-    )
-
-
-def _promise(release: FinishedRun) -> Iterator[Fact]:
-    """Whom it protects, and what it cost."""
-    yield "Guarantee", release_guarantee(release)
-    charged, paid = release.plan.roles.accountant.name, release.paid
+    plan, paid = release.plan, release.paid
+    block = answered_block(max(release.answers, key=lambda answers: answers.block.rows), plan.problem.domain)
+    # Whom it protects, and what it cost.
+    promise = [("Guarantee", release_guarantee(release))]
+    charged = plan.roles.accountant.name
     spent = release.spent.get(charged)
     price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
     if paid is not None:
-        yield "Price", f"{price}, paid by the budget of {paid.dataset!r} (entry {paid.number})"
+        promise.append(("Price", f"{price}, paid by the budget of {paid.dataset!r} (entry {paid.number})"))
     elif release.private:
-        yield "Price", f"{price}; no ledger: several releases of a table add up"
-    if release.planned and (release.reason.approved_by or (release.plan.inputs and release.plan.inputs.locked)):
-        yield "Plan", plan_words(release)
+        promise.append(("Price", f"{price}; no ledger: several releases of a table add up"))
+    if release.planned and (release.reason.approved_by or (plan.inputs and plan.inputs.locked)):
+        promise.append(("Plan", plan_words(release)))
+    # The largest answers of the largest block.
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    workload = plan.problem.workload
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
+    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
+    # What a person can do next.
+    if place is None:
+        following = [("Kept", "nothing but this screen; --out DIR keeps answers, record and receipt")]
+    else:
+        show = f"dpqr show {quote(place)}"
+        one = f"{show} --query {quote(block.name)}"
+        form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
+        following = [("Files", f"{place}: {', '.join(files)}")]
+        following.append(("Next", f"{show}  (the full receipt, and all queries by name)"))
+        following.append(("", form if len(form) <= COMMAND else one))
+        if paid is not None:
+            following.append(("", join(["dpqr", "budget", "show", paid.dataset, *ledger])))
+    return Group(
+        facts([*promise, *_warnings(release, place)], MARGIN),
+        Text(""),
+        facts([("Answers", f"{whole}; the {part} in {block.name!r}:")], MARGIN),
+        bars_view(shown, shown.rows),
+        Text(""),
+        facts(following, MARGIN),
+    )
 
 
 def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
@@ -81,39 +97,6 @@ def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
         yield "", f"{count_words(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
-
-
-def _largest(release: FinishedRun) -> AnsweredBlock:
-    return answered_block(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
-
-
-def _digest(release: FinishedRun, block: AnsweredBlock) -> Sequence[RenderableType]:
-    """The largest answers of the largest block."""
-    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
-    return facts([("Answers", _heading(release, block))], MARGIN), bars_view(shown, shown.rows)
-
-
-def _heading(release: FinishedRun, block: AnsweredBlock) -> str:
-    workload = release.plan.problem.workload
-    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
-    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
-    return f"{whole}; the {part} in {block.name!r}:"
-
-
-def _next(
-    release: FinishedRun, block: AnsweredBlock, place: str | None, files: Sequence[str], ledger: Sequence[str]
-) -> Iterator[Fact]:
-    if place is None:
-        yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
-        return
-    show = f"dpqr show {quote(place)}"
-    one = f"{show} --query {quote(block.name)}"
-    form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
-    yield "Files", f"{place}: {', '.join(files)}"
-    yield "Next", f"{show}  (the full receipt, and all queries by name)"
-    yield "", form if len(form) <= COMMAND else one
-    if release.paid is not None:
-        yield "", join(["dpqr", "budget", "show", release.paid.dataset, *ledger])
 
 
 # A kept release on a screen: its receipt and what it answers; and one block in the form that is asked for.
@@ -160,15 +143,11 @@ def stored_block_view(
 ) -> RenderableType:
     """One block of answers. bound: on its L1 error, in records, and its probability; None: there is none. Raises:
     UsageFault where this form cannot show it."""
-    return Group(heading(block), *_bound_words(bound), FORMS[form](block, rows))
-
-
-def _bound_words(bound: tuple[float, float] | None) -> list[Text]:
-    if bound is None:
-        return []
-    records, confidence = bound
-    most, probability = upward_text(Fraction(records), 4), downward_text(Fraction(str(confidence)), 9)
-    return [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]
+    proved = []
+    if bound is not None:
+        most, probability = upward_text(Fraction(bound[0]), 4), downward_text(Fraction(str(bound[1])), 9)
+        proved = [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]
+    return Group(heading(block), *proved, FORMS[form](block, rows))
 
 
 # Series on a screen: each answer from point to point, as a table or as curves.
@@ -204,35 +183,29 @@ def _table(names: Sequence[str], trend: Trend) -> Table:
     for name in ("estimate", "error", "change", "+-", ""):
         table.add_column(name, justify="right", no_wrap=True)
     for row in range(trend.rows):
-        for place, cells in enumerate(_lines(trend, row)):
+        # The figures of one answer, point by point.
+        values, errors = (
+            np.array([getattr(one, name)[row] for one in trend.points]) for name in ("estimate", "precision")
+        )
+        change, unsure = trend.change[:, row], trend.change_error[:, row]
+        marks = [MARK if abs(moved) > FACTOR * error else "" for moved, error in zip(change, unsure, strict=True)]
+        texts = (answer_texts(values, errors), error_texts(errors), answer_texts(change, unsure), error_texts(unsure))
+        for place, cells in enumerate(list(zip(*texts, marks, strict=True))):
             about = [title(trend.points[0], row) if place == 0 else ""] if trend.points[0].columns else []
             table.add_row(*map(Text, (*about, plain(names[place]), *cells)))
     return table
 
 
-def _lines(trend: Trend, row: int) -> list[tuple[str, ...]]:
-    """The figures of one answer, point by point."""
-    values, errors = (np.array([getattr(one, name)[row] for one in trend.points]) for name in ("estimate", "precision"))
-    change, unsure = trend.change[:, row], trend.change_error[:, row]
-    marks = [MARK if abs(moved) > FACTOR * error else "" for moved, error in zip(change, unsure, strict=True)]
-    texts = (answer_texts(values, errors), error_texts(errors), answer_texts(change, unsure), error_texts(unsure))
-    return list(zip(*texts, marks, strict=True))
-
-
 def _curves(names: Sequence[str], trend: Trend) -> RenderableType:
-    curves = [_curve(names, trend, row) for row in range(trend.rows)]
+    curves = [
+        Curve(
+            title=title(trend.points[0], row),
+            names=tuple(names),
+            values=np.array([point.estimate[row] for point in trend.points]),
+            lower=np.array([point.lower[row] for point in trend.points]),
+            upper=np.array([point.upper[row] for point in trend.points]),
+        )
+        for row in range(trend.rows)
+    ]
     high = max((curve.top for curve in curves), default=0.0) or 1.0
     return Group(*(Drawing(curve=curve, high=high) for curve in curves))
-
-
-def _curve(names: Sequence[str], trend: Trend, row: int) -> Curve:
-    def along(figure: str) -> FloatArray:
-        return np.array([getattr(point, figure)[row] for point in trend.points])
-
-    return Curve(
-        title=title(trend.points[0], row),
-        names=tuple(names),
-        values=along("estimate"),
-        lower=along("lower"),
-        upper=along("upper"),
-    )

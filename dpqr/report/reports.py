@@ -1,30 +1,292 @@
-"""Report: a release as one HTML page, as a record for the registry of deployments, and as a dataset card."""
+"""Reports of a release: one HTML page, a record for the registry of deployments, and a dataset card.
+
+The record follows the schema of the Differential Privacy Deployments Registry of 2026-07-15.
+
+References:
+    opendp/deployments-registry-data, schemas/deployments-schema.yaml, commit 3e9c812 of 2026-07-15.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date
+from fractions import Fraction
 from typing import Any
 
+import yaml
+
+from dpqr.kernel.budget import upward, upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
-from dpqr.releases.forecast_error import PlanForecast
+from dpqr.releases.files import RECORD
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.plan_document import plan_document, seal_document
+from dpqr.releases.release_files import FIGURES
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table
-from dpqr.report.cards import CuratorFacts, croissant_text, registry_text
-from dpqr.report.page.other_pages import curve_page, plan_page
-from dpqr.report.page.parts import html, require_extra
-from dpqr.report.page.release_page import release_page
-from dpqr.report.page.reported import ChargeRow, Preview, ReportInput, Spending, file_hashes, first_rows, table_columns
+from dpqr.report.page.parts import (
+    ChargeRow,
+    Preview,
+    ReportInput,
+    Spending,
+    file_hashes,
+    first_rows,
+    html,
+    require_extra,
+    table_columns,
+)
+from dpqr.report.page.release_page import plan_page, release_page
 from dpqr.strategies.plan import Plan
+
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+ROWS_PUBLIC = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CuratorFacts:
+    """What only a person knows of a release, as the registry and a dataset card ask for it; None: not stated.
+
+    title: of the data product. curator: who publishes it. use: what it is meant for. region: which it describes. about:
+    a short description. sector: one of SECTORS. author: who fills in the record. date: of publication, YYYY-MM-DD;
+    None: the release's own.
+    """
+
+    title: str | None = None
+    curator: str | None = None
+    use: str | None = None
+    region: str | None = None
+    about: str | None = None
+    sector: str | None = None
+    author: str | None = None
+    date: str | None = None
+
+
+def registry_text(record: dict[str, Any], stated: CuratorFacts) -> str:
+    """The record as YAML, a draft for the registry's reviewers. UsageFault where a human field is missing."""
+    return str(yaml.safe_dump(registry_record(record, stated), sort_keys=False, allow_unicode=True, width=110))
+
+
+def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, Any]:
+    """Plain values that validate against the schema.
+
+    Args:
+        record: release.json. Its publisher, purpose, asker and date stand for what is not stated.
+    """
+    # What neither a person nor the record has stated is missing.
+    known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
+    known["date"] = str(record.get("date") or "")[:10]
+    filled = CuratorFacts(
+        **{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(CuratorFacts)}
+    )
+    missing = [f"--{each.name}" for each in fields(CuratorFacts) if getattr(filled, each.name) is None]
+    if missing:
+        raise UsageFault(f"--registry: needs {', '.join(missing)}; give the options, or state them in dpqr.toml")
+    if filled.sector not in SECTORS:
+        raise UsageFault(f"--sector {filled.sector}: the registry knows {', '.join(SECTORS)}; give one of these")
+    try:
+        date.fromisoformat(str(filled.date))
+    except ValueError:
+        raise UsageFault(f"--date {filled.date}: is no date; give YYYY-MM-DD") from None
+    # Quantities that neighbouring tables share are not protected.
+    unprotected = ["the number of units is public"] if record["plan"]["unit"]["neighbours"] == ROWS_PUBLIC else []
+    for total in (record["plan"]["domain"]["facts"] or {}).get("totals") or ():
+        unprotected.append(f"a total known in public: {total['where']}: {total['count']}")
+    columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
+    unit, budget, spent = record["plan"]["unit"], record["plan"]["budget"], record["spent"]
+    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+    rows = f"person ({unit['column']}, at most {unit['max_rows']} rows)" if unit["column"] else "row"
+    return {
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", f"{filled.title} {str(filled.date)[:4]}".lower()).strip("-"),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": filled.title,
+                "data_curators": [filled.curator],
+                "intended_use": filled.use,
+                "data_product_type": "Summary statistics",
+                "data_product_region": filled.region,
+                "description": filled.about,
+                "publication_date": filled.date,
+                "data_product_sector": filled.sector,
+            },
+            "dp_variant": {
+                "variant_name": "Approximate DP" if delta else "Pure DP",
+                "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, public.",
+                "unprotected_quantities": "; ".join(unprotected) or "None; the number of rows is protected, too.",
+            },
+            "privacy_loss": {
+                "privacy_unit": rows,
+                "privacy_unit_details": f"Adjacent tables differ by {unit['words']}.",
+                "privacy_parameters": {"epsilon": upward(epsilon)} | ({"delta": upward(delta)} if delta else {}),
+                "privacy_parameters_details": f"Exact: epsilon {upward_text(epsilon)}, delta {upward_text(delta)}.",
+            },
+            "deployment_model": _model(record),
+            "accounting": {
+                "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to "
+                "public facts; estimates, their errors and synthetic rows follow from it and cost nothing.",
+                "composition": f"Charged by the accountant {spent['charged']} ({spent['why']}), over every draw of "
+                "the run.",
+            },
+            "implementation": _implementation(record),
+            "administrative": {
+                "notes": "A draft by dpqr from the release's own record, for the registry author to review.",
+                "registry_authors": [filled.author],
+            },
+        },
+    }
+
+
+def _model(record: dict[str, Any]) -> dict[str, Any]:
+    paid = record["ledger"]
+    ledger = (
+        f"A ledger pays for all releases of the table {paid['dataset']!r} from one budget for life (entry "
+        f"{paid['entry']})."
+        if isinstance(paid, dict)
+        else "No ledger was used: other releases of the same table are not counted here."
+    )
+    return {
+        "model_name": "Central",
+        "model_name_details": "The curator holds the table and runs the mechanisms.",
+        "actors": "The curator is trusted with the table. Readers of the release are not trusted, and may know "
+        "anything else and work together.",
+        "release_type": "One release",
+        "release_type_details": ledger,
+        "data_source_type": "Static",
+        "access_type": "Non-interactive",
+        "access_type_details": "Answers, record and synthetic rows are published as files.",
+    }
+
+
+def _implementation(record: dict[str, Any]) -> dict[str, Any]:
+    plan = record["plan"]
+    kinds = sorted({str(event.get("event", event)["kind"]) for event in record["events"]})
+    return {
+        "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that "
+        "were fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes "
+        "nothing on it.",
+        "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; "
+        f"by dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the "
+        "operating "
+        "system's randomness, so floating-point rounding cannot weaken it. Runs are not interactive; time and memory "
+        "are not hidden from whoever watches the machine.",
+        "justification": "The plan (phases, prices, expected error) was made from public documents before the table "
+        "was opened; of the strategies and accountants allowed, the one with the least expected noise was taken.",
+    }
+
+
+# A dataset card of a release: Croissant 1.0, JSON-LD of schema.org with files, columns and responsible-AI fields.
+#
+# Croissant has no word for differential privacy: epsilon, delta and unit stand under a prefix of dpqr's own.
+#
+# References:
+#     MLCommons, Croissant Format Specification 1.0, and its RAI vocabulary 1.0.
+
+CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
+FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
+    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
+    "subField transform"
+)
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "dct": "http://purl.org/dc/terms/",
+    "dpqr": "urn:dpqr:",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS.split()},
+}
+
+
+def croissant_text(
+    record: dict[str, Any],
+    stated: CuratorFacts,
+    hashes: Mapping[str, str],
+    columns: Mapping[str, Sequence[str]],
+    unverified: str = "",
+) -> str:
+    """The card as JSON.
+
+    hashes: SHA-256 of every file of the release, by name. columns: of each file that is a table, by its name.
+    unverified: why they may have been changed; empty: they fit the record.
+    """
+    doubt = {"dpqr:notVerified": unverified} if unverified else {}
+    return json.dumps(croissant_card(record, stated, hashes, columns) | doubt, indent=2, ensure_ascii=False) + "\n"
+
+
+def croissant_card(
+    record: dict[str, Any], stated: CuratorFacts, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """The same as plain values. What nobody has stated is left out, but for name and description."""
+    published = stated.date or str(record.get("date") or "")[:10]
+    curator = stated.curator or record.get("publisher")
+    budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
+    # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
+    record_sets = []
+    for file, names in columns.items():
+        name = file.partition(".")[0]
+        fields = [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{column}",
+                "name": column,
+                "dataType": "sc:Float" if column in FIGURES else "sc:Text",
+                "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+            }
+            for column in names
+        ]
+        record_sets.append({"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields})
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": list(CONFORMS),
+        "name": stated.title or "dpqr release",
+        "description": stated.about
+        or f"Answers to {record['plan']['workload']['queries']} queries. {record['guarantee']}",
+        "version": "1.0.0",
+        **({"datePublished": published} if published else {}),
+        **({"creator": {"@type": "sc:Organization", "name": curator}} if curator else {}),
+        **({"spatialCoverage": stated.region} if stated.region else {}),
+        "isLiveDataset": False,
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": name,
+                "name": name,
+                "contentUrl": name,
+                "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
+                "sha256": digest,
+            }
+            for name, digest in hashes.items()
+        ],
+        "recordSet": record_sets,
+        "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
+        "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
+        "rai:dataLimitations": str(record["certainty"]),
+        **({"rai:dataUseCases": use} if use else {}),
+        "dpqr:epsilon": budget["epsilon"]["exact"],
+        "dpqr:delta": budget["delta"]["exact"],
+        "dpqr:unit": record["unit"],
+        "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
+    }
+
+
+# Report: a release as one HTML page, as a record for the registry of deployments, and as a dataset card.
 
 PREVIEW = 8
 """Synthetic rows that a page shows."""
@@ -62,30 +324,23 @@ def report(request: ReportRequest) -> tuple[str, ...]:
         raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
     if request.html:
         require_extra()
-    texts = list(_texts(request, _release(request.release)))
+    # The release that this is, or that holds this file.
+    around = release_around(request.release)
+    if around is None:
+        raise UsageFault(f"{request.release}: is no release; give the directory that dpqr release has made")
+    files = read_release(request.release if os.path.isdir(request.release) else around)
+    texts = []
+    if request.html:
+        texts.append(("html", request.html, release_html(reported_files(files, request.ledger, request.anchor))))
+    if request.registry:
+        doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
+        texts.append(("registry", request.registry, doubt + registry_text(files.record, request.stated)))
+    if request.croissant:
+        known = file_hashes(files), table_columns(files), files.unverified
+        texts.append(("croissant", request.croissant, croissant_text(files.record, request.stated, *known)))
     for form, path, text in texts:
         write_new(path, text, option=f"--{form}")
     return tuple(path for _, path, _ in texts)
-
-
-def _release(place: str) -> ReleaseFiles:
-    """The release that this is, or that holds this file. UsageFault where there is none."""
-    around = release_around(place)
-    if around is None:
-        raise UsageFault(f"{place}: is no release; give the directory that dpqr release has made")
-    return read_release(place if os.path.isdir(place) else around)
-
-
-def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
-    """Form, path and text of each file."""
-    if request.html:
-        yield "html", request.html, release_html(reported_files(files, request.ledger, request.anchor))
-    if request.registry:
-        doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
-        yield "registry", request.registry, doubt + registry_text(files.record, request.stated)
-    if request.croissant:
-        known = file_hashes(files), table_columns(files), files.unverified
-        yield "croissant", request.croissant, croissant_text(files.record, request.stated, *known)
 
 
 def release_html(found: ReportInput) -> str:
@@ -101,11 +356,6 @@ def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = No
         parts: what else stands in the document, as for `save_plan`: the page shows the hash of both together.
     """
     return html(plan_page(seal_document(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
-
-
-def curve_html(found: Sequence[PlanForecast], notes: Sequence[str]) -> str:
-    """Forecasts by epsilon as a page. UsageFault where the extra is not installed."""
-    return html(curve_page(found, notes))
 
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> ReportInput:
@@ -140,13 +390,16 @@ def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending 
     own, seal = (files.record["ledger"][name] for name in ("entry", "seal"))
     if not any(entry.number == own and entry.hash == seal for entry in record.entries):
         raise UsageFault(f"--ledger {ledger}: did not pay for {files.path}; name the ledger that did")
-    return Spending(account=account, charges=tuple(_charges(account, record.entries, own)))
-
-
-def _charges(account: Account, entries: tuple[LedgerEntry, ...], own: int) -> Iterator[ChargeRow]:
-    """What each reservation of the dataset has cost in the end."""
-    settled = {entry.settles: entry.cost for entry in entries if entry.settles is not None}
-    for entry in entries:
-        if entry.kind == "reserve" and entry.dataset == account.terms.dataset:
-            cost = settled.get(entry.number, entry.cost)
-            yield ChargeRow(number=entry.number, date=entry.time[:10], cost=cost, own=entry.number == own)
+    # What each reservation of the dataset has cost in the end.
+    settled = {entry.settles: entry.cost for entry in record.entries if entry.settles is not None}
+    charges = tuple(
+        ChargeRow(
+            number=entry.number,
+            date=entry.time[:10],
+            cost=settled.get(entry.number, entry.cost),
+            own=entry.number == own,
+        )
+        for entry in record.entries
+        if entry.kind == "reserve" and entry.dataset == account.terms.dataset
+    )
+    return Spending(account=account, charges=charges)

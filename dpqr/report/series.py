@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, Pair, named_cells, read_cumulative
-from dpqr.releases.answers.answered import Blocks, Trend, trend
+from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, named_cells, read_cumulative
+from dpqr.releases.answers.answered import Trend, trend
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
-from dpqr.releases.tidy import Column, Texts, Tidy
-from dpqr.report.page.other_pages import series_page
-from dpqr.report.page.parts import html
+from dpqr.releases.tidy import Texts, Tidy
 
 SHOWN = 6
 """Names of periods in a note."""
@@ -53,15 +50,20 @@ def series(places: Sequence[str], query: str | None = None) -> ReleaseSeries:
     for files in found[1:]:
         _require_same(found[0], files)
     named = _ordered(found, places)
-    names = tuple(name for name, _ in named)
-    notes = [f"{name}: {words}" for name, files in named if (words := _warning(files.record))]
-    notes += _missing(names, [files for _, files in named])
+    names, notes = tuple(name for name, _ in named), []
+    for name, files in named:
+        # What keeps a release from being what it looks like.
+        if files.record.get("rehearsal"):
+            notes.append(f"{name}: a rehearsal: its figures are of made-up rows")
+        elif not files.record.get("private"):
+            notes.append(f"{name}: NOT PRIVATE: its noise is not the operating system's")
+    # Periods between the first and the last one that have no release.
+    if first := _period(named[0][1]):
+        last = Period.parse(names[-1], first.every)
+        between = [first.later(step).name for step in range(last.index(first))]
+        if gaps := [name for name in between if name not in names]:
+            notes.append(f"no release of {', '.join(gaps[:SHOWN])}{' and others' if len(gaps) > SHOWN else ''}")
     return ReleaseSeries(names=names, trends=tuple(_points(named, query)), notes=tuple(notes))
-
-
-def series_html(found: ReleaseSeries) -> str:
-    """A series as a page. UsageFault where the extra is not installed."""
-    return html(series_page(found.names, found.trends, found.notes))
 
 
 def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Iterator[Trend]:
@@ -77,25 +79,14 @@ def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Ite
         return
     tree = PeriodTree(periods=counter["periods"], base=counter["base"])
     numbers = [files.record["plan"]["counter"]["number"] for _, files in named]
+    blocks = [(files, (block_entry(files, query),) if query else block_entries(files)) for _, files in named]
     counts, earlier = (
-        zip(*(_read(files, tree, query, pair) for _, files in named), strict=True)
+        zip(*(read_cumulative(files, tree, wanted, pair) for files, wanted in blocks), strict=True)
         for pair in (CUMULATIVE_COLUMNS, EARLIER)
     )
     adds = [0, *(before >= tree.span(number).start - 1 for before, number in pairwise(numbers))]
-    for blocks, parts in zip(counts, earlier, strict=True):
-        yield trend(blocks, [part.error * each for part, each in zip(parts, adds, strict=True)])
-
-
-def _read(files: ReleaseFiles, tree: PeriodTree, query: str | None, pair: Pair) -> Blocks:
-    wanted = (block_entry(files, query),) if query else block_entries(files)
-    return read_cumulative(files, tree, wanted, pair)
-
-
-def _warning(record: dict[str, Any]) -> str:
-    """What keeps a release from being what it looks like."""
-    if record.get("rehearsal"):
-        return "a rehearsal: its figures are of made-up rows"
-    return "" if record.get("private") else "NOT PRIVATE: its noise is not the operating system's"
+    for points, parts in zip(counts, earlier, strict=True):
+        yield trend(points, [part.error * each for part, each in zip(parts, adds, strict=True)])
 
 
 def _ordered(found: Sequence[ReleaseFiles], places: Sequence[str]) -> list[tuple[str, ReleaseFiles]]:
@@ -114,17 +105,6 @@ def _ordered(found: Sequence[ReleaseFiles], places: Sequence[str]) -> list[tuple
     return [(period.name, held[period]) for period in sorted(held, key=lambda one: one.index(first))]
 
 
-def _missing(names: Sequence[str], found: Sequence[ReleaseFiles]) -> Iterator[str]:
-    """That periods between the first and the last one have no release."""
-    first = _period(found[0])
-    if first is None:
-        return
-    last = Period.parse(names[-1], first.every)
-    between = [first.later(step).name for step in range(last.index(first))]
-    if gaps := [name for name in between if name not in names]:
-        yield f"no release of {', '.join(gaps[:SHOWN])}{' and others' if len(gaps) > SHOWN else ''}"
-
-
 def _period(files: ReleaseFiles) -> Period | None:
     """The period of a release; None: it is of the whole table."""
     stated = files.record["plan"].get("period")
@@ -136,23 +116,18 @@ def _require_same(first: ReleaseFiles, other: ReleaseFiles) -> None:
     mine, theirs = first.record["plan"], other.record["plan"]
     for part, of, words in (("domain", "columns", "another domain"), ("workload", "blocks", "other queries")):
         if mine[part] != theirs[part]:
-            raise DocumentError(
-                f"{other.path}: has {words} than {first.path}; {_different(mine[part].get(of), theirs[part].get(of))}"
-            )
+            # The first column, or block, that only one has, or that the two have otherwise.
+            try:
+                here, there = ({each["name"]: each for each in side[part][of]} for side in (mine, theirs))
+                name = next(name for name in {**here, **there} if here.get(name) != there.get(name))
+                where = "is missing in one" if (name in here) != (name in there) else "is not the same in both"
+                difference = f"{name!r} {where}"
+            except (TypeError, KeyError, StopIteration):
+                difference = "a series is of the same questions"
+            raise DocumentError(f"{other.path}: has {words} than {first.path}; {difference}")
     one, two = ({**(plan.get("counter") or {}), "number": None} for plan in (mine, theirs))
     if one != two:
         raise DocumentError(f"{other.path}: is of another counter than {first.path}, or one of them is of none")
-
-
-def _different(mine: Any, theirs: Any) -> str:
-    """The first column, or block, that only one has, or that the two have otherwise."""
-    try:
-        here, there = ({each["name"]: each for each in side} for side in (mine, theirs))
-        name = next(name for name in {**here, **there} if here.get(name) != there.get(name))
-    except (TypeError, KeyError, StopIteration):
-        return "a series is of the same questions"
-    where = "is missing in one" if (name in here) != (name in there) else "is not the same in both"
-    return f"{name!r} {where}"
 
 
 # A series as one tidy table: one row an answer and point.
@@ -179,9 +154,5 @@ def series_table(names: Sequence[str], trends: Sequence[Trend]) -> Tidy:
         columns[name] = np.concatenate([getattr(point, held) for point in points]) + 0.0
     for name in CHANGES:
         columns[name] = np.concatenate([getattr(trend, name).reshape(-1) for trend in trends]) + 0.0
-    return Tidy(len(blocks), _in_order(columns))
-
-
-def _in_order(columns: dict[str, Column]) -> dict[str, Column]:
-    """The point behind the query's name."""
-    return {"query": columns["query"], "point": columns["point"], **columns}
+    # The point behind the query's name.
+    return Tidy(len(blocks), {"query": columns["query"], "point": columns["point"], **columns})

@@ -17,15 +17,13 @@ from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
-from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import one_by_one
 from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.predict import (
     check_input,
     checked_prediction,
     draw_preliminaries,
-    grid,
     open_table,
     prediction_bill,
     prices,
@@ -33,9 +31,7 @@ from dpqr.prediction.predict import (
     write_session,
 )
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.record import prediction_guarantee
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, prediction_guarantee
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.reading import TableReading
@@ -135,8 +131,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
     run = replace(request.run, table=session_source(request.run.table, request.run.payer))
     made = plan_predictions(replace(request, run=run))
     payer, plan = session_payer(run.payer, made.bill), made.plan
-    if isinstance(plan.recipe, Aggregate):
-        plan.recipe.base.rehearse()
+    plan.recipe.rehearse()
     check_input(run, plan, made.read, made.bill)
     domain, noise, asked = domain_text(run.plan.domain or ""), SystemNoise(), run.plan
     budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
@@ -188,7 +183,7 @@ def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
     """How a session stands; no table is opened."""
     with held_session(PredictionSessionDocument, name, payer) as session:
         plan, target = session.plan, session.plan.problem.target
-        noise = deviation(plan, session.records)
+        noise = plan.deviation(session.records)
         if noise is not None and target.numeric:
             low, high = target.bounds
             noise *= (high - low) / 2
@@ -349,18 +344,17 @@ class PredictionSessionDocument(SessionDocument):
 
     def release(self, numbers: list[int]) -> PredictionRelease:
         """These draws as predictions."""
-        plan, stable = self.plan, isinstance(self.plan.recipe, StableRecipe)
-        learner = plan.learner(self.records) if stable else None
+        plan, figures = self.plan, self.plan.figures(self.records)
         return PredictionRelease(
             plan=plan,
             numbers=np.array(numbers, dtype=np.int64),
-            step=grid(plan, self.records),
+            step=figures.step,
             spent=prices(plan),
             private=True,
-            records=usable(self.records) if stable else None,
+            records=figures.records,
             counted=self.counted,
-            penalty=learner.penalty if learner else None,
-            bound=learner.bound if learner else None,
+            penalty=figures.penalty,
+            bound=figures.bound,
             paid=self.held.paid,
             reason=self.held.paid.reason,
             charged=self.held.run.guard.events,

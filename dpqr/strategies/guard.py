@@ -20,6 +20,7 @@ from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.updates.interface import UpdateRule
 
 CHOICE = math.pi / 2
@@ -89,7 +90,7 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     >>> plan.roles.accountant.name, plan.epsilon
     ('basic', Fraction(1, 1))
     """
-    return least_of(possible_plans(problem, budget, schedule, wishes))
+    return least_of(possible_plans(problem, budget, schedule, wishes, Split()))
 
 
 def least_of(plans: Sequence[Plan]) -> Plan:
@@ -97,12 +98,14 @@ def least_of(plans: Sequence[Plan]) -> Plan:
     return min(plans, key=lambda plan: plan.expected if plan.expected is not None else _noise(plan))
 
 
-def possible_plans(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> tuple[Plan, ...]:
+def possible_plans(
+    problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split
+) -> tuple[Plan, ...]:
     """The plan of every combination that the theorems cover, at least one. Raises: as `least_noise`."""
     plans, failures = [], []
     for roles in _valid(budget, schedule, wishes):
         try:
-            plans.append(schedule.plan(problem, budget, roles))
+            plans.append(plan_split(schedule, split, problem, budget, roles))
         except InfeasiblePlan as failure:
             failures.append(failure)
     if not plans:

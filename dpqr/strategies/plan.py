@@ -6,12 +6,13 @@ Schedule: makes a plan from a budget, and the steps of the loop from a plan.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.accountants.accountant import Accountant, Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import Composition
@@ -35,12 +36,41 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The strategies of one run."""
+    """The strategies of one run.
+
+    reserved: while a schedule plans, what other draws of the run take of the budget, each as a multiple of all that the
+    schedule cuts; what was reserved last comes first (`Split`).
+    """
 
     distinguisher: Distinguisher
     check: Check
     update: UpdateRule[Any]
     accountant: Accountant
+    reserved: tuple[Fraction, ...] = ()
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        """The prices of a schedule's draws: the accountant cuts these and what is reserved in one call.
+
+        Raises:
+            InfeasiblePlan: as `Accountant.cut`.
+
+        >>> from dpqr.kernel.accountants.sums import Basic
+        >>> from dpqr.strategies.checks import Laplace
+        >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+        >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+        >>> names = {"distinguisher": PermuteAndFlip(), "check": Laplace(), "update": MultiplicativeWeights()}
+        >>> roles = Roles(**names, accountant=Basic()).reserving(Fraction(1, 9))
+        >>> roles.cut(PrivacyBudget(epsilon=Fraction(1)), [Portion(share=Fraction(1), count=3)])[0].epsilon
+        Fraction(3, 10)
+        """
+        together = sum((portion.share * portion.count for portion in portions), Fraction(0))
+        others = [Portion(share=odds * together, count=1) for odds in self.reserved if together]
+        return self.accountant.cut(budget, [*portions, *others])[: len(portions)]
+
+    def reserving(self, odds: Fraction) -> Roles:
+        """The same, with `odds` times what is cut reserved for one draw more; its price counts as cut for those before
+        it."""
+        return replace(self, reserved=(odds, *(each * (1 + odds) for each in self.reserved)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

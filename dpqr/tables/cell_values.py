@@ -253,7 +253,15 @@ _BEHIND_NO_LETTER = r"(?<![^\W\d_])"
 
 def number_reader(spelling: Spelling) -> Callable[[str], float | None]:
     """Reads a text as the nearest float64; "nan" and "inf" in any case and sign; None: no number in this spelling."""
-    pattern = _number_pattern(spelling)
+    # Groups: a sign, a sign behind what stands before, the whole part, its decimals, decimals alone, the exponent. Of
+    # the two signs one at most may be there. A mark right behind a letter ends an abbreviation and begins no fraction:
+    # "Rs.500" is 500.
+    mark, group = re.escape(spelling.decimal), spelling.group
+    apart = _ALIKE.get(group, re.escape(group)) if group else ""
+    grouped = f"[0-9]{{1,3}}(?:{apart}[0-9]{{2,3}})*{apart}[0-9]{{3}}|" if apart else ""
+    parts = f"({grouped}[0-9]+)(?:{mark}([0-9]*))?|{_BEHIND_NO_LETTER}{mark}([0-9]+)"
+    before, behind = ("", "") if spelling.bare else (f"{_AROUND}?", _AROUND)
+    pattern = re.compile(f"([+-]?){before}([+-]?)(?:{parts})([eE][+-]?[0-9]+)?{behind}")
 
     def read(text: str) -> float | None:
         cleaned = text.strip()
@@ -267,20 +275,6 @@ def number_reader(spelling: Spelling) -> Callable[[str], float | None]:
         return float(f"{outer or inner}{whole or 0}.{part or only or 0}{power or ''}")
 
     return read
-
-
-def _number_pattern(spelling: Spelling) -> re.Pattern[str]:
-    """Groups: a sign, a sign behind what stands before, the whole part, its decimals, decimals alone, the exponent.
-
-    Of the two signs one at most may be there. A mark right behind a letter ends an abbreviation and begins no
-    fraction: "Rs.500" is 500.
-    """
-    mark, group = re.escape(spelling.decimal), spelling.group
-    apart = _ALIKE.get(group, re.escape(group)) if group else ""
-    grouped = f"[0-9]{{1,3}}(?:{apart}[0-9]{{2,3}})*{apart}[0-9]{{3}}|" if apart else ""
-    parts = f"({grouped}[0-9]+)(?:{mark}([0-9]*))?|{_BEHIND_NO_LETTER}{mark}([0-9]+)"
-    before, behind = ("", "") if spelling.bare else (f"{_AROUND}?", _AROUND)
-    return re.compile(f"([+-]?){before}([+-]?)(?:{parts})([eE][+-]?[0-9]+)?{behind}")
 
 
 def moment_reader(spelling: Spelling, *, days: bool) -> Callable[[str], int | None]:

@@ -130,7 +130,11 @@ class Counting:
         self, walk: Walk, *, groups: int = 1, in_order: bool = False, cells: int | None = None
     ) -> TableCounts:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
-        intakes = [self._intake(self._tally(cells), groups, in_order) for _ in range(self._threads)]
+        # One where rows have an order, or are looked at together.
+        intakes = [
+            self._intake(self._tally(cells), groups, in_order)
+            for _ in range(self.workers if self.unit.column is None and self.last is None else 1)
+        ]
         failed: set[str] = set()
         read = 0
         for _ in range(intakes[0].passes):
@@ -172,11 +176,6 @@ class Counting:
             failed=frozenset(failed),
             malformed=malformed,
         )
-
-    @property
-    def _threads(self) -> int:
-        """One where rows have an order, or are looked at together."""
-        return self.workers if self.unit.column is None and self.last is None else 1
 
     def _tally(self, cells: int | None) -> Tally:
         shape = self.domain.shape

@@ -64,7 +64,12 @@ class CsvRows:
 
     def header(self) -> list[str]:
         """The cells of the first row, any bytes in it; to be called once, before `records`."""
-        self._refuse_other_formats()
+        head = self.stream.read(len(_PARQUET_MAGIC))
+        if head.startswith(_WIDE_BOMS):
+            raise DataError(f"{self.where} is not UTF-8 text; state --encoding utf-16, or convert it to UTF-8")
+        if head.startswith(_PARQUET_MAGIC):
+            raise DataError(f"{self.where} is Parquet, not CSV; give Parquet as a file that ends in .parquet")
+        self._held = head.removeprefix(codecs.BOM_UTF8)
         while not self._ended:
             used = 0
             for row, size, used in self._parsed(self._more(HEADER_BYTES)):
@@ -92,14 +97,19 @@ class CsvRows:
             if text:
                 yield self._read(pieces, text)
             if self._held and (self._ended or len(self._held) > self.most):
-                self._pass_over()
+                # Let go of the row that is held in part, up to its end: it is malformed whatever follows.
+                row, piece = LongRow(self.delimiter), self._held
+                while (end := row.end(piece)) is None and not self._ended:
+                    piece = self.stream.read(HEADER_BYTES)
+                    self._ended = not piece
+                self._held = b"" if end is None else piece[end:]
                 yield pieces.of_rows([None])
             if self._ended:
                 return
             text = self._more(PIECE_BYTES)
 
     def _read(self, pieces: PandasPieces, text: bytes) -> TableBatch:
-        """The rows that end in `text`, which are held no longer."""
+        """The rows that end in `text`, which are held no longer; nor are they here while the caller has them."""
         found, used = pieces.read(text), len(text)
         if found is None:
             rows = list(self._parsed(text))
@@ -119,14 +129,6 @@ class CsvRows:
     def _lines(self) -> bytes:
         return self._held[: max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1]
 
-    def _pass_over(self) -> None:
-        """Let go of the row that is held in part, up to its end: it is malformed whatever follows."""
-        row, piece = LongRow(self.delimiter), self._held
-        while (end := row.end(piece)) is None and not self._ended:
-            piece = self.stream.read(HEADER_BYTES)
-            self._ended = not piece
-        self._held = b"" if end is None else piece[end:]
-
     def _parsed(self, text: bytes) -> Iterator[tuple[list[str], int, int]]:
         """Rows that end in the text, each with its length in bytes, and with the number of the text's bytes up to its
         end. A row that does not end takes the empty line that comes after all others."""
@@ -139,24 +141,13 @@ class CsvRows:
                 return
             size = sum(map(len, lines[done : reader.line_num]))
             used, done = used + size, reader.line_num
-            yield row, size - _line_end(lines[done - 1]), used
-
-    def _refuse_other_formats(self) -> None:
-        head = self.stream.read(len(_PARQUET_MAGIC))
-        if head.startswith(_WIDE_BOMS):
-            raise DataError(f"{self.where} is not UTF-8 text; state --encoding utf-16, or convert it to UTF-8")
-        if head.startswith(_PARQUET_MAGIC):
-            raise DataError(f"{self.where} is Parquet, not CSV; give Parquet as a file that ends in .parquet")
-        self._held = head.removeprefix(codecs.BOM_UTF8)
+            line = lines[done - 1]
+            yield row, size - (len(line) - len(line.rstrip(b"\r\n"))), used
 
     def _long_header(self) -> DataError:
         return DataError(
             f"{self.where} has a first line longer than {self.most} bytes, or a quote in it that is never closed"
         )
-
-
-def _line_end(line: bytes) -> int:
-    return len(line) - len(line.rstrip(b"\r\n"))
 
 
 def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ Total functions: whatever a cell holds, it gets a code by the declared rules. Co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -96,7 +95,12 @@ class LabelEncoder:
         """By value: of the labels, those that are the decimal text of a number of this type."""
         values = numpy_values(cells)
         bounds = np.iinfo(values.dtype)
-        numbers = {int(text): place for text, place in self.axis.places().items() if _is_whole(text)}
+        # Labels that are what a whole number prints as: "7" and "-7", not "07" or "+7".
+        numbers = {}
+        for text, place in self.axis.places().items():
+            digits = text.removeprefix("-")
+            if digits.isdecimal() and digits.isascii() and str(int(text)) == text:
+                numbers[int(text)] = place
         known = sorted(value for value in numbers if bounds.min <= value <= bounds.max)
         if not known:
             places = np.full(len(values), -1, dtype=np.int64)
@@ -201,7 +205,10 @@ class MomentEncoder:
         from pyarrow import types
 
         if is_text(cells.type):
-            return self._texts(cells)
+            days = self.axis.kind == "date"
+            moments, good = parsed(cells, moment_reader(self.spelling, days=days), np.int64)
+            found = _whole(self, moments.dtype, _DAY if days else Fraction(1)).codes(moments)
+            return found.spoilt(~good, self.faults.unparsable)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
         values = numpy_values(cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()))
         return _whole(self, values.dtype, unit).codes(values)
@@ -211,12 +218,6 @@ class MomentEncoder:
         if self.axis.kind == "date":
             return [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)]
         return whole_cuts(self.axis, unit)
-
-    def _texts(self, cells: Any) -> CellCodes:
-        days = self.axis.kind == "date"
-        values, good = parsed(cells, moment_reader(self.spelling, days=days), np.int64)
-        found = _whole(self, values.dtype, _DAY if days else Fraction(1)).codes(values)
-        return found.spoilt(~good, self.faults.unparsable)
 
 
 @lru_cache(maxsize=256)
@@ -257,22 +258,17 @@ class ColumnEncoder:
 
     def _settled(self, cells: Any) -> CellCodes:
         """Codes of an Arrow array of values, nulls among them."""
-        known = self._known(cells)
+        known = not_null(cells)  # and no text that stands for null
+        if self.missing and is_text(cells.type):
+            from pyarrow import compute
+
+            known = known & ~numpy_values(compute.is_in(cells, value_set=text_array(self.missing, cells.type)))
         if len(cells) and known.all():
             return self.encoder.encode(cells)
         codes = np.full(len(cells), self.null, dtype=np.int64)
         if known.any():
             codes[known] = self.encoder.encode(cells.filter(mask(known))).codes
         return CellCodes(codes, clean=False)
-
-    def _known(self, cells: Any) -> AnyArray:
-        """Which cells do not stand for null."""
-        from pyarrow import compute
-
-        if not self.missing or not is_text(cells.type):
-            return not_null(cells)
-        missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
-        return not_null(cells) & ~numpy_values(missing)
 
 
 def encoder(attribute: Attribute) -> Encoder:
@@ -284,12 +280,6 @@ def encoder(attribute: Attribute) -> Encoder:
         return CodeEncoder(axis, faults)
     kind = NumberEncoder if axis.kind == "number" else MomentEncoder
     return kind(axis, faults, attribute.spelling)
-
-
-def _is_whole(text: str) -> bool:
-    """Whether the text is what a whole number prints as ("7" and "-7", not "07" or "+7")."""
-    digits = text.removeprefix("-")
-    return digits.isdecimal() and digits.isascii() and str(int(text)) == text
 
 
 # RowEncoder: batches of records become rows of codes; the rules are applied row by row.
@@ -375,9 +365,17 @@ class RowEncoder:
                 batch, counts = batch.filter(mask(good)), counts[good]
                 malformed = np.concatenate([malformed, np.flatnonzero(~good)])
         encoded = [column.encode(batch.column(place)) for place, column in enumerate(self.columns)]
-        failed = {name for name, each in zip(self.names, encoded, strict=True) if _has_failed(each)}
+        failed = {
+            name
+            for name, each in zip(self.names, encoded, strict=True)
+            if not each.clean and bool((each.codes == FAILED).any())
+        }
         read = batch.num_rows + len(malformed) if counts is None else _total(counts)
-        codes, places = tuple(each.codes for each in encoded), _passed(encoded)
+        codes = tuple(each.codes for each in encoded)
+        # Places of the rows none of whose cells is dropped; None for all of them.
+        lost = [each.codes < 0 for each in encoded if not each.clean]
+        dropped = np.logical_or.reduce(lost) if lost else None
+        places = None if dropped is None or not dropped.any() else np.flatnonzero(~dropped)
         if places is not None:
             codes = tuple(each[places] for each in codes)
             counts = None if counts is None else counts[places]
@@ -404,22 +402,19 @@ def record_counts(cells: Any, cap: int) -> tuple[IntArray, AnyArray]:
 
     cells: an Arrow array, of texts or numbers.
     """
-    values, good = numbers(cells) if is_text(cells.type) else _counted(cells)
+    if is_text(cells.type):
+        values, good = numbers(cells)
+    else:
+        # Numbers, 0 for null, and which of them are not null.
+        from pyarrow import types
+
+        cells = cells.dictionary_decode() if types.is_dictionary(cells.type) else cells
+        cells = cells.cast("int64") if types.is_null(cells.type) else cells
+        values, good = numpy_values(cells), not_null(cells)
     if values.dtype.kind == "f":
         good = good & (np.floor(values) == values)
     good = good & (values >= 0) & (values <= cap)
     return np.where(good, values, 0).astype(np.int64), good
-
-
-def _counted(cells: Any) -> tuple[AnyArray, AnyArray]:
-    """Numbers, 0 for null, and which of them are not null."""
-    from pyarrow import types
-
-    if types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    if types.is_null(cells.type):
-        cells = cells.cast("int64")
-    return numpy_values(cells), not_null(cells)
 
 
 def count_refusal(kind: Any) -> str | None:
@@ -427,17 +422,6 @@ def count_refusal(kind: Any) -> str | None:
     from pyarrow import types
 
     return None if types.is_integer(kind) or types.is_floating(kind) else "record counts, in an integer type"
-
-
-def _has_failed(encoded: CellCodes) -> bool:
-    return not encoded.clean and bool((encoded.codes == FAILED).any())
-
-
-def _passed(encoded: Sequence[CellCodes]) -> AnyArray | None:
-    """Places of the rows none of whose cells is dropped; None for all of them."""
-    lost = [each.codes < 0 for each in encoded if not each.clean]
-    dropped = np.logical_or.reduce(lost) if lost else None
-    return None if dropped is None or not dropped.any() else np.flatnonzero(~dropped)
 
 
 def _total(counts: IntArray) -> int:

@@ -123,23 +123,20 @@ def files_matching(pattern: str) -> list[str]:
     for top in [""] if deep == 0 else glob.glob(os.sep.join(steps[:deep]) + os.sep):
         for path in files_below(top or os.curdir):
             inner = os.path.relpath(path, top or os.curdir)
-            if _fits(inner.split(os.sep), steps[deep:]):
+            # Whether the names of a file's path fit a pattern's steps.
+            names = inner.split(os.sep)
+            places = {0}
+            for step in steps[deep:]:
+                inside = [place for place in places if place < len(names)]
+                if step == _ANY_DEPTH:
+                    places = {end for start in inside for end in _reach(names, start)}
+                else:
+                    dotted = step.startswith(".")
+                    fits = [fnmatchcase(names[at], step) and (dotted or not names[at].startswith(".")) for at in inside]
+                    places = {at + 1 for at, fit in zip(inside, fits, strict=True) if fit}
+            if len(names) in places:
                 found.add(os.path.join(top, inner))
     return sorted(found)
-
-
-def _fits(names: list[str], steps: list[str]) -> bool:
-    """Whether the names of a file's path fit a pattern's steps.
-
-    Keeps all places that could be reached, so no pattern is slow. The last name is a file's: no ** starts behind it.
-    """
-    places = {0}
-    for step in steps:
-        if step == _ANY_DEPTH:
-            places = {end for start in places if start < len(names) for end in _reach(names, start)}
-        else:
-            places = {place + 1 for place in places if place < len(names) and _fits_one(names[place], step)}
-    return len(names) in places
 
 
 def _reach(names: list[str], start: int) -> Iterator[int]:
@@ -149,7 +146,3 @@ def _reach(names: list[str], start: int) -> Iterator[int]:
         if names[place].startswith("."):
             return
         yield place + 1
-
-
-def _fits_one(name: str, step: str) -> bool:
-    return fnmatchcase(name, step) and (step.startswith(".") or not name.startswith("."))

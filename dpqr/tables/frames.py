@@ -142,8 +142,15 @@ class PandasFrame:
         """Of the column as it is read. Cells that are missing are read as later the column is, before anything is paid:
         what Arrow cannot take is found here."""
         series = self._series(name)
+
+        def look() -> Any:
+            import pyarrow as pa
+
+            cells = column_reader(without_values(series))(slice(None))
+            return pa.RecordBatch.from_arrays([cells], names=["cells"]).schema.field(0).type  # of what a batch takes
+
         return discreetly(
-            lambda: _type(column_reader(without_values(series))(slice(None))),
+            look,
             lambda _: f"{self.name}: column {name!r} has the type {series.dtype}, which Arrow lacks; convert it",
         )
 
@@ -171,13 +178,6 @@ class PandasFrame:
 
     def _series(self, name: str) -> Any:
         return self.frame.iloc[:, self.names.index(name)]
-
-
-def _type(cells: Any) -> Any:
-    """Of cells that a record batch takes."""
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays([cells], names=["cells"]).schema.field(0).type
 
 
 def _read(readers: Sequence[Callable[[slice], Any]], part: slice) -> list[Any]:
@@ -255,7 +255,15 @@ def column_reader(series: Any) -> Reader:
     if isinstance(kind, pandas.SparseDtype):
         return lambda part: _array(series.iloc[part].sparse.to_dense())
     if isinstance(kind, pandas.StringDtype):
-        return lambda part: _strings(series.iloc[part])
+
+        def strings(part: slice) -> Any:
+            """Arrow takes pandas' own texts as they are, but for those that no UTF-8 can hold."""
+            try:
+                return _array(series.iloc[part])
+            except UnicodeError:
+                return _texts(series.iloc[part].to_numpy(dtype=object))
+
+        return strings
     if kind == np.dtype(object):
         return lambda part: _texts(series.iloc[part].to_numpy())
     return lambda part: _array(series.iloc[part])
@@ -297,14 +305,6 @@ def _dictionary(codes: AnyArray, categories: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, categories)
 
 
-def _strings(series: Any) -> Any:
-    """A column of pandas' own text type. Arrow takes it as it is, but for texts that no UTF-8 can hold."""
-    try:
-        return _array(series)
-    except UnicodeError:
-        return _texts(series.to_numpy(dtype=object))
-
-
 def _texts(cells: AnyArray) -> Any:
     """Python objects as texts; those that cannot be written in UTF-8 are bytes that are none, so that their rows are
     malformed."""
@@ -314,8 +314,11 @@ def _texts(cells: AnyArray) -> Any:
     with suppress(pa.ArrowException, UnicodeError):
         few = _few_texts(cells)
         return pa.array(cells, type=pa.large_string(), from_pandas=True) if few is None else few
-    missing = pandas.isna(cells)
-    found = [None if gone else _spelt(cell) for cell, gone in zip(cells, missing, strict=True)]
+    # Each as a CSV would hold it. Any object has some text, for none may end a run.
+    found = []
+    for cell, gone in zip(cells, pandas.isna(cells), strict=True):
+        text = cell if isinstance(cell, bytes) else cell_text(cell).encode("utf-8", "surrogatepass")
+        found.append(None if gone else text)
     return pa.array(found, type=pa.large_binary()).view(pa.large_string())
 
 
@@ -337,13 +340,6 @@ def _few_texts(cells: AnyArray) -> Any:
     if not all(type(text) is str for text in found):
         return None
     return _dictionary(codes, pa.array(found, type=pa.large_string()))
-
-
-def _spelt(cell: object) -> bytes:
-    """A cell as a CSV would hold it. Any object has some text, for none may end a run."""
-    if isinstance(cell, bytes):
-        return cell
-    return cell_text(cell).encode("utf-8", "surrogatepass")
 
 
 def cell_text(cell: object) -> str:

@@ -7,7 +7,7 @@ must fit together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -65,19 +65,18 @@ class Batches:
 
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
         if file.kind == "foreign":
-            self._require_sane(file)
+            # The limits on bytes, before a library reads the file as a whole.
+            unpacked = unpacked_bytes(file.path)
+            self.limits.require_bytes(unpacked)
+            if self.limits.is_decompression_bomb(file.bytes or 0, unpacked):
+                raise DataError(
+                    f"{file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"
+                )
         if file.frame is not None:
             return frame_batches(file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
         return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
-
-    def _require_sane(self, file: TableFile) -> None:
-        """The limits on bytes, before a library reads the file as a whole."""
-        unpacked = unpacked_bytes(file.path)
-        self.limits.require_bytes(unpacked)
-        if self.limits.is_decompression_bomb(file.bytes or 0, unpacked):
-            raise DataError(f"{file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant")
 
 
 _PACKED = 4
@@ -176,28 +175,21 @@ def load_table(
     the plan names; for rules and totals the table is read to its end all the same, and the first broken column in the
     domain's order is named. Whatever it ends with was paid for (`PaidRun`).
     """
-    last = _last_axis(parts, declared if slots else None, unit, noise)
+    last: LastAxis | None = None if parts is None else PartDraw(count=parts, noise=noise)
+    if slots and declared is not None:
+        last = Slots(count=declared * unit.rows, most=unit.rows, noise=noise)
     if last is not None:
         require_single_rows(source)
     if slots:
         require_places(source)
     key = b"" if unit.column is None else secret_key(noise)
     question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
-    question = replace(question, count_column=source.count_column, workers=source.workers)
-    question = replace(question, first=_first_rows(source, domain, unit))
+    columns = tuple(columns_to_read(domain, unit, source.count_column, source.period))
+    first = FirstRows.of(source.period, columns)
+    question = replace(question, count_column=source.count_column, workers=source.workers, first=first)
     return discreetly(
         lambda: _sealed(_count_with_progress(source, question, progress), question, declared), _unexpected
     )
-
-
-def _first_rows(source: TableSource, domain: Domain, unit: PrivacyUnit) -> FirstRows | None:
-    return FirstRows.of(source.period, tuple(columns_to_read(domain, unit, source.count_column, source.period)))
-
-
-def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
-    if slots is not None:
-        return Slots(count=slots * unit.rows, most=unit.rows, noise=noise)
-    return None if parts is None else PartDraw(count=parts, noise=noise)
 
 
 def _count_with_progress(source: TableSource, asked: Counting, progress: Progress) -> TableCounts:
@@ -223,32 +215,24 @@ def counted_by(engine: Engine, asked: Counting) -> TableCounts:
 
 
 def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> LoadedTable:
-    _refuse_failed(counted.failed, asked.domain, malformed=counted.malformed)
-    _refuse_miscounted(counted.units, asked.unit, declared)
-    return LoadedTable(
-        counts=Private(counted.counts),
-        dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
-    )
-
-
-def _refuse_miscounted(units: int, unit: PrivacyUnit, declared: int | None) -> None:
-    if declared is not None and units != declared:
-        what = "records" if unit.column is None else f"persons in column {unit.column!r}"
-        raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
-
-
-def _refuse_failed(failed: Collection[str], domain: Domain, *, malformed: bool) -> None:
-    for name, faults in failing_attributes(domain).items():
-        if name in failed:
+    for name, faults in failing_attributes(asked.domain).items():
+        if name in counted.failed:
             raise DataError(
                 f"column {name!r} has a cell that its rule in the domain file does not allow\n"
                 f"the rule is 'fail' for: {', '.join(faults)}; fix the table, or choose another rule"
             )
-    if malformed and domain.malformed is Rule.FAIL:
+    if counted.malformed and asked.domain.malformed is Rule.FAIL:
         raise DataError(
             "the table has a malformed row: ragged, too long, not UTF-8, with a quote that is never closed, or without "
             "its count\nthe rule is 'fail' for: malformed; fix the table, or choose another rule"
         )
+    if declared is not None and counted.units != declared:
+        what = "records" if asked.unit.column is None else f"persons in column {asked.unit.column!r}"
+        raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
+    return LoadedTable(
+        counts=Private(counted.counts),
+        dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
+    )
 
 
 def _unexpected(_: Exception) -> str:

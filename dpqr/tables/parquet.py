@@ -188,7 +188,16 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
         known = _known(file, raw, limits)
         leaves = [known.schema.column(place).path for place in range(known.num_columns)]
         footer = _footer(file, leaves, set(columns))
-        _check_sizes(file, footer, limits)
+        # Declared caps against the footer, before anything is decoded.
+        rows = sum(group.rows for group in footer.groups)
+        limits.require_records(max(footer.rows, rows))
+        if rows != footer.rows:
+            raise BadParquet
+        if limits.is_crowd(file.bytes or 0, rows):
+            raise DataError(
+                f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
+            )
+        limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
         with parquet.ParquetFile(
             raw,
             metadata=known,
@@ -215,19 +224,6 @@ def _codable(footer: Footer) -> list[str]:
     """The columns that the decoder can keep in dictionary form: all but those with texts written as differences."""
     chunks = [chunk for group in footer.groups for chunk in group.chunks]
     return sorted({chunk.name for chunk in chunks} - {chunk.name for chunk in chunks if chunk.delta})
-
-
-def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
-    """Declared caps against the footer, before anything is decoded."""
-    rows = sum(group.rows for group in footer.groups)
-    limits.require_records(max(footer.rows, rows))
-    if rows != footer.rows:
-        raise BadParquet
-    if limits.is_crowd(file.bytes or 0, rows):
-        raise DataError(
-            f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
-        )
-    limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
 
 
 def check_columns(
@@ -430,21 +426,17 @@ def read_footer(file: int, columns: list[str], wanted: Set[str]) -> Footer:
     columns: names of the schema's leaves, in order, as the decoder has them. Raises: BadParquet where the bytes are no
     footer, numbers are negative, a row group has other columns, or there are more chunks than any table needs.
     """
-    data = _footer_bytes(file)
-    try:
-        found = Compact(data).struct({3: _NUMBER, 4: (LIST, partial(_groups, columns=columns, wanted=wanted))})
-        return Footer(rows=_count(found.get(3)), groups=found.get(4, ()))
-    except (BadThrift, IndexError):
-        raise BadParquet from None
-
-
-def _footer_bytes(file: int) -> bytes:
     size = os.fstat(file).st_size
     tail = os.pread(file, _TAIL, max(0, size - _TAIL))
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or length > min(size - _TAIL, MOST_BYTES):
         raise BadParquet
-    return os.pread(file, length, size - _TAIL - length)
+    data = os.pread(file, length, size - _TAIL - length)
+    try:
+        found = Compact(data).struct({3: _NUMBER, 4: (LIST, partial(_groups, columns=columns, wanted=wanted))})
+        return Footer(rows=_count(found.get(3)), groups=found.get(4, ()))
+    except (BadThrift, IndexError):
+        raise BadParquet from None
 
 
 def _groups(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[RowGroup, ...]:
@@ -465,26 +457,25 @@ def _chunks(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[Chunk, .
     found = []
     for name in columns:
         if name in wanted:
-            found.append(_chunk(at.struct(_FACTS).get(3), name))
+            facts = at.struct(_FACTS).get(3)
+            if facts is None:
+                raise BadParquet
+            first, dictionary = _count(facts.get(_FIRST)), facts.get(_DICTIONARY)
+            found.append(
+                Chunk(
+                    name=name,
+                    values=_count(facts.get(_VALUES)),
+                    unpacked=_count(facts.get(_UNPACKED)),
+                    packed=_count(facts.get(_PACKED)),
+                    first=first,
+                    dictionary=dictionary if dictionary is not None and 0 < dictionary < first else None,
+                    texts=facts.get(_TYPE) == BYTE_ARRAY,
+                    delta=not _DELTA.isdisjoint(facts.get(_ENCODINGS, ())),
+                )
+            )
         else:
             at.struct({})
     return tuple(found)
-
-
-def _chunk(facts: dict[int, Any] | None, name: str) -> Chunk:
-    if facts is None:
-        raise BadParquet
-    first, dictionary = _count(facts.get(_FIRST)), facts.get(_DICTIONARY)
-    return Chunk(
-        name=name,
-        values=_count(facts.get(_VALUES)),
-        unpacked=_count(facts.get(_UNPACKED)),
-        packed=_count(facts.get(_PACKED)),
-        first=first,
-        dictionary=dictionary if dictionary is not None and 0 < dictionary < first else None,
-        texts=facts.get(_TYPE) == BYTE_ARRAY,
-        delta=not _DELTA.isdisjoint(facts.get(_ENCODINGS, ())),
-    )
 
 
 def _count(value: int | None) -> int:

@@ -101,38 +101,56 @@ class TableSource:
         if self.frame is not None:
             named, size = self.frame.name, self.frame.size
             return (TableFile(path=named, kind="frame", delimiter=",", bytes=size, frame=self.frame),)
-        files = tuple(self._file(path) for given in self.paths for path in _expand(given))
-        _refuse_repeats(files)
+        files = tuple(
+            _regular_file(path, self.delimiter, self.encoding) for given in self.paths for path in _expand(given)
+        )
+        seen: set[tuple[int, int]] = set()
+        for file in files:
+            status = _status(file.path)
+            if (status.st_dev, status.st_ino) in seen:
+                raise DataError(f"{file.path} is named twice, so its rows would count twice; name every file once")
+            seen.add((status.st_dev, status.st_ino))
         if len({file.kind for file in files}) > 1:
             raise DataError(
                 "the table mixes CSV with Parquet or other files; name files of one kind, for example 'data/*.parquet'"
             )
         return files
 
-    def _file(self, path: str) -> TableFile:
-        status = _status(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is no regular file; give a file, or - to read CSV from standard input")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"{path} cannot be read; check its permissions")
-        if status.st_size == 0:
-            raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
-        delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
-        from dpqr.tables.foreign import foreign_frame
 
-        frame = foreign_frame(path, status.st_size)
-        kind, encoding = "foreign" if frame else _kind(path), self.encoding or UTF_8
-        known = TableFile(path=path, kind=kind, delimiter=delimiter, bytes=status.st_size, frame=frame)
-        return replace(known, encoding=encoding)
+def _regular_file(path: str, delimiter: str | None, encoding: str | None) -> TableFile:
+    status = _status(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{path} is no regular file; give a file, or - to read CSV from standard input")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path} cannot be read; check its permissions")
+    if status.st_size == 0:
+        raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
+    from dpqr.tables.foreign import foreign_frame
+
+    name = path.lower()
+    frame = foreign_frame(path, status.st_size)
+    kind: Kind = "foreign" if frame else "parquet" if name.endswith(_PARQUET_ENDINGS) else "csv"
+    if kind == "csv" and not name.endswith(_CSV_ENDINGS):  # the ending says nothing: by the first bytes
+        with open(path, "rb") as file:
+            kind = "parquet" if file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC else "csv"
+    between = delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
+    known = TableFile(path=path, kind=kind, delimiter=between, bytes=status.st_size, frame=frame)
+    return replace(known, encoding=encoding or UTF_8)
 
 
 def _expand(given: str) -> list[str]:
     """The files that one given path stands for: itself, those of a directory (at any depth), or of a pattern."""
     if os.path.isdir(given):
-        found = sorted(path for path in files_below(given) if _is_table(Path(path).relative_to(given)))
+        # Hidden files and marks such as _SUCCESS are no tables.
+        found = []
+        for path in files_below(given):
+            parts = Path(path).relative_to(given).parts
+            hidden = any(part.startswith((".", "_")) for part in parts)
+            if not hidden and parts[-1].lower().endswith(_CSV_ENDINGS + _PARQUET_ENDINGS):
+                found.append(path)
         if not found:
             raise DataError(f"{given} holds no table; tables end in {', '.join(_CSV_ENDINGS + _PARQUET_ENDINGS)}")
-        return found
+        return sorted(found)
     if not os.path.lexists(given) and glob.has_magic(given):
         found = files_matching(given)
         if not found:
@@ -141,35 +159,9 @@ def _expand(given: str) -> list[str]:
     return [given]
 
 
-def _is_table(path: Path) -> bool:
-    """Whether a directory's file is one of its tables; hidden ones and marks such as _SUCCESS are not."""
-    hidden = any(part.startswith((".", "_")) for part in path.parts)
-    return not hidden and path.name.lower().endswith(_CSV_ENDINGS + _PARQUET_ENDINGS)
-
-
-def _kind(path: str) -> Kind:
-    """By the ending; by the first bytes where the ending says nothing."""
-    name = path.lower()
-    if name.endswith(_PARQUET_ENDINGS):
-        return "parquet"
-    if name.endswith(_CSV_ENDINGS):
-        return "csv"
-    with open(path, "rb") as file:
-        return "parquet" if file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC else "csv"
-
-
 def _status(path: str) -> os.stat_result:
     try:
         return os.stat(path)
     except (OSError, ValueError):
         pass
     raise DataError(f"{path} does not exist or cannot be reached; check the path and its permissions")
-
-
-def _refuse_repeats(files: tuple[TableFile, ...]) -> None:
-    seen: set[tuple[int, int]] = set()
-    for file in files:
-        status = _status(file.path)
-        if (status.st_dev, status.st_ino) in seen:
-            raise DataError(f"{file.path} is named twice, so its rows would count twice; name every file once")
-        seen.add((status.st_dev, status.st_ino))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -104,7 +104,8 @@ class JointTally:
         cells = 1
         for axis in axes:
             cells *= self._shape[axis]
-            kind = _index_type(cells)
+            # A type that holds the places of so many cells, and their number.
+            kind = np.uint16 if cells < 2**16 else np.int32 if cells < 2**31 else np.int64
             index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
             index += self._codes[axis][piece]
         return index
@@ -205,11 +206,6 @@ def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = N
             return JointTally(shape, groups)
     whole = _cells(shape, everything) <= largest
     return JointTally(shape, [(everything, (everything,))]) if whole else SparseTally(shape)
-
-
-def _index_type(cells: int) -> type[np.integer[Any]]:
-    """A type that holds the places of so many cells, and their number."""
-    return np.uint16 if cells < 2**16 else np.int32 if cells < 2**31 else np.int64
 
 
 def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:

@@ -56,13 +56,10 @@ def columns_to_read(
                 f"the period's column {period.column!r} is the unit or count column too; name a column of dates"
             )
         dates = _accepts(date_refusal)
-        wanted[period.column] = _both(wanted.get(period.column, dates), dates)
+        # Lets pass what both let pass.
+        one = wanted.get(period.column, dates)
+        wanted[period.column] = lambda kind: one(kind) or dates(kind)
     return wanted
-
-
-def _both(one: Accepts, other: Accepts) -> Accepts:
-    """Lets pass what both let pass."""
-    return lambda kind: one(kind) or other(kind)
 
 
 def _accepts(refusal: Accepts) -> Accepts:

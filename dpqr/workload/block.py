@@ -98,7 +98,19 @@ class QueryBlock:
         """Multiply the marginal tensor over `axes`; returns shape (rows,)."""
         tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
         if self.rowwise:
-            return self._apply_rowwise(tensor)
+            # Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries.
+            ends = self.ends
+            if ends is not None:
+                return box_sums(ends, tensor)
+            answers = np.empty(self.rows, dtype=tensor.dtype)
+            flat = tensor.reshape(tensor.shape[0], -1)
+            for start, stop in _slices(self.rows, max(flat.shape)):
+                tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
+                partial = _product(tables[0], flat)
+                for table in tables[1:]:
+                    partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
+                answers[start:stop] = partial[:, 0]
+            return answers
         for position, factor in enumerate(self.factors):
             tensor = _along(factor.matrix, tensor, position)
         return tensor.reshape(-1)
@@ -109,21 +121,6 @@ class QueryBlock:
         known = [spans(factor.matrix) for factor in self.factors]
         return None if None in known else tuple(ends for ends in known if ends is not None)
 
-    def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
-        """Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries."""
-        ends = self.ends
-        if ends is not None:
-            return box_sums(ends, tensor)
-        answers = np.empty(self.rows, dtype=tensor.dtype)
-        flat = tensor.reshape(tensor.shape[0], -1)
-        for start, stop in _slices(self.rows, max(flat.shape)):
-            tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
-            partial = _product(tables[0], flat)
-            for table in tables[1:]:
-                partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
-            answers[start:stop] = partial[:, 0]
-        return answers
-
     def adjoint(self, values: AnyArray) -> AnyArray:
         """Multiply values of shape (rows,) by the transpose; returns a tensor over `axes`, shape = their sizes."""
         sizes = [size for factor in self.factors for size in factor.sizes]
@@ -133,7 +130,7 @@ class QueryBlock:
             return summed.reshape(sizes)
         tensor = values.reshape([factor.matrix.rows for factor in self.factors] or [1])
         for position, factor in enumerate(self.factors):
-            tensor = _along_adjoint(factor.matrix, tensor, position)
+            tensor = _along(factor.matrix, tensor, position, adjoint=True)
         return tensor.reshape(sizes)
 
     def row(self, index: int) -> QueryBlock:
@@ -172,25 +169,16 @@ class QueryBlock:
             yield row
 
 
-def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
-    """Multiply along one dimension of `tensor`."""
+def _along(matrix: IntMatrix, tensor: AnyArray, position: int, *, adjoint: bool = False) -> AnyArray:
+    """Multiply along one dimension of `tensor`, by the matrix or by its transpose."""
     if isinstance(matrix, Identity):
         return tensor
+    multiply, size = (matrix.adjoint, matrix.cells) if adjoint else (matrix.apply, matrix.rows)
     if tensor.ndim == 1:  # no axes to move: rounds ask hundreds of single queries
-        return matrix.apply(tensor[:, None])[:, 0]
+        return multiply(tensor[:, None])[:, 0]
     front = np.moveaxis(tensor, position, 0)
-    product = matrix.apply(front.reshape(front.shape[0], -1))
-    return np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)
-
-
-def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
-    if isinstance(matrix, Identity):
-        return tensor
-    if tensor.ndim == 1:
-        return matrix.adjoint(tensor[:, None])[:, 0]
-    front = np.moveaxis(tensor, position, 0)
-    product = matrix.adjoint(front.reshape(front.shape[0], -1))
-    return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
+    product = multiply(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((size, *front.shape[1:])), 0, position)
 
 
 def _slices(rows: int, entries: int) -> Iterator[tuple[int, int]]:

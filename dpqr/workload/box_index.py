@@ -106,7 +106,12 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     (6, [1])
     """
     arranged = stack_blocks(tuple(blocks))
-    sizes = {axis: size for block in arranged.blocks for f in block.factors for axis, size in _pairs(f.axes, f.sizes)}
+    sizes = {
+        axis: size
+        for block in arranged.blocks
+        for f in block.factors
+        for axis, size in zip(f.axes, f.sizes, strict=True)
+    }
     axes = tuple(sorted(sizes))
     queries = sum(block.rows for block in arranged.blocks)
     shape = tuple(sizes[axis] for axis in axes)
@@ -123,10 +128,6 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     if len(known) < len(families) or 2 * sum(family.cells.size for family in known) > queries:
         return None
     return BoxIndex(axes=axes, sizes=shape, families=known)
-
-
-def _pairs(axes: Axes, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(axes, sizes, strict=True))
 
 
 def _is_boxes(block: QueryBlock) -> bool:
@@ -152,11 +153,21 @@ def _family(
         return None
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
+    # Cut the ascending codes wherever the comparisons fixed so far change.
+    firsts, levels = [], []
+    for depth in range(len(kinds) + 1):
+        prefixes = codes // math.prod(kinds[depth:])
+        firsts.append(np.append(np.flatnonzero(np.diff(prefixes, prepend=-1)), len(codes)))
+    for depth, first in enumerate(firsts):
+        fixed = codes[first[:-1]] // math.prod(kinds[depth:])
+        last = depth == len(kinds)
+        down = np.zeros(0, dtype=np.int64) if last else np.searchsorted(firsts[depth + 1], first)
+        levels.append(IndexLevel(first=first, kinds=fixed % kinds[depth - 1] if depth else fixed, down=down))
     return Family(
         sizes=sizes,
         cells=_cells(groups, sizes, axes, shape),
         intervals=tuple(intervals),
-        levels=_levels(codes, kinds),
+        levels=tuple(levels),
         codes=codes,
         order=np.concatenate([own for _, own in members])[order],
     )
@@ -171,17 +182,3 @@ def _cells(groups: Sequence[Axes], sizes: tuple[int, ...], axes: Axes, shape: tu
         steps = own[:, position, None] * np.arange(size)
         places = (places[:, :, None] + steps[:, None, :]).reshape(len(groups), -1)
     return places
-
-
-def _levels(codes: IntArray, kinds: list[int]) -> tuple[IndexLevel, ...]:
-    """Cut the ascending codes wherever the comparisons fixed so far change."""
-    firsts, levels = [], []
-    for depth in range(len(kinds) + 1):
-        prefixes = codes // math.prod(kinds[depth:])
-        firsts.append(np.append(np.flatnonzero(np.diff(prefixes, prepend=-1)), len(codes)))
-    for depth, first in enumerate(firsts):
-        fixed = codes[first[:-1]] // math.prod(kinds[depth:])
-        last = depth == len(kinds)
-        down = np.zeros(0, dtype=np.int64) if last else np.searchsorted(firsts[depth + 1], first)
-        levels.append(IndexLevel(first=first, kinds=fixed % kinds[depth - 1] if depth else fixed, down=down))
-    return tuple(levels)

@@ -26,7 +26,6 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.lib import format as npy
 
-from dpqr.domain.attribute import Attribute
 from dpqr.domain.text.decoding import Location, describe_value, nearest
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file, regular_size
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
@@ -125,9 +124,16 @@ def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: EntryContext
         raise location.fault(f"{path.name} holds {matrix.dtype.name}; coefficients are real numbers")
     if not 1 <= matrix.shape[0] <= MAX_QUERIES:
         raise location.fault(f"{path.name} holds {matrix.shape[0]} queries; give from 1 to {MAX_QUERIES}")
-    if _size(matrix) > MAX_ENTRIES:
+    if (int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)) > MAX_ENTRIES:
         raise location.fault(f"{path.name} holds more than {MAX_ENTRIES} coefficients; split it")
-    rows, cells, values = _entries(matrix)
+    rows: Any
+    if isinstance(matrix, np.ndarray):
+        rows, cells = np.nonzero(matrix)
+        values = matrix[rows, cells]
+    else:
+        rows, cells = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+        rows, cells, values = rows.astype(np.int64), cells.astype(np.int64), matrix.data
+    values = values.astype(np.float64)
     for index, size in ((rows, matrix.shape[0]), (cells, matrix.shape[1])):
         if len(index) and not 0 <= index.min() <= index.max() < size:
             raise location.fault(f"{path.name} has an entry outside its own shape; save it anew")
@@ -142,7 +148,18 @@ def _loaded(data: bytes, name: str, location: Location) -> Any:
         if sum(members.values()) > MAX_FILE_BYTES:
             raise location.fault(f"{name} unpacks to more than {MAX_FILE_BYTES} bytes; split it")
         if {"format", "shape", "data"} <= members.keys():
-            return _sparse(data)
+            # As scipy saved it. Its native code takes indices on trust, so they are checked in full before it meets
+            # them.
+            from scipy.sparse import load_npz
+
+            matrix = load_npz(BytesIO(data))
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)
+            if matrix.nnz > MAX_ENTRIES:
+                return matrix
+            matrix = matrix.tocoo()
+            matrix.sum_duplicates()
+            return matrix
         if ARRAY not in members:
             raise location.fault(f"{name} has no array {ARRAY!r}; save it as numpy.savez(file, {ARRAY}=...)")
         with np.load(BytesIO(data), allow_pickle=False) as arrays:
@@ -151,32 +168,6 @@ def _loaded(data: bytes, name: str, location: Location) -> Any:
         raise
     except Exception:  # numpy, scipy, zipfile and what unpacks for it know a dozen words for damage
         raise location.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
-
-
-def _sparse(data: bytes) -> Any:
-    """As scipy saved it. Its native code takes indices on trust, so they are checked in full before it meets them."""
-    from scipy.sparse import load_npz
-
-    matrix = load_npz(BytesIO(data))
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)
-    if matrix.nnz > MAX_ENTRIES:
-        return matrix
-    matrix = matrix.tocoo()
-    matrix.sum_duplicates()
-    return matrix
-
-
-def _size(matrix: Any) -> int:
-    return int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)
-
-
-def _entries(matrix: Any) -> tuple[Any, Any, Any]:
-    if isinstance(matrix, np.ndarray):
-        rows, cells = np.nonzero(matrix)
-        return rows, cells, matrix[rows, cells].astype(np.float64)
-    rows, cells = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
-    return rows.astype(np.int64), cells.astype(np.int64), matrix.data.astype(np.float64)
 
 
 VALUE, QUERY = "coefficient", "query"
@@ -201,14 +192,32 @@ def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: EntryConte
         named if columns is UNSET else columns, frame, "coefficients" if columns is UNSET else "columns"
     )
     attributes = [frame.domain.attributes[axis] for axis in axes]
-    codes = [_codes(table[attribute.name], attribute, path.name, location) for attribute in attributes]
+    codes = []
+    for attribute in attributes:
+        known = {title: code for code, title in enumerate(attribute.titles())}
+        for title in table[attribute.name]:
+            if title not in known:
+                raise location.fault(
+                    f"{path.name}: column {attribute.name!r} has no cell {describe_value(title)}; "
+                    f"{nearest(title, known)} (cells are named as answers print them)"
+                )
+        codes.append(np.array([known[title] for title in table[attribute.name]], dtype=np.int64))
     cells = np.ravel_multi_index(codes, sizes) if codes else np.zeros(len(table[VALUE]), dtype=np.int64)
     queries = table.get(QUERY, [""] * len(table[VALUE]))
     labels = tuple(dict.fromkeys(queries))
     order = {label: row for row, label in enumerate(labels)}
     rows = np.array([order[query] for query in queries], dtype=np.int64)
-    _once(rows, cells, path.name, location)
-    values = _numbers(table[VALUE], path.name, location)
+    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
+        raise location.fault(f"{path.name} gives two coefficients for one cell of one query; keep one of them")
+    texts = table[VALUE]
+    values = np.empty(len(texts))
+    for index, text in enumerate(texts):
+        try:
+            values[index] = float(text)
+        except ValueError:
+            raise location.fault(
+                f"{path.name}: {describe_value(text)} is no number; coefficients lie in [0, 1]"
+            ) from None
     return Coefficients(axes=axes, rows=rows, cells=cells, values=values, labels=labels)
 
 
@@ -234,11 +243,17 @@ def _parquet(path: Path, location: Location) -> Table:
     """Read as a private table is: pages and footer are weighed before anything is decoded."""
     name, limits = path.name, Limits(records=MAX_ROWS, bytes=MAX_BYTES)
     file = TableFile(path=str(path), kind="parquet", delimiter=",", bytes=regular_size(path, MAX_BYTES))
+
+    def plain(kind: Any) -> str | None:
+        from pyarrow import types
+
+        return "plain columns" if types.is_nested(kind) else None
+
     try:
         names = parquet_schema(file, {}, limits).names
         _distinct(names, name, location)
         table: Table = {column: [] for column in names}
-        for records in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+        for records in parquet_batches(file, dict.fromkeys(names, plain), limits, lambda _: None):
             batch = records.rows
             if len(records.malformed):
                 raise location.fault(f"{name} holds text that is not UTF-8; write it as UTF-8")
@@ -252,12 +267,6 @@ def _parquet(path: Path, location: Location) -> Table:
     if not names or not table[names[0]]:
         raise location.fault(f"{name} holds no coefficient; it needs at least one row")
     return table
-
-
-def _flat(kind: Any) -> str | None:
-    from pyarrow import types
-
-    return "plain columns" if types.is_nested(kind) else None
 
 
 def _texts(values: Any) -> list[str]:
@@ -283,32 +292,6 @@ def _distinct(header: Sequence[str], name: str, location: Location) -> None:
         raise location.fault(f"{name} has the column {describe_value(column)} twice; keep one of them")
 
 
-def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Location) -> Any:
-    codes = {title: code for code, title in enumerate(attribute.titles())}
-    for title in titles:
-        if title not in codes:
-            raise location.fault(
-                f"{name}: column {attribute.name!r} has no cell {describe_value(title)}; {nearest(title, codes)} "
-                "(cells are named as answers print them)"
-            )
-    return np.array([codes[title] for title in titles], dtype=np.int64)
-
-
-def _once(rows: Any, cells: Any, name: str, location: Location) -> None:
-    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
-        raise location.fault(f"{name} gives two coefficients for one cell of one query; keep one of them")
-
-
-def _numbers(texts: Sequence[str], name: str, location: Location) -> Any:
-    values = np.empty(len(texts))
-    for index, text in enumerate(texts):
-        try:
-            values[index] = float(text)
-        except ValueError:
-            raise location.fault(f"{name}: {describe_value(text)} is no number; coefficients lie in [0, 1]") from None
-    return values
-
-
 DECIMAL = 10**6
 BINARY = 2**20
 ROUNDING = 1e-12
@@ -328,8 +311,14 @@ def compile_coefficients(entry: CoefficientsEntry, frame: EntryContext) -> Compi
         found = reader(path, entry.columns, frame)
     except UsageFault as error:
         raise location.fault(str(error)) from None
-    _check_values(found.values, frame)
-    whole, grid, exact = quantised(found.values)
+    values = found.values
+    if len(values) > MAX_ENTRIES:
+        raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")
+    if not np.isfinite(values).all():
+        raise location.fault("a coefficient is NaN or infinite; all must lie in [0, 1]")
+    if len(values) and (values.min() < 0 or values.max() > 1):
+        raise location.fault("a coefficient lies outside [0, 1]; divide each query by its largest coefficient")
+    whole, grid, exact = quantised(values)
     if not whole.any():
         raise location.fault("holds no coefficient above 0, so every answer is 0")
     sizes = tuple(frame.domain.attributes[axis].size for axis in found.axes)
@@ -340,16 +329,6 @@ def compile_coefficients(entry: CoefficientsEntry, frame: EntryContext) -> Compi
         () if exact else ("coefficients are rounded to multiples of 2^-20; answers are those of the rounded queries",)
     )
     return CompiledEntry(blocks=(QueryBlock(name=name, factors=(factor,), scale=grid),), notes=notes)
-
-
-def _check_values(values: FloatArray, frame: EntryContext) -> None:
-    location = frame.location.key("coefficients")
-    if len(values) > MAX_ENTRIES:
-        raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")
-    if not np.isfinite(values).all():
-        raise location.fault("a coefficient is NaN or infinite; all must lie in [0, 1]")
-    if len(values) and (values.min() < 0 or values.max() > 1):
-        raise location.fault("a coefficient lies outside [0, 1]; divide each query by its largest coefficient")
 
 
 def quantised(values: FloatArray) -> tuple[IntArray, Fraction, bool]:

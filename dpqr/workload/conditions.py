@@ -7,7 +7,7 @@ the predicate names joins its group: the factor then has one row for each of its
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -45,7 +45,21 @@ def compile_predicate(text: str, frame: EntryContext, key: str = "where") -> Com
     """The predicate of an entry, at this key. DocumentError where it cannot be read, or would take minutes."""
     location = frame.location.key(key)
     predicate = parse_over(frame.domain, text, location)
-    return CompiledPredicate(_groups(predicate, frame, location), _work(predicate, frame, location))
+    # The conjuncts by the group of columns, in domain order, that they are tied to.
+    groups: list[tuple[set[int], list[Node]]] = []
+    for part in conjuncts(predicate):
+        axes = {frame.axis(name, location) for name in columns(part)}
+        nodes = [part]
+        for group in [group for group in groups if group[0] & axes]:
+            groups.remove(group)
+            axes, nodes = axes | group[0], group[1] + nodes
+        groups.append((axes, nodes))
+    # A predicate that would keep the machine busy for minutes is refused.
+    cells = {name: frame.domain.attributes[frame.axis(name, location)].size for name in columns(predicate)}
+    work = sum(cells[leaf.column] for leaf in comparisons(predicate))
+    if work > MAX_WORK:
+        raise location.fault(f"its comparisons look at {work} cells, more than {MAX_WORK}; shorten it, or merge cells")
+    return CompiledPredicate({tuple(sorted(axes)): nodes for axes, nodes in groups}, work)
 
 
 def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
@@ -54,40 +68,22 @@ def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
     asked = compile_predicate(entry.where, frame)
     spoken = {axis for group in asked.groups for axis in group}
     plain = frame.identities(tuple(axis for axis in by if axis not in spoken))
-    groups = [_group_factor(group, nodes, by, frame) for group, nodes in asked.groups.items()]
+    groups = []
+    for group, nodes in asked.groups.items():
+        said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
+        if said not in frame.known:
+            mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
+            kept = [position for position, axis in enumerate(group) if axis in by]
+            names = tuple(frame.domain.attributes[group[position]].name for position in kept)
+            rows, labels = _rows(mask, kept, names, frame)
+            cells = np.flatnonzero(mask)
+            matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
+            frame.known[said] = Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
+        groups.append(frame.known[said])
     rank = {axis: position for position, axis in enumerate(by)}
     factors = sorted((*plain, *groups), key=lambda factor: min(rank.get(axis, len(by)) for axis in factor.axes))
     name = default_name(f"where({' '.join(entry.where.split())})", entry.by)
     return CompiledEntry(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=asked.work)
-
-
-def _work(predicate: Node, frame: EntryContext, location: Location) -> int:
-    """Refuses a predicate that would keep the machine busy for minutes."""
-    cells = {name: frame.domain.attributes[frame.axis(name, location)].size for name in columns(predicate)}
-    work = sum(cells[leaf.column] for leaf in comparisons(predicate))
-    if work > MAX_WORK:
-        raise location.fault(f"its comparisons look at {work} cells, more than {MAX_WORK}; shorten it, or merge cells")
-    return work
-
-
-def _groups(node: Node, frame: EntryContext, location: Location) -> dict[Axes, list[Node]]:
-    """The conjuncts by the group of columns, in domain order, that they are tied to."""
-    groups: list[tuple[set[int], list[Node]]] = []
-    for part in conjuncts(node):
-        axes = {frame.axis(name, location) for name in columns(part)}
-        nodes = [part]
-        for group in [group for group in groups if group[0] & axes]:
-            groups.remove(group)
-            axes, nodes = axes | group[0], group[1] + nodes
-        groups.append((axes, nodes))
-    return {tuple(sorted(axes)): nodes for axes, nodes in groups}
-
-
-def _group_factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
-    said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
-    if said not in frame.known:
-        frame.known[said] = _made(group, nodes, by, frame)
-    return frame.known[said]
 
 
 def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, location: Location) -> Mask:
@@ -105,15 +101,6 @@ def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, loca
     if not mask.any():
         raise location.fault("is true for no cell of the domain, so its answer is always 0; correct it or leave it out")
     return mask
-
-
-def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
-    mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
-    kept = [position for position, axis in enumerate(group) if axis in by]
-    rows, labels = _rows(mask, kept, tuple(frame.domain.attributes[group[position]].name for position in kept), frame)
-    cells = np.flatnonzero(mask)
-    matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
-    return Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
 
 
 def _rows(
@@ -175,25 +162,21 @@ def restrict_factors(factors: Sequence[Factor], where: str | UnsetType, frame: E
         asked = compile_predicate(where, frame)
         parts += [_JoinedFactors(axes, nodes=tuple(nodes)) for axes, nodes in asked.groups.items()]
         work = asked.work
-    tied = sorted(_joined(parts), key=lambda one: min(one.places, default=len(factors)))
+    # Those that share columns together; places ascend.
+    joined: list[_JoinedFactors] = []
+    for part in parts:
+        together = [part, *(one for one in joined if set(one.axes) & set(part.axes))]
+        joined = [one for one in joined if one not in together]
+        axes = tuple(sorted({axis for one in together for axis in one.axes}))
+        shared = tuple(sorted(place for one in together for place in one.places))
+        joined.append(_JoinedFactors(axes, shared, tuple(node for one in together for node in one.nodes)))
+    tied = sorted(joined, key=lambda one: min(one.places, default=len(factors)))
     places = [place for one in tied for place in one.places]
     rows = [factors[place].matrix.rows for place in places]
     order = np.arange(math.prod(rows)).reshape(rows or [1])
     order = order.transpose(np.argsort(places)) if places else order
     made = tuple(_restricted_factors(one, [factors[place] for place in one.places], frame) for one in tied)
     return RestrictedFactors(factors=made, order=order.reshape(-1), work=work)
-
-
-def _joined(parts: Sequence[_JoinedFactors]) -> list[_JoinedFactors]:
-    """Those that share columns together; places ascend."""
-    found: list[_JoinedFactors] = []
-    for part in parts:
-        together = [part, *(one for one in found if set(one.axes) & set(part.axes))]
-        found = [one for one in found if one not in together]
-        axes = tuple(sorted({axis for one in together for axis in one.axes}))
-        places = tuple(sorted(place for one in together for place in one.places))
-        found.append(_JoinedFactors(axes, places, tuple(node for one in together for node in one.nodes)))
-    return found
 
 
 def _restricted_factors(tied: _JoinedFactors, factors: Sequence[Factor], frame: EntryContext) -> Factor:
@@ -216,21 +199,16 @@ def _restricted_factors(tied: _JoinedFactors, factors: Sequence[Factor], frame: 
         terms = (terms[:, None, :] * table[None, :, :]).reshape(-1, len(cells))
     rows, places = np.nonzero(terms)
     matrix = integer_matrix(rows, cells[places], terms[rows, places], (len(terms), mask.size))
-    labels = tuple(_labels(factors, frame))
+    # The labels of every combination of rows.
+    named: list[tuple[str, ...]] = []
+    for factor in factors:
+        attribute = frame.domain.attributes[factor.axes[0]]
+        if isinstance(factor.matrix, Identity):
+            named.append(tuple(f"{attribute.name}={title}" for title in attribute.titles()))
+        else:
+            named.append(factor.labels or ("",) * factor.matrix.rows)
+    labels = tuple(", ".join(filter(None, parts)) for parts in product(*named))
     return Factor(axes=tied.axes, sizes=mask.shape, matrix=matrix, labels=labels if any(labels) else ())
-
-
-def _labels(factors: Sequence[Factor], frame: EntryContext) -> Iterator[str]:
-    """Of every combination of rows."""
-    for parts in product(*(_named(factor, frame) for factor in factors)):
-        yield ", ".join(filter(None, parts))
-
-
-def _named(factor: Factor, frame: EntryContext) -> tuple[str, ...]:
-    if not isinstance(factor.matrix, Identity):
-        return factor.labels or ("",) * factor.matrix.rows
-    attribute = frame.domain.attributes[factor.axes[0]]
-    return tuple(f"{attribute.name}={title}" for title in attribute.titles())
 
 
 def condition(where: str | UnsetType) -> str:
@@ -271,11 +249,23 @@ def compile_conjunctions(entry: ConjunctionsEntry, frame: EntryContext) -> Compi
         )
     drawn, texts = _drawn_conjunctions(asked, axes, frame), _Texts(frame.domain)
     title = f"conjunctions({asked.random} random, seed {asked.seed})" if entry.name is UNSET else entry.name
+    # The rows that look at each set of columns, ascending.
+    codes = np.zeros(len(drawn.ways), dtype=np.int64)
+    for nth in range(drawn.columns.shape[1]):
+        codes = codes * (len(axes) + 1) + drawn.columns[:, nth]
+    in_order = np.argsort(codes, kind="stable")
     blocks: list[QueryBlock] = []
-    for chosen, rows in _conjunctions_by_columns(drawn, len(axes)):
+    for rows in np.split(in_order, np.flatnonzero(np.diff(codes[in_order])) + 1):
         if len(blocks) >= MAX_BLOCKS:
             raise location.fault(f"they look at more than {MAX_BLOCKS} sets of columns; list fewer columns")
-        blocks.append(_block(title, tuple(axes[column] for column in chosen), rows, drawn, texts))
+        first = drawn.columns[rows[0]]
+        chosen, factors = [axes[int(column)] for column in first[first < len(axes)]], []
+        for nth, axis in enumerate(chosen):
+            starts, stops = drawn.starts[rows, nth], drawn.stops[rows, nth]
+            size, labels = frame.domain.attributes[axis].size, texts.labels(axis, starts, stops)
+            factors.append(Factor(axes=(axis,), sizes=(size,), matrix=Ranges(starts, stops, size), labels=labels))
+        named = ",".join(frame.domain.attributes[axis].name for axis in chosen)
+        blocks.append(QueryBlock(name=f"{title} on {named}", factors=tuple(factors), rowwise=True))
     return CompiledEntry(blocks=tuple(blocks))
 
 
@@ -304,29 +294,6 @@ def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: EntryConte
     return _RandomComparisons(ways=ways, columns=columns, starts=starts, stops=stops)
 
 
-def _conjunctions_by_columns(drawn: _RandomComparisons, columns: int) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    """Each set of columns, ascending, and the rows that look at it."""
-    codes = np.zeros(len(drawn.ways), dtype=np.int64)
-    for nth in range(drawn.columns.shape[1]):
-        codes = codes * (columns + 1) + drawn.columns[:, nth]
-    order = np.argsort(codes, kind="stable")
-    cuts = np.flatnonzero(np.diff(codes[order])) + 1
-    for rows in np.split(order, cuts):
-        first = drawn.columns[rows[0]]
-        yield tuple(int(column) for column in first[first < columns]), rows
-
-
-def _block(title: str, axes: Axes, rows: IntArray, drawn: _RandomComparisons, texts: _Texts) -> QueryBlock:
-    factors = []
-    for nth, axis in enumerate(axes):
-        starts, stops = drawn.starts[rows, nth], drawn.stops[rows, nth]
-        size = texts.domain.attributes[axis].size
-        labels = texts.labels(axis, starts, stops)
-        factors.append(Factor(axes=(axis,), sizes=(size,), matrix=Ranges(starts, stops, size), labels=labels))
-    names = ",".join(texts.domain.attributes[axis].name for axis in axes)
-    return QueryBlock(name=f"{title} on {names}", factors=tuple(factors), rowwise=True)
-
-
 @dataclass(frozen=True, slots=True)
 class _Texts:
     """What comparisons are called: one text for each that occurs, shared by all rows that make it."""
@@ -336,21 +303,16 @@ class _Texts:
     _known: dict[tuple[int, int, int], str] = field(default_factory=dict)
 
     def labels(self, axis: int, starts: IntArray, stops: IntArray) -> tuple[str, ...]:
-        cells = self.domain.attributes[axis].size + 1
-        codes, inverse = np.unique(starts * cells + stops, return_inverse=True)
-        texts = [self._text(axis, *divmod(code, cells)) for code in codes.tolist()]
-        return tuple(texts[pick] for pick in inverse.tolist())
-
-    def _text(self, axis: int, start: int, stop: int) -> str:
-        key = axis, start, stop
-        if key not in self._known:
-            scale = self._scale(axis)
-            sign = "=" if isinstance(scale, Labels) and stop - start == 1 else "in"
-            self._known[key] = f"{self.domain.attributes[axis].name} {sign} {scale.span_title(start, stop - 1)}"
-        return self._known[key]
-
-    def _scale(self, axis: int) -> Labels | Bins:
+        attribute = self.domain.attributes[axis]
         if axis not in self._scales:
-            declared = self.domain.attributes[axis].axis
+            declared = attribute.axis
             self._scales[axis] = code_bins(declared.size) if isinstance(declared, Codes) else declared
-        return self._scales[axis]
+        scale, cells = self._scales[axis], attribute.size + 1
+        codes, inverse = np.unique(starts * cells + stops, return_inverse=True)
+        texts = []
+        for start, stop in (divmod(code, cells) for code in codes.tolist()):
+            if (axis, start, stop) not in self._known:
+                sign = "=" if isinstance(scale, Labels) and stop - start == 1 else "in"
+                self._known[axis, start, stop] = f"{attribute.name} {sign} {scale.span_title(start, stop - 1)}"
+            texts.append(self._known[axis, start, stop])
+        return tuple(texts[pick] for pick in inverse.tolist())

@@ -65,21 +65,22 @@ class EntryContext:
 
     def axes(self, names: Sequence[str], location: Location) -> Axes:
         """Positions of distinct columns."""
-        found = tuple(all_of(partial(self._listed_axis, name, location.item(at)) for at, name in enumerate(names)))
+
+        def listed(name: str, at: Location) -> int:
+            """Other capitals are an obvious fix."""
+            try:
+                return self.axis(name, at)
+            except DocumentError as error:
+                meant = [known for known in self.domain.names if known.lower() == name.lower()]
+                if isinstance(error, FollowUp) or len(meant) != 1:
+                    raise
+                raise at.fault(error.faults[0].message, fix=at.replaced(json.dumps(meant[0]))) from None
+
+        found = tuple(all_of(partial(listed, name, location.item(place)) for place, name in enumerate(names)))
         for index, axis in enumerate(found):
             if axis in found[:index]:
                 raise location.item(index).fault(f"the column {names[index]!r} stands twice; keep one of them")
         return found
-
-    def _listed_axis(self, name: str, location: Location) -> int:
-        """The same of a name that stands in a list; other capitals are an obvious fix."""
-        try:
-            return self.axis(name, location)
-        except DocumentError as error:
-            meant = [known for known in self.domain.names if known.lower() == name.lower()]
-            if isinstance(error, FollowUp) or len(meant) != 1:
-                raise
-            raise location.fault(error.faults[0].message, fix=location.replaced(json.dumps(meant[0]))) from None
 
     def by(self, names: Sequence[str], taken: Iterable[int] = ()) -> tuple[Factor, ...]:
         """Identity factors of the `by` columns, none of which may be in `taken`."""

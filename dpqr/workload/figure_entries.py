@@ -385,25 +385,23 @@ def with_survey_weight(compiled: CompiledEntry, entry: QueryEntry, frame: EntryC
     most = decimal_text(number(entry.weight["maximum"], location))
     ending = "" if entry.name is not UNSET else f" weighted by {found.column} up to {most}"
     error = compiled.binning_error
+    # What midpoints do to weights.
+    words = f"weights of {found.column!r} are midpoints of its bins, off by at most"
     return replace(
         compiled,
         blocks=tuple(found.of(block, ending) for block in compiled.blocks),
-        figures=tuple(_figure(figure, found, ending) for figure in compiled.figures),
+        figures=tuple(
+            replace(
+                figure,
+                name=f"{figure.name}{ending}",
+                blocks=tuple(f"{name}{ending}" for name in figure.blocks),
+                tested=None if figure.tested is None else found.of(figure.tested, ending),
+            )
+            for figure in compiled.figures
+        ),
         binning_error=None if error is None else error * found.largest,
-        notes=(*(f"{note}, times its weight" for note in compiled.notes), *_notes(found)),
+        notes=(
+            *(f"{note}, times its weight" for note in compiled.notes),
+            *((f"{words} {decimal_text(found.error)}",) if found.error else ()),
+        ),
     )
-
-
-def _figure(figure: Figure, found: Weighing, ending: str) -> Figure:
-    return replace(
-        figure,
-        name=f"{figure.name}{ending}",
-        blocks=tuple(f"{name}{ending}" for name in figure.blocks),
-        tested=None if figure.tested is None else found.of(figure.tested, ending),
-    )
-
-
-def _notes(found: Weighing) -> tuple[str, ...]:
-    """What midpoints do to weights."""
-    words = f"weights of {found.column!r} are midpoints of its bins, off by at most"
-    return (f"{words} {decimal_text(found.error)}",) if found.error else ()

@@ -6,7 +6,7 @@ The scale of a column is its bins, or its labels where they are ordered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -40,16 +40,15 @@ def compile_prefix(entry: PrefixEntry, frame: EntryContext) -> CompiledEntry:
 
 def prefix_factor(axis: int, attribute: Attribute, scale: Bins | Labels) -> Factor:
     """Cumulative counts of a column."""
+    labels = []
+    for index in range(scale.size):
+        if isinstance(scale, Labels):
+            labels.append(f"<= {scale.values[index]}")
+        else:
+            owned = scale.integral or scale.closed == "right" or index == scale.size - 1
+            labels.append(f"{'<=' if owned else '<'} {scale.mark(scale.bounds(index)[1])}")
     matrix = Prefix(scale.size, attribute.size - scale.size)
-    labels = tuple(_up_to(scale, index) for index in range(scale.size))
-    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=labels)
-
-
-def _up_to(scale: Bins | Labels, index: int) -> str:
-    if isinstance(scale, Labels):
-        return f"<= {scale.values[index]}"
-    owned = scale.integral or scale.closed == "right" or index == scale.size - 1
-    return f"{'<=' if owned else '<'} {scale.mark(scale.bounds(index)[1])}"
+    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=tuple(labels))
 
 
 def compile_ranges(entry: RangesEntry, frame: EntryContext) -> CompiledEntry:
@@ -65,23 +64,20 @@ def compile_ranges(entry: RangesEntry, frame: EntryContext) -> CompiledEntry:
     spans = (
         _drawn(entry, columns, frame.location) if entry.between is UNSET else _listed(entry, columns, frame.location)
     )
-    factors = [
-        _factor(axis, column.scale, span, frame) for axis, column, span in zip(axes, columns, spans, strict=True)
-    ]
+    rowwise = len(axes) > 1
+    factors = []
+    for axis, column, span in zip(axes, columns, spans, strict=True):
+        size = frame.domain.attributes[axis].size
+        labels = tuple(column.scale.span_title(int(start), int(stop) - 1) for start, stop in span)
+        if rowwise:  # labels say of which column they speak
+            labels = tuple(f"{frame.domain.attributes[axis].name} in {label}" for label in labels)
+        matrix = Ranges(span[:, 0], span[:, 1], size)
+        factors.append(Factor(axes=(axis,), sizes=(size,), matrix=matrix, labels=labels))
     source = "" if entry.between is not UNSET else f", {entry.random} random, seed {entry.seed}"
     name = default_name(f"ranges({','.join(names)}{source})", entry.by)
-    rowwise = len(axes) > 1
-    if rowwise:
-        factors = [replace(factor, labels=_named(factor, frame)) for factor in factors]
     return CompiledEntry(
         blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, axes), *factors), rowwise=rowwise),)
     )
-
-
-def _named(factor: Factor, frame: EntryContext) -> tuple[str, ...]:
-    """Labels that say of which column they speak."""
-    name = frame.domain.attributes[factor.axes[0]].name
-    return tuple(f"{name} in {label}" for label in factor.labels)
 
 
 def _drawn(entry: RangesEntry, columns: Sequence[_Ends], location: Location) -> list[IntArray]:
@@ -144,7 +140,20 @@ class _Ends:
         """First cell and the one after the last of [low, high], whose ends belong as `range_end` says."""
         if not isinstance(pair, list) or len(pair) != 2:
             raise location.fault("expected a pair [low, high]")
-        low, high = (_end(self.scale, value, location.item(index)) for index, value in enumerate(pair))
+        ends = []
+        for index, value in enumerate(pair):
+            at = location.item(index)
+            if isinstance(self.scale, Labels):
+                # Of an integer column's label, its number will do.
+                text, labels = value if isinstance(value, str) else str(value), self.scale.values
+                if text not in labels:
+                    raise at.fault(f"{describe_value(value)} is no label of the column; {nearest(text, labels)}")
+                ends.append(Fraction(labels.index(text)))
+            elif self.scale.kind == "number":
+                ends.append(number(value, at))
+            else:
+                ends.append(moment(value, self.scale.kind, at))
+        low, high = ends
         if low > high:
             raise location.fault("low is above high; swap them")
         start, stop = (self._below(end, location.item(nth), upper=nth == 1) for nth, end in enumerate((low, high)))
@@ -165,27 +174,6 @@ class _Ends:
                 )
             self.known[value, upper] = found.below
         return self.known[value, upper]
-
-
-def _end(scale: Bins | Labels, value: Any, location: Location) -> Fraction:
-    if isinstance(scale, Labels):
-        return Fraction(_place(scale, value, location))
-    return number(value, location) if scale.kind == "number" else moment(value, scale.kind, location)
-
-
-def _place(labels: Labels, value: Any, location: Location) -> int:
-    """Of an integer column's label, its number will do."""
-    text = value if isinstance(value, str) else str(value)
-    if text not in labels.values:
-        raise location.fault(f"{describe_value(value)} is no label of the column; {nearest(text, labels.values)}")
-    return labels.values.index(text)
-
-
-def _factor(axis: int, scale: Bins | Labels, span: IntArray, frame: EntryContext) -> Factor:
-    size = frame.domain.attributes[axis].size
-    matrix = Ranges(span[:, 0], span[:, 1], size)
-    labels = tuple(scale.span_title(int(start), int(stop) - 1) for start, stop in span)
-    return Factor(axes=(axis,), sizes=(size,), matrix=matrix, labels=labels)
 
 
 LARGEST = 2**62

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute, HierarchyLevel
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
@@ -65,27 +63,20 @@ def compile_marginal(entry: MarginalEntry, frame: EntryContext) -> CompiledEntry
 
 def compile_marginals(entry: MarginalsEntry, frame: EntryContext) -> CompiledEntry:
     """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
-    location = frame.location.key("marginals")
-    if isinstance(entry.marginals, Ways):
-        chosen = _combinations(entry.marginals, frame)
+    location, wanted = frame.location.key("marginals"), entry.marginals
+    if isinstance(wanted, Ways):
+        names = frame.domain.names if wanted.columns is UNSET else wanted.columns
+        axes, at = frame.axes(names, location.key("columns")), location.key("ways")
+        if wanted.ways > len(axes):
+            raise at.fault(f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}")
+        count = math.comb(len(axes), wanted.ways)
+        if count > MAX_BLOCKS:
+            raise at.fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
+        chosen: list[Axes] = list(combinations(axes, wanted.ways))
     else:
-        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
+        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(wanted)]
     prefix = "" if entry.name is UNSET else f"{entry.name} "
     return CompiledEntry(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
-
-
-def _combinations(wanted: Ways, frame: EntryContext) -> list[Axes]:
-    location = frame.location.key("marginals")
-    names = frame.domain.names if wanted.columns is UNSET else wanted.columns
-    axes = frame.axes(names, location.key("columns"))
-    if wanted.ways > len(axes):
-        raise location.key("ways").fault(
-            f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}"
-        )
-    count = math.comb(len(axes), wanted.ways)
-    if count > MAX_BLOCKS:
-        raise location.key("ways").fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
-    return list(combinations(axes, wanted.ways))
 
 
 def _block(frame: EntryContext, axes: Axes, prefix: str = "") -> QueryBlock:
@@ -107,41 +98,28 @@ def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEnt
             "marginal"
         )
     others = frame.by(entry.by, (axis,))
-    found = dict(_factors(attribute, axis))
+    # The factor of every level by its name, the highest first.
+    found: dict[str, Factor] = {}
+    for above in attribute.hierarchy.levels[::-1]:
+        matrix = BucketMatrix(Identity(len(above.nodes)), above.places)
+        found[above.name] = Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=above.nodes)
+    found[attribute.name] = Factor.identity(axis, attribute.size)
+    # The levels that are asked for.
+    chosen = tuple(found) if entry.levels is UNSET else entry.levels
+    for place, level in enumerate(chosen):
+        at = frame.location.key("levels").item(place)
+        if level not in found:
+            raise at.fault(f"{describe_value(level)} is no level of the column; {nearest(level, found)}")
+        if level in chosen[:place]:
+            raise at.fault(f"the level {describe_value(level)} stands twice; keep one of them")
     blocks, work = [], 0
-    for level in _chosen(entry, tuple(found), frame.location.key("levels")):
+    for level in (each for each in found if each in chosen):
         title = level if level == attribute.name else f"{attribute.name}: {level}"
         own = default_name(f"hierarchy({title}){condition(entry.where)}", entry.by)
         counted = restrict_factors((*others, found[level]), entry.where, frame)
         factors, work = counted.factors, work + counted.work
         blocks.append(QueryBlock(name=own if entry.name is UNSET else f"{entry.name} {level}", factors=factors))
     return CompiledEntry(blocks=tuple(blocks), work=work)
-
-
-def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
-    """The factor of every level by its name, the highest first."""
-    assert attribute.hierarchy is not None
-    for level in attribute.hierarchy.levels[::-1]:
-        yield level.name, _summed(level, attribute, axis)
-    yield attribute.name, Factor.identity(axis, attribute.size)
-
-
-def _summed(level: HierarchyLevel, attribute: Attribute, axis: int) -> Factor:
-    matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
-    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
-
-
-def _chosen(entry: HierarchyEntry, known: tuple[str, ...], location: Location) -> tuple[str, ...]:
-    if entry.levels is UNSET:
-        return known
-    for place, level in enumerate(entry.levels):
-        if level not in known:
-            raise location.item(place).fault(
-                f"{describe_value(level)} is no level of the column; {nearest(level, known)}"
-            )
-        if level in entry.levels[:place]:
-            raise location.item(place).fault(f"the level {describe_value(level)} stands twice; keep one of them")
-    return tuple(level for level in known if level in entry.levels)
 
 
 _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
@@ -197,39 +175,58 @@ def read_queries(
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
     location, folder = document_root(file) if file else Location("queries"), file.parent if file else Path()
-    form = _form(path, location, faults)
+    # The document as far as it has a queries file's shape; without queries where it cannot be read.
+    form: dict[str, Any] = {"domain": None}
+    with faults.kept():
+        value = path if isinstance(path, dict) else read_document(Path(path))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = fix_shape(value, QueriesForm, location, faults)
+        form = value if isinstance(value, dict) else form
     named = NO_QUERIED_COLUMNS if strict else queried_columns(list_items(form, "queries"))
     stated = (form, folder, location, faults, named)
     whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
-    form = _weighted(form, EntryContext(domain=whole, location=location, folder=folder), faults)
-    compiled = _compiled_all(list_items(form, "queries"), whole, folder, location, faults)
+    if "weight" in form:
+        # The survey weight goes into each entry; one that has faults is left out, and they are kept once.
+        weight, unweighted = form["weight"], {key: part for key, part in form.items() if key != "weight"}
+        with faults.kept():
+            frame = EntryContext(domain=whole, location=location, folder=folder)
+            weighing(weight, frame, location.key("weight"))
+            unweighted = spread(form)
+        form = unweighted
+    # The sound entries; the faults of the others are kept.
+    asked = list_items(form, "queries")
+    sound: list[tuple[int, CompiledEntry]] = []
+    blocks, work = 0, 0
+    known: dict[Hashable, Factor] = {}
+    for index, entry in enumerate(asked):
+        at = location.key("queries").item(index)
+        with faults.kept():
+            frame = EntryContext(domain=whole, location=at, folder=folder, known=known)
+            kind, fixed = _kind(entry, at, faults) if isinstance(entry, dict) else ("", None)
+            part = fitting(fix_shape(fixed, KINDS[kind], at, faults), KINDS[kind]) if kind else None
+            if part is not None:
+                one = _checked(kind, part, frame)
+                sound.append((index, one))
+                blocks, work = blocks + len(one.blocks), work + one.work
+        if blocks > MAX_BLOCKS or work > MAX_WORK:
+            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
+            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
+        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
+            break
+    compiled, first = [one for _, one in sound], dict[str, int]()
+    for index, one in sound:
+        for name in (block.name for block in one.blocks):
+            if name in first:
+                other = location.key("queries").item(first[name]).path
+                text = f"{name!r} is also the name of {other}; give one of them a name, or remove it"
+                faults.keep(location.key("queries").item(index).fault(text))
+            first[name] = index
     faults.finish()
     unused = domain is not None and "domain" in form
     spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
     read = _projected(whole, compiled, spoken, Sources(queries=form, domain=declared, folder=folder))
     return replace(read, spoken=spoken)
-
-
-def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
-    """The document as far as it has a queries file's shape; without queries where it cannot be read."""
-    with faults.kept():
-        value = source if isinstance(source, dict) else read_document(Path(source))
-        if isinstance(value, dict) and "fields" in value and "queries" not in value:
-            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
-        value = fix_shape(value, QueriesForm, location, faults)
-        if isinstance(value, dict):
-            return value
-    return {"domain": None}
-
-
-def _weighted(form: dict[str, Any], frame: EntryContext, faults: Faults) -> dict[str, Any]:
-    """The document with its survey weight in each entry; without it where it has faults, which are kept once."""
-    if "weight" not in form:
-        return form
-    with faults.kept():
-        weighing(form["weight"], frame, frame.location.key("weight"))
-        return spread(form)
-    return {key: value for key, value in form.items() if key != "weight"}
 
 
 def _stated_domain(
@@ -241,52 +238,16 @@ def _stated_domain(
         return parse_draft(stated, at, faults, named)
     with faults.kept():
         if isinstance(stated, str) and stated:
-            return _named_domain(folder / stated, at, faults, named)
+            try:
+                return checked_domain((folder / stated), faults, named)
+            except UsageFault as error:
+                raise at.fault(str(error)) from None
         if "domain" not in form and list_items(form, "queries"):
             raise location.fault(
                 'there is no domain: give --domain FILE, or state "domain" here\n'
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
             )
     return DomainDraft((), broken=(UNREADABLE,)), None
-
-
-def _named_domain(path: Path, location: Location, faults: Faults, named: QueriedColumns) -> tuple[Domain, Any]:
-    try:
-        return checked_domain(path, faults, named)
-    except UsageFault as error:
-        raise location.fault(str(error)) from None
-
-
-def _compiled_all(
-    asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
-) -> list[CompiledEntry]:
-    """The sound entries; the faults of the others are kept."""
-    compiled: list[tuple[int, CompiledEntry]] = []
-    blocks, work = 0, 0
-    known: dict[Hashable, Factor] = {}
-    for index, entry in enumerate(asked):
-        at = location.key("queries").item(index)
-        with faults.kept():
-            one = _compiled(entry, EntryContext(domain=domain, location=at, folder=folder, known=known), faults)
-            if one:
-                compiled.append((index, one))
-                blocks, work = blocks + len(one.blocks), work + one.work
-        if blocks > MAX_BLOCKS or work > MAX_WORK:
-            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
-            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
-        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
-            break
-    _keep_same_names(compiled, location, faults)
-    return [one for _, one in compiled]
-
-
-def _compiled(value: Any, frame: EntryContext, faults: Faults) -> CompiledEntry | None:
-    """An entry; None where its shape has faults that are kept."""
-    if not isinstance(value, dict):
-        return None
-    kind, value = _kind(value, frame.location, faults)
-    entry = fitting(fix_shape(value, KINDS[kind], frame.location, faults), KINDS[kind])
-    return None if entry is None else _checked(kind, entry, frame)
 
 
 def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry:
@@ -303,7 +264,13 @@ def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry
         compiled = _COMPILERS[kind](part, frame)
         compiled = with_survey_weight(compiled, entry, frame)
     faults.pass_on()
-    return _titled(compiled, entry, weight)
+    # With the entry's own name and weight; several blocks have taken the name in already.
+    named: dict[str, Any] = {"weight": weight}
+    if entry.name is not UNSET and not isinstance(
+        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
+    ):
+        named["name"] = entry.name
+    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
 def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
@@ -323,33 +290,6 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
-def _titled(compiled: CompiledEntry, entry: QueryEntry, weight: Fraction) -> CompiledEntry:
-    """With the entry's own name and weight; several blocks have taken the name in already."""
-    named: dict[str, Any] = {"weight": weight}
-    if entry.name is not UNSET and not isinstance(
-        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
-    ):
-        named["name"] = entry.name
-    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
-
-
-def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Location, faults: Faults) -> None:
-    first: dict[str, int] = {}
-    for index, one in compiled:
-        for block in one.blocks:
-            if block.name in first:
-                at = location.key("queries").item(index)
-                other = location.key("queries").item(first[block.name]).path
-                text = f"{block.name!r} is also the name of {other}; give one of them a name, or remove it"
-                faults.keep(at.fault(text))
-            first[block.name] = index
-
-
-def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
-    """Public facts that are left out, each once."""
-    return tuple(dict.fromkeys(whole.facts.silent(axes)))
-
-
 def _projected(
     whole: Domain, compiled: list[CompiledEntry], notes: tuple[str, ...], sources: Sources
 ) -> QueriesDocument:
@@ -358,7 +298,14 @@ def _projected(
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
-    notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    # Public facts that are left out, each once.
+    notes = (
+        *notes,
+        *(
+            f"not used: {fact!r} speaks of columns that no query looks at"
+            for fact in tuple(dict.fromkeys(whole.facts.silent(axes)))
+        ),
+    )
     notes = (*notes, *filter(None, (describe_added_cells(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 

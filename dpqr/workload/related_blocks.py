@@ -193,13 +193,14 @@ def separable_columns(workload: Workload, domain: Domain) -> Axes:
     if domain.facts:
         return ()
     joined = {axis for block in workload.blocks if len(block.axes) > 1 for axis in block.axes}
-    ordered = {axis for block in workload.blocks if _is_ordered(block) for axis in block.axes}
+    ordered = {
+        axis
+        for block in workload.blocks
+        if any(
+            factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense | Identity | BucketMatrix)
+            for factor in block.factors
+        )
+        for axis in block.axes
+    }
     apart = tuple(sorted(axis for axis in ordered - joined if domain.shape[axis] in CELLS))
     return apart if len(apart) < len(workload.axes) else ()
-
-
-def _is_ordered(block: QueryBlock) -> bool:
-    return any(
-        factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense | Identity | BucketMatrix)
-        for factor in block.factors
-    )

@@ -164,13 +164,22 @@ def row_names(block: QueryBlock) -> RowNames:
             codes = np.unravel_index(picks, factor.sizes)
             cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
         elif _is_detailed(factor):
-            named.append((_labels(factor), picks))
+            # The factor's own labels; rows without any are numbered, so that no two answers read the same.
+            named.append((factor.labels or tuple(f"row {row}" for row in range(factor.matrix.rows)), picks))
     if not named:
         return RowNames(cells=cells)
     if block.rowwise:  # every row is a combination of its own
         details = tuple(map(", ".join, zip(*(labels for labels, _ in named), strict=True)))
         return RowNames(cells=cells, details=details, detail=np.arange(block.rows, dtype=np.int64))
-    return _detailed(cells, named)
+    # Join the labels once for every distinct combination, not once a row.
+    shape = tuple(len(labels) for labels, _ in named)
+    combined = np.ravel_multi_index(tuple(picks for _, picks in named), shape)
+    distinct, detail = np.unique(combined, return_inverse=True)
+    combinations = zip(*(picks.tolist() for picks in np.unravel_index(distinct, shape)), strict=True)
+    texts = tuple(
+        ", ".join(labels[pick] for (labels, _), pick in zip(named, picks, strict=True)) for picks in combinations
+    )
+    return RowNames(cells=cells, details=texts, detail=detail.astype(np.int64))
 
 
 def named_axes(block: QueryBlock) -> tuple[int, ...]:
@@ -195,20 +204,3 @@ def _picks(block: QueryBlock) -> tuple[IntArray, ...]:
         return (rows,) * len(block.factors)
     shape = tuple(factor.matrix.rows for factor in block.factors)
     return tuple(np.unravel_index(rows, shape)) if shape else ()
-
-
-def _labels(factor: Factor) -> tuple[str, ...]:
-    """The factor's own labels; rows without any are numbered, so that no two answers read the same."""
-    return factor.labels or tuple(f"row {row}" for row in range(factor.matrix.rows))
-
-
-def _detailed(cells: dict[int, IntArray], named: list[tuple[tuple[str, ...], IntArray]]) -> RowNames:
-    """Join the labels once for every distinct combination, not once a row."""
-    shape = tuple(len(labels) for labels, _ in named)
-    combined = np.ravel_multi_index(tuple(picks for _, picks in named), shape)
-    distinct, detail = np.unique(combined, return_inverse=True)
-    combinations = zip(*(picks.tolist() for picks in np.unravel_index(distinct, shape)), strict=True)
-    texts = tuple(
-        ", ".join(labels[pick] for (labels, _), pick in zip(named, picks, strict=True)) for picks in combinations
-    )
-    return RowNames(cells=cells, details=texts, detail=detail.astype(np.int64))

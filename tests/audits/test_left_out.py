@@ -18,7 +18,7 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism, for_dropped_records
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

@@ -29,7 +29,7 @@ from dpqr.releases.forecast_error import simulated_errors
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.marginals.interactions import Interactions
+from dpqr.strategies.schedules.marginals.last_measurements import Interactions
 
 
 def main() -> None:

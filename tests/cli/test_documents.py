@@ -173,22 +173,6 @@ def test_domain_from_a_codebook_and_types(desk):
     )
 
 
-def test_domain_in_another_form(desk):
-    desk.write(d__json=DOMAIN)
-    ended = desk.run("domain", "d.json", "--to", "ddl")
-    assert ended.out.startswith('CREATE TABLE "d" (\n  "sex" VARCHAR CHECK ("sex" IN (')
-    assert ended.err.startswith("left out, for the form has no place for it: ")
-    told = desk.run("domain", "d.json", "--to", "smartnoise", "--out", "d.yaml").err
-    assert told.endswith("wrote d.yaml\n")
-    assert (desk.path / "d.yaml").read_text().startswith('"":\n  d:\n    d:\n')
-
-
-def test_domain_in_a_form_that_has_no_gaps_names_each(desk):
-    ended = desk.run("domain", "table.csv", "--to", "sizes")
-    assert (ended.code, ended.out) == (3, "")
-    assert ended.err.count("still holds the placeholder") == 4
-
-
 def test_domain_from_queries(desk):
     asked = {"queries": [{"where": "age >= 65 and sex in ('F', 'M')"}]}
     desk.put("asked.json", asked)

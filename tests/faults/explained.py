@@ -82,7 +82,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
         "numpy takes any negative size for the one that the others leave",
     ),
     (
-        "_detailed",
+        "row_names",
         "combinations = zip(*(picks.tolist() for picks in np.unravel_index(distinct, shape)), strict=False)",
         "all arrays of one unravel_index have one length",
     ),

@@ -107,9 +107,6 @@ def _of_codebooks(desk: Path, run: Run) -> Iterator[Case]:
     table = ("--table", "clinic")
     for path in sorted((SAMPLE / "codebooks").iterdir()):
         yield f"read-{path.name}", run("domain", "--from", str(path), *(table if "package" in path.name else ()))
-    for form in ("frictionless", "smartnoise", "sizes", "arrow", "ddl", "csvw", "ddi"):
-        book = str(SAMPLE / "codebooks" / "clinic.datapackage.json")
-        yield f"write-{form}", run("domain", "--from", book, *table, "--to", form)
     yield "skeleton", run("domain", SURVEY)
     yield "skeleton-parquet", run("domain", PARQUET, "--queries", QUERIES)
     yield "init", run("init")

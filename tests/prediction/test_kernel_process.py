@@ -9,12 +9,13 @@ from support.prediction_tables import counts, examples, unit_vectors
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.forms import ProcessForm
 from dpqr.prediction.learned_functions import GaussianWeights, step, weights_sensitivity
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
-from dpqr.prediction.plan import NUGGET, KernelProcess, ProcessForm
+from dpqr.prediction.plan import NUGGET, KernelProcess
 
 GAUSSIAN = Kernel(name="gaussian", bandwidth=Fraction(1, 2))
 POINTS = np.arange(8)[:, None]

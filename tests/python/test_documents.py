@@ -41,12 +41,6 @@ def test_a_domain_file_is_that_of_the_command(desk):
     made = dpqr.domain_file("table.csv", **given, out="d.json")
     assert made.document == ended.json == json.loads((desk.path / "d.json").read_text())
     assert all(remark in ended.err for remark in made.remarks)
-    desk.write(whole__json=DOMAIN)
-    sizes = desk.run("domain", "whole.json", "--to", "sizes")
-    assert dpqr.domain_file(codebooks="whole.json", to="sizes").document == sizes.json
-    text = dpqr.domain_file("whole.json", to="ddl")
-    with pytest.raises(dpqr.UsageFault, match="take its text"):
-        _ = text.document
     with pytest.raises(dpqr.AlreadyThere):
         dpqr.domain_file("table.csv", out="d.json")
     with pytest.raises(dpqr.UsageFault, match="name a table"):

@@ -44,7 +44,5 @@ def test_files(places, tmp_path):
     found = dpqr.series(places)
     found.save(tmp_path / "new.csv")
     assert (tmp_path / "new.csv").read_text().startswith('"query","point","sex","detail"')
-    found.report(tmp_path / "new.html")
-    assert "2 releases" in (tmp_path / "new.html").read_text()
     with pytest.raises(dpqr.AlreadyThere):
         found.save(tmp_path / "new.csv")

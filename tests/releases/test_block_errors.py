@@ -28,8 +28,8 @@ from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Phase, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -171,11 +171,11 @@ def release(plan, tape):
     return iterative_construction(draws, plan, Unwatched())
 
 
-@pytest.mark.parametrize("more", [{}, {"certify": Fraction(1, 10)}], ids=["errors", "bounds"])
+@pytest.mark.parametrize("more", [{}, {"bounds": Fraction(1, 10)}], ids=["errors", "bounds"])
 def test_a_run_killed_after_the_loop_is_continued_and_a_lost_draw_is_not_made_again(more) -> None:
     plain = make_plan("errors", HUGE)
-    schedule = WithErrorBars(schedule=Rounds(rounds=1, opening=False), **more)
-    plan = schedule.plan(plain.problem, plain.budget, plain.roles)
+    split = Split(**({"errors": None} | more))
+    plan = plan_split(Rounds(rounds=1, opening=False), split, plain.problem, plain.budget, plain.roles)
     draws = sum(count for _, count in plan.events)
     whole = Tape()
     first = release(plan, whole)
@@ -183,7 +183,7 @@ def test_a_run_killed_after_the_loop_is_continued_and_a_lost_draw_is_not_made_ag
     whole.rewind()
     again = release(plan, whole)
     assert again.errors.sums.values.tolist() == first.errors.sums.values.tolist()
-    lost = Tape(lost=draws - 1 - ("certify" in more))
+    lost = Tape(lost=draws - 1 - ("bounds" in more))
     with pytest.raises(Crash):
         release(plan, lost)
     lost.rewind()

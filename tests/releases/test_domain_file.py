@@ -27,7 +27,7 @@ def table(tmp_path):
 
 def made(**request):
     written = domain_file(DomainRequest(**request))
-    return {field["name"]: field for field in written.content["fields"]}, written.remarks
+    return {field["name"]: field for field in written.document["fields"]}, written.remarks
 
 
 def test_the_header_orders_the_codebook_describes_and_types_win(table):
@@ -94,25 +94,11 @@ def test_a_header_that_may_be_a_row_is_still_refused(tmp_path):
     assert "SECRET" not in str(refused.value)
 
 
-@pytest.mark.parametrize("form", ["csvw", "smartnoise", "sizes", "ddl", "ddi"])
-def test_a_domain_file_in_other_forms(form):
-    written = domain_file(DomainRequest(data=str(SAMPLES.parent / "domain.json"), to=form))
-    assert "interview_date" in written.text
-    assert written.remarks
-    if form != "sizes":
-        assert "dpqr.width (age)" in written.remarks[0] + written.remarks[-1]
-
-
-def test_the_written_form_has_the_codebook_s_table_name():
-    assert 'CREATE TABLE "clinic"' in domain_file(DomainRequest(codebooks=(SQL,), to="ddl")).text
-    assert 'CREATE TABLE "data"' in domain_file(DomainRequest(types=("a=boolean",), to="ddl")).text
-
-
 def test_the_unit_is_written_and_its_column_is_not(table):
     request = DomainRequest(data=table, codebooks=(SQL,), unit="weight", max_rows=3)
     written = domain_file(request)
-    assert written.content["unit"] == {"column": "weight", "max_rows": 3}
-    assert [field["name"] for field in written.content["fields"]] == ["AGE", "sex", "insured"]
+    assert written.document["unit"] == {"column": "weight", "max_rows": 3}
+    assert [field["name"] for field in written.document["fields"]] == ["AGE", "sex", "insured"]
     assert "weight" not in str(written.remarks)
 
 

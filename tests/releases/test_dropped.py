@@ -17,7 +17,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.releases.draws import Draws, DroppedCount, count_dropped
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.workload import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))

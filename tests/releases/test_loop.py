@@ -28,10 +28,10 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Step
@@ -71,11 +71,11 @@ def predicates(count=20):
     return QueryBlock(name="p", factors=(Factor(axes=(0, 1, 2), sizes=SIZES, matrix=Dense(rows.astype(np.int64))),))
 
 
-def planned(schedule, update, blocks, **more):
+def planned(schedule, update, blocks, split=None, **more):
     domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES)))
     problem = Problem(domain=domain, workload=Workload(tuple(blocks)), **({"unit": PrivacyUnit()} | more))
     roles = Roles(distinguisher=Exponential(), check=Laplace(), update=update, accountant=Basic())
-    return schedule.plan(problem, PrivacyBudget(Fraction(1)), roles)
+    return plan_split(schedule, split or Split(), problem, PrivacyBudget(Fraction(1)), roles)
 
 
 def run(plan, seed=1, watcher=None, counts=COUNTS):
@@ -319,7 +319,8 @@ def prefixes(axis):
 )
 @pytest.mark.parametrize("certify", [None, Fraction(1, 10)])
 def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks, certify) -> None:
-    plan = planned(WithErrorBars(schedule=schedule, certify=certify), MultiplicativeWeights(), blocks)
+    split = Split(bounds=certify) if certify else Split(errors=None)
+    plan = planned(schedule, MultiplicativeWeights(), blocks, split)
     groups = [axes for axes in plan.column_sets if len(axes) > 0]
     whole = DenseHistogram(COUNTS)
     grouped = GroupedHistogram(SIZES, {axes: whole.marginal(axes) for axes in groups})

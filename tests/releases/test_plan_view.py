@@ -7,7 +7,8 @@ from support.plain_screen import printed
 from support.plan_phases import changed, without
 
 from dpqr.kernel.budget import Price
-from dpqr.releases.receipt import plan_view
+from dpqr.releases.receipt import plan_facts
+from dpqr.report.html import facts
 from dpqr.strategies.plan import BlockForecast, Phase
 from dpqr.strategies.schedules.drafts import search_phases
 
@@ -57,18 +58,18 @@ Memory      about 200 MB
 
 
 def test_the_whole_plan_of_rounds(plan):
-    assert printed(plan_view(plan)) == ROUNDS
+    assert printed(facts(plan_facts(plan))) == ROUNDS
 
 
 def test_the_whole_plan_of_theory():
-    assert printed(plan_view(make_theory_plan())) == THEORY
+    assert printed(facts(plan_facts(make_theory_plan()))) == THEORY
 
 
 def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
     whole = changed(
         without(plan, "selection", "measurement"), "opening", count=6, blocks=tuple((block,) for block in BLOCKS)
     )
-    text = printed(plan_view(whole))
+    text = printed(facts(plan_facts(whole)))
     assert "First       6 measurements for the whole workload, nothing is selected, each eps 0.2\n" in text
     assert "choosing" not in text
     assert "estimated" not in text
@@ -78,27 +79,27 @@ def test_measurements_at_several_prices_are_said_once(plan):
     """As a workload of twelve one-way marginals has them."""
     opening, shares = plan.named("opening")[0], (Fraction(number, 100) for number in range(5, 17))
     phases = tuple(replace(opening, price=Price(epsilon=share)) for share in shares)
-    text = printed(plan_view(replace(plan, phases=phases)))
+    text = printed(facts(plan_facts(replace(plan, phases=phases))))
     said = "12 measurements for the whole workload, nothing is selected, each eps 0.05 to 0.16"
     assert f"First       {said}\n" in text
     assert text.count("First") == 1
 
 
 def test_noise_is_on_paper_where_the_run_sets_its_own(plan):
-    assert "Noise       typically 7 on a measured answer" in printed(plan_view(plan))
+    assert "Noise       typically 7 on a measured answer" in printed(facts(plan_facts(plan)))
     sought = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
-    assert "Noise       on paper, typically 7 on a measured answer" in printed(plan_view(sought))
+    assert "Noise       on paper, typically 7 on a measured answer" in printed(facts(plan_facts(sought)))
 
 
 def test_later_measurements_are_announced_with_their_sum(plan):
     shares = (Phase(noun="stage", count=1, price=Price(epsilon=Fraction(share, 10))) for share in (1, 3, 5))
-    text = printed(plan_view(replace(plan, phases=(*plan.named("opening"), *shares))))
+    text = printed(facts(plan_facts(replace(plan, phases=(*plan.named("opening"), *shares)))))
     assert "1 measurement, eps 0.2" in text
     assert "up to 3 measurements, each decided by what was released before; together eps 0.9" in text
 
 
 def test_one_round_is_no_plural(plan):
-    text = printed(plan_view(changed(without(plan, "opening"), "selection", count=1)))
+    text = printed(facts(plan_facts(changed(without(plan, "opening"), "selection", count=1))))
     assert "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n" in text
 
 
@@ -106,28 +107,28 @@ def test_noise_that_is_not_pure_has_no_epsilon_of_its_own(plan):
     gaussian = Stub("gaussian", pure=False)
     priced = changed(plan, "measurement", price=Price(rho=Fraction(1, 50)))
     priced = replace(priced, roles=replace(plan.roles, check=gaussian))
-    assert "measuring rho 0.02\n" in printed(plan_view(priced))
+    assert "measuring rho 0.02\n" in printed(facts(plan_facts(priced)))
 
 
 @pytest.mark.parametrize(("rows", "typical"), [((1, 1, 1), "20"), ((4, 1, 1), "10"), ((1, 1, 9), "3,000")])
 def test_typical_noise_is_the_median_over_answers(plan, rows, typical):
     blocks = zip("abc", rows, (10.0, 20.0, 3000.0), strict=True)
     forecast = tuple(BlockForecast(name=name, rows=many, deviation=deviation) for name, many, deviation in blocks)
-    assert f"typically {typical} on" in printed(plan_view(replace(plan, forecast=forecast[::-1])))
+    assert f"typically {typical} on" in printed(facts(plan_facts(replace(plan, forecast=forecast[::-1]))))
 
 
 def test_names_from_documents_can_neither_draw_nor_colour(plan):
     forecast = tuple(replace(block, name="[red]\x1b[31m" + block.name) for block in plan.forecast)
-    text = printed(plan_view(replace(plan, forecast=forecast, notes=("[bold]x[/bold]\x07",))))
+    text = printed(facts(plan_facts(replace(plan, forecast=forecast, notes=("[bold]x[/bold]\x07",)))))
     assert "'[red]\\x1b[31myears'" in text.replace("\\\\", "\\")
     assert "[bold]x[/bold]\\x07" in text
     assert "\x1b" not in text
 
 
 def test_every_terminal_can_show_it(plan):
-    assert printed(plan_view(plan)).isascii()
-    assert printed(plan_view(make_theory_plan())).isascii()
+    assert printed(facts(plan_facts(plan))).isascii()
+    assert printed(facts(plan_facts(make_theory_plan()))).isascii()
 
 
 def test_a_measurement_without_a_selection_is_no_round(plan):
-    assert "Then" not in printed(plan_view(without(plan, "selection")))
+    assert "Then" not in printed(facts(plan_facts(without(plan, "selection"))))

@@ -17,9 +17,10 @@ from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
 from dpqr.releases.planning import RIVALS, plan_release
-from dpqr.releases.receipt import plan_view
+from dpqr.releases.receipt import plan_facts
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.sentences import choice_words
+from dpqr.report.html import facts
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.tables.limits import Limits
@@ -298,7 +299,7 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     assert choice_words(pld) == "asked for by --accountant"
     assert make_filter(pld).charge(pld.events[0][0]) == 0
     beside = pld.roles.accountant.epsilon(gdp.events, gdp.budget.delta)
-    assert f"by zcdp, eps {upward_text(beside, 4)} by pld" in printed(plan_view(gdp))
+    assert f"by zcdp, eps {upward_text(beside, 4)} by pld" in printed(facts(plan_facts(gdp)))
 
 
 def test_pld_without_gaussian_noise_prices_in_epsilon(desk):

@@ -6,8 +6,8 @@ from support.plain_screen import printed
 
 from dpqr.kernel.accountants.fixed_schedules import Advanced
 from dpqr.kernel.budget import Price
-from dpqr.kernel.wording import facts
 from dpqr.releases.receipt import receipt
+from dpqr.report.html import facts
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.releases.journal import RecordJournal
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 
 EVENT = ExponentialEvent(epsilon=Fraction(1))

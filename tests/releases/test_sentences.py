@@ -18,7 +18,7 @@ from dpqr.releases.sentences import (
     parallel_words,
     release_guarantee,
 )
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.workload import Measurement
 
 

@@ -7,7 +7,7 @@ import json
 from support.handmade_release import make_release
 
 from dpqr.releases.record.release_document import release_document
-from dpqr.report.cards import CONFORMS, CuratorFacts, croissant_card, croissant_text
+from dpqr.report.reports import CONFORMS, CuratorFacts, croissant_card, croissant_text
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}
 STATED = CuratorFacts(title="Survey tables", curator="City of X", about="Counts.", region="Germany", date="2026-11-22")

@@ -10,11 +10,11 @@ from support.plan_phases import first
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.wording import facts
 from dpqr.releases.draws import DroppedCount
-from dpqr.releases.receipt import plan_view, receipt
+from dpqr.releases.receipt import plan_facts, receipt
+from dpqr.report.html import facts
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(column="pid", rows=3)
@@ -38,16 +38,16 @@ def lines(view):
 )
 def test_it_is_announced_and_told_with_its_noise(plan, release, unit, words) -> None:
     planned = counting(plan, unit)
-    assert f"Left out a noisy count of {words}, eps 0.05 First" in lines(plan_view(planned))
+    assert f"Left out a noisy count of {words}, eps 0.05 First" in lines(facts(plan_facts(planned)))
     count = DroppedCount(measurement=measured((DROPPED, [-1234])), charge=0)
     told = lines(facts(receipt(replace(release, plan=planned, dropped=count))))
     assert f"Left out -1,234 +-1.36 (noise): {words}; eps 0.05 Opening" in told
 
 
 def test_nothing_is_said_where_none_was_bought(plan, release) -> None:
-    assert "Left out" not in printed(plan_view(plan)) + printed(facts(receipt(release)))
+    assert "Left out" not in printed(facts(plan_facts(plan))) + printed(facts(receipt(release)))
 
 
 def test_the_declared_number_of_persons_is_shown(plan) -> None:
     stated = replace(plan, problem=replace(plan.problem, unit=PERSONS, persons=5000))
-    assert "Persons 5,000, as declared" in lines(plan_view(stated))
+    assert "Persons 5,000, as declared" in lines(facts(plan_facts(stated)))

@@ -1,6 +1,6 @@
 from support.plain_screen import printed
 
-from dpqr.report.guide_view import guide_view
+from dpqr.report.guide import guide_view
 
 
 def test_headings_stand_on_the_left_and_words_are_whole():

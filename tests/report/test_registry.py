@@ -15,7 +15,7 @@ from support.handmade_release import make_release, make_stopped_release
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.record.release_document import release_document
-from dpqr.report.cards import SECTORS, CuratorFacts, registry_record, registry_text
+from dpqr.report.reports import SECTORS, CuratorFacts, registry_record, registry_text
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "deployments-2026-07-15.json").read_text())
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
@@ -97,6 +97,6 @@ def test_sectors_are_those_of_the_schema():
 
 
 def test_the_date_of_the_schema_stands_in_the_house():
-    from dpqr.report import cards as registry
+    from dpqr.report import reports as registry
 
     assert str(date(2026, 7, 15)) in registry.__doc__

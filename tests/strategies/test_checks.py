@@ -52,7 +52,7 @@ def test_no_hypothesis_can_break_the_gap(value) -> None:
 
 @pytest.mark.parametrize(("check", "pure"), [(Laplace(), True), (Gaussian(), False)], ids=["laplace", "gaussian"])
 def test_it_is_known_by_its_name_and_says_whether_it_is_pure(check, pure) -> None:
-    assert CHECKS.builtins[check.name].endswith(f":{type(check).__name__}")
+    assert CHECKS.builtins[check.name].target.endswith(f":{type(check).__name__}")
     assert check.pure is pure
 
 

@@ -25,7 +25,7 @@ every_distinguisher = pytest.mark.parametrize(
 
 @every_distinguisher
 def test_it_is_known_by_its_name(distinguisher) -> None:
-    assert DISTINGUISHERS.builtins[distinguisher.name].endswith(f":{type(distinguisher).__name__}")
+    assert DISTINGUISHERS.builtins[distinguisher.name].target.endswith(f":{type(distinguisher).__name__}")
 
 
 def _marginal_scores():

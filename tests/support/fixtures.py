@@ -17,7 +17,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.sealed import SealKey
-from dpqr.report.page.reported import Preview
+from dpqr.report.page.parts import Preview
 from dpqr.report.reports import release_html
 from dpqr.tables.codebooks.known import read_codebook
 from dpqr.tables.limits import Limits

@@ -11,7 +11,7 @@ from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Account, BudgetTerms, DataKind
 from dpqr.releases.record.release_document import release_document
-from dpqr.report.page.reported import ChargeRow, Spending
+from dpqr.report.page.parts import ChargeRow, Spending
 from dpqr.report.reports import reported_release
 from support.handmade_release import make_release
 

@@ -80,7 +80,7 @@ def other_commands(frame: pd.DataFrame, release: dpqr.Release) -> str:
     checked: dpqr.Checked = dpqr.check(dpqr.queries().marginal("a"), {"a": 2}, strict=True)
     found: dpqr.Evaluation = dpqr.evaluate(frame, release, queries="q.json", rows=True)
     found.require(max_error=0.1)
-    made = dpqr.domain_file("t.csv", codebooks=["book.yaml"], types="age=integer:0..99", to="csvw")
+    made = dpqr.domain_file("t.csv", codebooks=["book.yaml"], types="age=integer:0..99", form="csvw")
     paths: tuple[str, ...] = dpqr.init("new", "t.csv", dataset="survey").paths
     attacked = dpqr.run_audit("laplace-*", short=True)
     attacked.require_sound()

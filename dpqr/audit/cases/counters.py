@@ -141,32 +141,32 @@ class HistoryCase:
 
     @property
     def laws(self) -> tuple[Laws, Laws]:
-        one, two = (self._law(history) for history in self.histories)
-        return one, two
+        """Of every node's number: of its rows, those among the first `ROWS` of the life."""
+        found = []
+        for history in self.histories:
+            first = [min(count, max(0, ROWS - sum(history[:period]))) for period, count in enumerate(history)]
+            counts = (sum(first[period] for period in parts) for parts in self.life.spans)
+            found.append(tuple(noisy(count, self.life.drawn.event) for count in counts))
+        return found[0], found[1]
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` lives. The table is read once for each node, for which rows are used makes no difference here."""
         with tempfile.TemporaryDirectory() as made:
             path = Path(made) / "table.csv"
-            _write(path, self.histories[side])
-            nodes = [(self._loaded(path, node, noise), self.life.drawn) for node in self._nodes]
+            history = self.histories[side]
+            with path.open("w", newline="", encoding="utf-8") as file:
+                table = csv.writer(file)
+                table.writerow(("person", "day", "cell"))
+                for period, count in enumerate(history):
+                    table.writerows([("p", FIRST.later(period).start.isoformat(), "a")] * count)
+            nodes, counter = [], self.life.counter
+            for node in range(1, counter.tree.periods + 1):
+                since = FIRST.later(counter.tree.span(node).start - 1)
+                rows = PeriodRows(column="day", period=FIRST.later(node - 1), since=since, first=FIRST)
+                source = TableSource(paths=(str(path),), period=rows)
+                loaded = load_table(source, DOMAIN, Limits(), unit=counter.unit, noise=noise)
+                nodes.append((loaded.counts, self.life.drawn))
         return Outcomes.of([self.life.released(nodes, noise) for _ in range(runs)])
-
-    @property
-    def _nodes(self) -> range:
-        return range(1, self.life.counter.tree.periods + 1)
-
-    def _loaded(self, path: Path, node: int, noise: NoiseSource) -> Private[Counts]:
-        since = FIRST.later(self.life.counter.tree.span(node).start - 1)
-        rows = PeriodRows(column="day", period=FIRST.later(node - 1), since=since, first=FIRST)
-        source = TableSource(paths=(str(path),), period=rows)
-        return load_table(source, DOMAIN, Limits(), unit=self.life.counter.unit, noise=noise).counts
-
-    def _law(self, history: Numbers) -> Laws:
-        """Of every node's number: of its rows, those among the first `ROWS` of the life."""
-        first = [min(count, max(0, ROWS - sum(history[:period]))) for period, count in enumerate(history)]
-        counts = (sum(first[period] for period in parts) for parts in self.life.spans)
-        return tuple(noisy(count, self.life.drawn.event) for count in counts)
 
 
 def history_cases() -> Iterator[HistoryCase]:
@@ -191,14 +191,6 @@ def history_case(
     accountant = "basic" if life.pure else "zcdp"
     counter = Counter(tree=tree, life=life, accountant=accountant, unit=unit)
     return HistoryCase(name=f"counter-history-{name}", histories=histories, life=Life(counter=counter))
-
-
-def _write(path: Path, history: Numbers) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(("person", "day", "cell"))
-        for period, count in enumerate(history):
-            table.writerows([("p", FIRST.later(period).start.isoformat(), "a")] * count)
 
 
 # Releases of two periods, each of its own rows: a row pays in one of them, and a person in both.

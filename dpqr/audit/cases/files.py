@@ -73,26 +73,19 @@ class FileCase:
         with tempfile.TemporaryDirectory() as made:
             desk = Path(made)
             table, queries = desk / f"table.{self.form}", desk / "queries.json"
-            write_table(_tidy(self.tables[side]), table, self.form)
+            header, *rows = self.tables[side]
+            columns = {name: tuple(row[place] for row in rows) for place, name in enumerate(header)}
+            write_table(Tidy(len(rows), {name: _column(cells) for name, cells in columns.items()}), table, self.form)
             queries.write_text(json.dumps(self.queries))
-            return Outcomes.of([self._released(desk, table, queries, noise) for _ in range(runs)])
-
-    def _released(self, desk: Path, table: Path, queries: Path, noise: NoiseSource) -> PublicOutcome:
-        out = desk / "out"
-        request = PlanRequest(queries=str(queries), **self.given)
-        output = OutputRequest(directory=str(out), **self.output)
-        source = TableSource(paths=(str(table),))
-        release(ReleaseRequest(source=source, plan=request, output=output), SilentReleaseObserver(), noise=noise)
-        try:
-            return files_outcome(out)
-        finally:
-            shutil.rmtree(out)
-
-
-def _tidy(table: tuple[Row, ...]) -> Tidy:
-    header, *rows = table
-    columns = {name: tuple(row[place] for row in rows) for place, name in enumerate(header)}
-    return Tidy(len(rows), {name: _column(cells) for name, cells in columns.items()})
+            out, found = desk / "out", []
+            request = PlanRequest(queries=str(queries), **self.given)
+            output = OutputRequest(directory=str(out), **self.output)
+            asked = ReleaseRequest(source=TableSource(paths=(str(table),)), plan=request, output=output)
+            for _ in range(runs):
+                release(asked, SilentReleaseObserver(), noise=noise)
+                found.append(files_outcome(out))
+                shutil.rmtree(out)
+            return Outcomes.of(found)
 
 
 def _column(cells: tuple[str, ...]) -> Column:

@@ -13,7 +13,6 @@ from dpqr.audit.law import IntegerGaussian, Laws, NumberLaw, TwoSidedGeometric
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.accountants.known import available
-from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, PrivacyEvent
@@ -23,7 +22,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, noisy_errors
 from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.strategies.checks import Check, Gaussian, Laplace
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 from dpqr.workload.strategy_matrices import interaction
@@ -53,87 +52,66 @@ ROWS = {
 
 
 def answer_cases() -> Iterator[Case]:
-    """Laplace and Gaussian checks."""
+    """Laplace checks at a price in epsilon, Gaussian checks at one in rho; and some checks one after the other."""
+    add_remove, pair = UNITS["add-remove"], (3, 2)
     for relation, unit in UNITS.items():
         for kind, epsilon in EPSILONS.items():
-            yield laplace_case(f"{kind}-{relation}", block(kind), unit, epsilon)
+            yield check_case(f"{kind}-{relation}", block(kind), unit, Price(epsilon=epsilon))
         for kind, rho in RHOS.items():
-            yield gaussian_case(f"{kind}-{relation}", block(kind), unit, rho)
-    yield gaussian_case("sum-add-remove", block("sum"), UNITS["add-remove"], Fraction(1, 4))
-    yield laplace_case("marginal-strict", block("marginal"), UNITS["replace"], Fraction(1, 4))
-    yield laplace_case("marginal-loose", block("marginal"), UNITS["add-remove"], Fraction(3))
+            yield check_case(f"{kind}-{relation}", block(kind), unit, Price(rho=rho))
+    yield check_case("sum-add-remove", block("sum"), add_remove, Price(rho=Fraction(1, 4)))
+    yield check_case("marginal-strict", block("marginal"), UNITS["replace"], Price(epsilon=Fraction(1, 4)))
+    yield check_case("marginal-loose", block("marginal"), add_remove, Price(epsilon=Fraction(3)))
     for relation, unit in UNITS.items():
-        yield gaussian_case(f"interaction-{relation}", pair_block(), unit, Fraction(1, 4), shape=(3, 2))
-    yield laplace_case("interaction-add-remove", pair_block(), UNITS["add-remove"], Fraction(1), shape=(3, 2))
-    yield laplace_case("marginal-person", block("marginal"), PERSON, Fraction(1))
+        yield check_case(f"interaction-{relation}", pair_block(), unit, Price(rho=Fraction(1, 4)), shape=pair)
+    yield check_case("interaction-add-remove", pair_block(), add_remove, Price(epsilon=Fraction(1)), shape=pair)
+    yield check_case("marginal-person", block("marginal"), PERSON, Price(epsilon=Fraction(1)))
     for relation in UNITS:
         unit = PrivacyUnit(neighbours=Neighbours(relation), column="person", rows=3)
-        yield laplace_case(f"left-out-{relation}", DROPPED, unit, Fraction(1), shape=())
-    yield twice_case()
+        yield check_case(f"left-out-{relation}", DROPPED, unit, Price(epsilon=Fraction(1)), shape=())
+    # A query and its opposite: noise that was used for both cancels in their difference.
+    opposed = (block("predicate"), block("opposite"))
+    what = "two Laplace checks one after the other"
+    yield answered_case("laplace-two-draws-add-remove", what, opposed, add_remove, Price(epsilon=Fraction(1, 2)))
+    # A query asked three times, priced together by a theorem for a schedule that is fixed in advance.
     for theorem in ("optimal", "pld"):
         if theorem in available():
-            yield composed_case(available()[theorem])
+            yield answered_case(
+                f"laplace-composed-{theorem}",
+                f"three Laplace checks priced together by the {theorem} accountant",
+                (block("predicate"),) * 3,
+                add_remove,
+                Price(epsilon=Fraction(1, 2)),
+                delta=COMPOSED_DELTA,
+                accountant=available()[theorem],
+            )
 
 
-def laplace_case(
-    name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction, shape: tuple[int, ...] = SHAPE
+def check_case(name: str, asked: QueryBlock, unit: PrivacyUnit, price: Price, shape: tuple[int, ...] = SHAPE) -> Case:
+    """One check of `asked`: Laplace at a pure price, Gaussian at one in rho."""
+    law = "Gaussian" if price.epsilon is None else "Laplace"
+    what = f"{law} answers to a {asked.name}" if shape else f"{law} count of {asked.name}"
+    delta = DELTA if price.epsilon is None else Fraction(0)
+    return answered_case(f"{law.lower()}-{name}", what, (asked,), unit, price, shape=shape, delta=delta)
+
+
+def answered_case(
+    name: str,
+    what: str,
+    asked: Sequence[QueryBlock],
+    unit: PrivacyUnit,
+    price: Price,
+    *,
+    shape: tuple[int, ...] = SHAPE,
+    delta: Fraction = Fraction(0),
+    accountant: Accountant | None = None,
 ) -> Case:
-    """One Laplace check of `asked` at a pure price."""
-    trial = MechanismTrial(mechanisms=(Laplace().mechanism((asked,), unit, Price(epsilon=epsilon)),))
-    pair = worst_pair((asked,), shape, unit, power=1)
-    return Case(
-        name=f"laplace-{name}",
-        what=f"Laplace answers to a {asked.name}" if shape else f"Laplace count of {asked.name}",
-        pair=pair,
-        trial=trial,
-        laws=stated_laws(trial, (asked,), pair),
-    )
-
-
-def gaussian_case(
-    name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction, shape: tuple[int, ...] = SHAPE
-) -> Case:
-    """One Gaussian check of `asked` at a price in rho."""
-    trial = MechanismTrial(mechanisms=(Gaussian().mechanism((asked,), unit, Price(rho=rho)),), delta=DELTA)
-    pair = worst_pair((asked,), shape, unit, power=2)
-    return Case(
-        name=f"gaussian-{name}",
-        what=f"Gaussian answers to a {asked.name}",
-        pair=pair,
-        trial=trial,
-        laws=stated_laws(trial, (asked,), pair),
-    )
-
-
-def twice_case() -> Case:
-    """Two checks in a row, of a query and its opposite: noise that was used for both cancels in their difference."""
-    unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
-    asked = (block("predicate"), block("opposite"))
-    trial = MechanismTrial(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked))
-    pair = worst_pair(asked, SHAPE, unit, power=1)
-    return Case(
-        name="laplace-two-draws-add-remove",
-        what="two Laplace checks one after the other",
-        pair=pair,
-        trial=trial,
-        laws=stated_laws(trial, asked, pair),
-    )
-
-
-def composed_case(accountant: Accountant) -> Case:
-    """A query asked three times, priced together by a theorem for a schedule that is fixed in advance."""
-    unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
-    asked = block("predicate")
-    mechanism = Laplace().mechanism((asked,), unit, price)
-    trial = MechanismTrial(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant)
-    pair = worst_pair((asked,), SHAPE, unit, power=1)
-    return Case(
-        name=f"laplace-composed-{accountant.name}",
-        what=f"three Laplace checks priced together by the {accountant.name} accountant",
-        pair=pair,
-        trial=trial,
-        laws=stated_laws(trial, (asked,) * 3, pair),
-    )
+    """Checks of these queries, each at this price, on the pair that moves all of their answers furthest."""
+    check: Check = Gaussian() if price.epsilon is None else Laplace()
+    mechanisms = tuple(check.mechanism((one,), unit, price) for one in asked)
+    trial = MechanismTrial(mechanisms=mechanisms, delta=delta, accountant=accountant)
+    pair = worst_pair(asked, shape, unit, power=2 if price.epsilon is None else 1)
+    return Case(name=name, what=what, pair=pair, trial=trial, laws=stated_laws(trial, asked, pair))
 
 
 def stated_laws(trial: MechanismTrial, asked: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
@@ -142,15 +120,11 @@ def stated_laws(trial: MechanismTrial, asked: Sequence[QueryBlock], pair: Pair) 
         tuple(
             noisy(int(answer), event)
             for block, (event, _) in zip(asked, trial.events, strict=True)
-            for answer in ROWS.get(block.name, np.ones((1, 1), dtype=np.int64)) @ _cells(database)
+            for answer in ROWS.get(block.name, np.ones((1, 1), dtype=np.int64)) @ cells
         )
-        for database in pair
+        for cells in (database.marginal(tuple(range(len(database.shape)))).reshape(-1) for database in pair)
     )
     return one, two
-
-
-def _cells(database: Counts) -> IntArray:
-    return database.marginal(tuple(range(len(database.shape)))).reshape(-1)
 
 
 def noisy(answer: int, event: PrivacyEvent) -> NumberLaw:
@@ -200,7 +174,10 @@ def error_cases() -> Iterator[Case]:
 
 def error_case(name: str, groups: Groups, unit: PrivacyUnit, price: Price, *, largest: bool = False) -> Case:
     """One draw, against the hypothesis of the table without the unit; under replace, of the one with the other unit."""
-    pair = _pair(unit)
+    # Five records; the same with one unit in a cell, or with that unit's rows moved to the cell across.
+    replaced = unit.neighbours is Neighbours.REPLACE
+    left = records(ERRORS_SHAPE, {(0, 0): 5 + unit.rows if replaced else 5})
+    pair = left, records(ERRORS_SHAPE, {(0, 0): 5, (1, 1): unit.rows})
     known = FINENESS * np.concatenate([block.answer(pair[0]) for group in groups for block in group])
     errors = GroupErrors(groups=groups, expected=known, unit=unit, largest=largest)
     trial = MechanismTrial(
@@ -212,14 +189,6 @@ def error_case(name: str, groups: Groups, unit: PrivacyUnit, price: Price, *, la
         _laws(trial, [FINENESS * (1 if largest else len(group)) for group in groups]),
     )
     return Case(name=f"errors-{name}", what=what, pair=pair, trial=trial, laws=laws)
-
-
-def _pair(unit: PrivacyUnit) -> Pair:
-    """Five records; the same with one unit in a cell, or with that unit's rows moved to the cell across."""
-    crowd: dict[tuple[int, ...], int] = {(0, 0): 5}
-    if unit.neighbours is Neighbours.REPLACE:
-        return records(ERRORS_SHAPE, {(0, 0): 5 + unit.rows}), records(ERRORS_SHAPE, {**crowd, (1, 1): unit.rows})
-    return records(ERRORS_SHAPE, crowd), records(ERRORS_SHAPE, {**crowd, (1, 1): unit.rows})
 
 
 def _laws(trial: MechanismTrial, errors: list[int]) -> Laws:

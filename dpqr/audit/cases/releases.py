@@ -32,9 +32,9 @@ from dpqr.strategies.guard import least_noise, make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
-from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.strategies.updates.median import Median
@@ -160,20 +160,19 @@ def release_outcome(plan: Plan, release: FinishedRun) -> PublicOutcome:
     measured: list[int] = []
     for finished in rounds:
         measured += _padded(numbers(finished.measurement) if finished.measurement else (), widest)
-    measured = [*_padded(tuple(measured), planned * widest), *_errors(plan, release)]
-    answers = np.concatenate([answers.estimate for answers in release.answers])
-    derived = np.rint(np.append(answers, release.hypothesis.total)).astype(np.int64)
-    context = (release.transcript.stopped, *_padded(choices, planned))
-    return tuple(map(int, context)), tuple(measured), tuple(derived.tolist())
-
-
-def _errors(plan: Plan, release: FinishedRun) -> Numbers:
-    """At most one integer for each block in each of two draws."""
+    # At most one integer for each block in each of two draws.
     found = release.errors
     draws = [] if found is None else [draw for draw in (found.sums, found.largest) if draw is not None]
     values = tuple(int(value) for draw in draws for value in draw.values)
     bought = plan.phase("errors") or plan.phase("bounds")
-    return _padded(values, 2 * len(plan.problem.workload.blocks) if bought else 0)
+    measured = [
+        *_padded(tuple(measured), planned * widest),
+        *_padded(values, 2 * len(plan.problem.workload.blocks) if bought else 0),
+    ]
+    answers = np.concatenate([answers.estimate for answers in release.answers])
+    derived = np.rint(np.append(answers, release.hypothesis.total)).astype(np.int64)
+    context = (release.transcript.stopped, *_padded(choices, planned))
+    return tuple(map(int, context)), tuple(measured), tuple(derived.tolist())
 
 
 def _padded(given: Numbers, length: int) -> Numbers:
@@ -218,8 +217,8 @@ def resumed_case(roles: Roles) -> Case:
 def certified_case(roles: Roles) -> Case:
     """A release that buys bounds, its groups cut by what the first of their draws has shown."""
     pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=1)
-    schedule = WithErrorBars(schedule=Rounds(rounds=1, opening=False), certify=Fraction(1, 2))
-    trial = ReleaseTrial(plan=schedule.plan(plan.problem, plan.budget, roles))
+    schedule, split = Rounds(rounds=1, opening=False), Split(bounds=Fraction(1, 2))
+    trial = ReleaseTrial(plan=plan_split(schedule, split, plan.problem, plan.budget, roles))
     return Case(
         name="release-certified", what="a release with bounds on its errors", pair=pair, trial=trial, brief=BRIEF
     )
@@ -241,14 +240,18 @@ def anytime_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
 
 
 def _coin(name: str, what: str, plan: Plan, gap: Fraction) -> Case:
-    pair = _crowd(plan.problem.unit, RECORDS // 2 + math.floor(gap))
+    # `first` records in the first cell, and one more there; under replace it comes from the second cell.
+    first = RECORDS // 2 + math.floor(gap)
+    others = RECORDS - first - 1
+    left = others + (plan.problem.unit.neighbours is Neighbours.REPLACE)
+    pair = records((2,), {(0,): first, (1,): left}), records((2,), {(0,): first + 1, (1,): others})
     return Case(name=name, what=what, pair=pair, trial=ReleaseTrial(plan=plan), brief=BRIEF)
 
 
 def _asked_twice(unit: PrivacyUnit) -> Problem:
     rows = Dense(np.array([[1, 0], [1, 0]]))
     block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(2,), matrix=rows),))
-    return Problem(domain=_domain((2,)), workload=Workload((block,)), unit=unit, n=RECORDS)
+    return Problem(domain=codes_domain((2,)), workload=Workload((block,)), unit=unit, n=RECORDS)
 
 
 def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: int) -> tuple[Pair, Plan]:
@@ -260,18 +263,12 @@ def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: i
     if unit.neighbours is Neighbours.REPLACE:
         n, one = 13, {**here, (1, 1, 0): 1}
     pair = records(shape, one), records(shape, {**here, (0, 0, 0): 1})
-    problem = Problem(domain=_domain(shape), workload=Workload(blocks), unit=unit, n=n)
+    problem = Problem(domain=codes_domain(shape), workload=Workload(blocks), unit=unit, n=n)
     return pair, Rounds(rounds=rounds, opening=False).plan(problem, budget, roles)
 
 
-def _crowd(unit: PrivacyUnit, first: int) -> Pair:
-    """`first` records in the first cell, and one more there; under replace it comes from the second cell."""
-    others = RECORDS - first - 1
-    left = others + (unit.neighbours is Neighbours.REPLACE)
-    return records((2,), {(0,): first, (1,): left}), records((2,), {(0,): first + 1, (1,): others})
-
-
-def _domain(shape: tuple[int, ...]) -> Domain:
+def codes_domain(shape: tuple[int, ...]) -> Domain:
+    """A column of codes for each axis."""
     return Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(shape)))
 
 
@@ -366,14 +363,10 @@ def buckets_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
     measured += [ABSENT] * (DRAWS * WIDEST - len(measured))
     answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
-    return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())
-
-
-def _buckets(block: QueryBlock) -> tuple[int, ...]:
-    """The bucket of every cell; each its own where the strategy over cells was measured."""
-    matrix = block.factors[0].matrix
+    # The bucket of every cell; each its own where the strategy over cells was measured.
+    matrix = outcome.transcript.measurements[-1].blocks[0].factors[0].matrix
     found = matrix.buckets if isinstance(matrix, BucketMatrix) else np.arange(CELLS)
-    return tuple(int(bucket) for bucket in found)
+    return tuple(int(bucket) for bucket in found), tuple(measured), tuple(answers.tolist())
 
 
 def partition_cases() -> Iterator[Case]:

@@ -11,15 +11,13 @@ import numpy as np
 
 from dpqr.audit.case import Case, MechanismTrial, Pair, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import UNITS
-from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, WORK, PlannedTrial
+from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, WORK, PlannedTrial, codes_domain
 from dpqr.audit.law import Flips, Laws, NumberLaw, Selection
-from dpqr.domain.attribute import Attribute, Codes
-from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import Scores
@@ -142,16 +140,14 @@ def composed_case(kind: str, distinguisher: str) -> Case:
 
 def _laws(contest: Contest, trial: MechanismTrial) -> tuple[Laws, Laws]:
     """The law of every choice, at the epsilon of its event and by the scores of the contest."""
-    one, two = (tuple(_selection(moves, event) for event, _ in trial.events) for moves in contest.moves)
-    return one, two
-
-
-def _selection(moves: FloatArray, event: PrivacyEvent) -> NumberLaw:
-    if isinstance(event, ExponentialEvent):
-        return Selection(scores=moves, rate=float(event.epsilon) / 2)
-    if isinstance(event, PermuteAndFlipEvent):
-        return Flips(scores=moves, rate=float(event.epsilon) / 2)
-    raise UsageFault(f"an event of type {type(event).__name__} has no law here; write one in dpqr.audit.law")
+    laws: tuple[list[NumberLaw], list[NumberLaw]] = [], []
+    for event, _ in trial.events:
+        if not isinstance(event, ExponentialEvent | PermuteAndFlipEvent):
+            raise UsageFault(f"an event of type {type(event).__name__} has no law here; write one in dpqr.audit.law")
+        law = Selection if isinstance(event, ExponentialEvent) else Flips
+        for side, moves in zip(laws, contest.moves, strict=True):
+            side.append(law(scores=moves, rate=float(event.epsilon) / 2))
+    return tuple(laws[0]), tuple(laws[1])
 
 
 def query_contest(unit: PrivacyUnit, candidates: int = CANDIDATES, falling: int = FALLING) -> Contest:
@@ -169,9 +165,10 @@ def query_contest(unit: PrivacyUnit, candidates: int = CANDIDATES, falling: int 
 def box_contest(unit: PrivacyUnit) -> Contest:
     """The first cell of one column, over and over, and that of another: both gain the record. The first is expected
     above the count, the other below it. Many boxes, for a search must have something to save."""
+    firsts = [Ranges(np.zeros(boxes, dtype=np.int64), np.ones(boxes, dtype=np.int64), 2) for boxes in BOXES]
     blocks = tuple(
-        QueryBlock(name=f"{axis}", factors=(Factor(axes=(axis,), sizes=(2,), matrix=_first_cell(boxes)),), rowwise=True)
-        for axis, boxes in enumerate(BOXES)
+        QueryBlock(name=f"{axis}", factors=(Factor(axes=(axis,), sizes=(2,), matrix=matrix),), rowwise=True)
+        for axis, matrix in enumerate(firsts)
     )
     index = box_index(blocks)
     assert index is not None
@@ -180,10 +177,6 @@ def box_contest(unit: PrivacyUnit) -> Contest:
     replaced = unit.neighbours is Neighbours.REPLACE
     pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
     return Contest(scores=scores, pair=pair, unit=unit, falling=BOXES[0])
-
-
-def _first_cell(times: int) -> Ranges:
-    return Ranges(np.zeros(times, dtype=np.int64), np.ones(times, dtype=np.int64), 2)
 
 
 def block_contest(unit: PrivacyUnit) -> Contest:
@@ -233,18 +226,22 @@ def search_cases() -> Iterator[Case]:
     yield dependence_case(rho)
 
 
+def marginals_problem(shape: tuple[int, ...], ways: int, unit: PrivacyUnit, n: int | None = None) -> Problem:
+    """All marginals of so many columns."""
+    blocks = tuple(
+        QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, shape[axis]) for axis in axes))
+        for axes in combinations(range(len(shape)), ways)
+    )
+    return Problem(domain=codes_domain(shape), workload=Workload(blocks), unit=unit, n=n)
+
+
 def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
     """All pairs of three columns, two of which agree but for the record that comes: the search finds and asks them."""
-    blocks = tuple(
-        QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, 2) for axis in pair))
-        for pair in combinations(range(3), 2)
-    )
     here: dict[tuple[int, ...], int] = {(0, 0, 0): 320, (1, 1, 0): 240, (1, 1, 1): 240}
     n, one = None, here
     if unit.neighbours is Neighbours.REPLACE:
         n, one = 801, {**here, (1, 1, 0): 241}
-    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(SHAPE)))
-    problem = Problem(domain=domain, workload=Workload(blocks), unit=unit, n=n)
+    problem = marginals_problem(SHAPE, 2, unit, n)
     return Case(
         name=f"release-search-{name}",
         what=f"a search whose prices follow what it releases, {roles.check.name} (a tenth of the runs)",
@@ -256,12 +253,7 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
 
 def counted_case(roles: Roles) -> Case:
     """A noisy count decides between one table and one-way marginals; with and without the record both come about."""
-    blocks = tuple(
-        QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, COUNTED[axis]) for axis in axes))
-        for axes in combinations(range(len(COUNTED)), 3)
-    )
-    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COUNTED)))
-    problem = Problem(domain=domain, workload=Workload(blocks), unit=ADDED)
+    problem = marginals_problem(COUNTED, 3, ADDED)
     here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 300, (1, 1, 1, 1): 300}
     return Case(
         name="release-counted-basic-add-remove",
@@ -287,14 +279,9 @@ def count_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
 def dependence_case(roles: Roles) -> Case:
     """The error of one-way marginals on pairs decides between all pairs once and a search; both come about. Two columns
     agree in a third of the records, and the record that changes comes to agree."""
-    blocks = tuple(
-        QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, COMPARED[axis]) for axis in pair))
-        for pair in combinations(range(len(COMPARED)), 2)
-    )
-    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COMPARED)))
     here: dict[tuple[int, ...], int] = dict.fromkeys(product(*map(range, COMPARED)), 15)
     here |= {(value, value, other): 26 for value in range(4) for other in range(4)}
-    problem = Problem(domain=domain, workload=Workload(blocks), unit=REPLACED, n=sum(here.values()))
+    problem = marginals_problem(COMPARED, 2, REPLACED, sum(here.values()))
     budget = PrivacyBudget(Fraction(2), DELTA)
     other = {**here, (0, 1, 0): 14, (0, 0, 0): 27}
     return Case(

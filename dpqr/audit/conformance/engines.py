@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -53,7 +54,7 @@ def _faults(engine: Engine, table: Any, questions: Iterable[Question]) -> Iterat
         yield from lacking_kinds
         if lacking_kinds:
             continue
-        expected = asked.counted(_batches(table, asked))
+        expected = asked.counted(partial(list, table.select(list(asked.columns)).to_batches()))
         yield from (f"{words}: {fault}" for fault in _differences(expected, engine.count(asked), asked))
 
 
@@ -77,10 +78,6 @@ def questions() -> Iterator[Question]:
     yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
     for most in (1, 2, 30, 10**7):
         yield f"{most} of each person", Counting(domain=domain, asked=pairs, unit=PrivacyUnit(column="who", rows=most))
-
-
-def _batches(table: Any, asked: Counting) -> Callable[[], list[Any]]:
-    return lambda: list(table.select(list(asked.columns)).to_batches())
 
 
 def _kinds(engine: Engine, asked: Counting) -> Iterator[str]:

@@ -71,7 +71,14 @@ def distinguisher_faults(distinguisher: Any) -> Iterator[str]:
         draws = MechanismTrial(mechanisms=(mechanism,))
         yield from _attacked(draws, tables, unit, price)
         if unit.neighbours is Neighbours.REPLACE:
-            yield from _shortfall(distinguisher, draws, tables, price)
+            # How often a draw falls further behind the largest score than F.
+            far = distinguisher.shortfall(SIZE, 1, price, Fraction(BETA))
+            scores = BLOCKS[0].answer(DenseHistogram(np.array([9, 4, 0])))
+            case = Case(name="conformance", what="", pair=(DenseHistogram(scores), tables[1]), trial=draws)
+            drawn = case.outcomes(0, RUNS, SystemNoise()).measured[:, 0]
+            behind = int((scores.max() - scores[drawn] > far).sum())
+            if lower_limits(np.array([behind]), RUNS, ALARM)[0] > BETA:
+                yield f"shortfall: {behind} of {RUNS} draws fall more than {far:.3g} behind, and {BETA:g} of them may"
 
 
 def check_faults(check: Any) -> Iterator[str]:
@@ -89,7 +96,14 @@ def check_faults(check: Any) -> Iterator[str]:
         draws = MechanismTrial(mechanisms=(mechanism,), delta=Fraction(0) if check.pure else DELTA)
         tables = worst_pair(BLOCKS, (SIZE,), unit, 1 if check.pure else 2)
         yield from _attacked(draws, tables, unit, price)
-        yield from _law(check, draws, tables, unit, price)
+        # How often the noise of an answer is beyond the tail that its law states.
+        law = check.law(BLOCKS, unit, price)
+        case = Case(name="conformance", what="", pair=tables, trial=draws)
+        measured = case.outcomes(0, RUNS, SystemNoise()).measured
+        truth = np.concatenate([block.answer(tables[0]) for block in BLOCKS])
+        beyond = int((np.abs(measured[:, 0] - truth[0]) > law.tail(BETA)).sum())
+        if lower_limits(np.array([beyond]), RUNS, ALARM)[0] > BETA:
+            yield f"law: {beyond} of {RUNS} draws lie beyond its tail of {BETA:g}, under {unit.neighbours.value}"
     yield from _stop_test(check)
 
 
@@ -117,28 +131,6 @@ def _attacked(draws: MechanismTrial, tables: Pair, unit: PrivacyUnit, price: Pri
             f"privacy: epsilon {loss.epsilon:.3g} is lost under {unit.neighbours.value}, and the event claims "
             f"{float(draws.claim.epsilon):.3g}"
         )
-
-
-def _shortfall(distinguisher: Any, draws: MechanismTrial, tables: Pair, price: Price) -> Iterator[str]:
-    """How often a draw falls further behind the largest score than F."""
-    far = distinguisher.shortfall(SIZE, 1, price, Fraction(BETA))
-    scores = BLOCKS[0].answer(DenseHistogram(np.array([9, 4, 0])))
-    case = Case(name="conformance", what="", pair=(DenseHistogram(scores), tables[1]), trial=draws)
-    drawn = case.outcomes(0, RUNS, SystemNoise()).measured[:, 0]
-    behind = int((scores.max() - scores[drawn] > far).sum())
-    if lower_limits(np.array([behind]), RUNS, ALARM)[0] > BETA:
-        yield f"shortfall: {behind} of {RUNS} draws fall more than {far:.3g} behind, and {BETA:g} of them may"
-
-
-def _law(check: Any, draws: MechanismTrial, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
-    """How often the noise of an answer is beyond the tail that its law states."""
-    law = check.law(BLOCKS, unit, price)
-    case = Case(name="conformance", what="", pair=tables, trial=draws)
-    measured = case.outcomes(0, RUNS, SystemNoise()).measured
-    truth = np.concatenate([block.answer(tables[0]) for block in BLOCKS])
-    beyond = int((np.abs(measured[:, 0] - truth[0]) > law.tail(BETA)).sum())
-    if lower_limits(np.array([beyond]), RUNS, ALARM)[0] > BETA:
-        yield f"law: {beyond} of {RUNS} draws lie beyond its tail of {BETA:g}, under {unit.neighbours.value}"
 
 
 def _stop_test(check: Any) -> Iterator[str]:

@@ -20,7 +20,6 @@ from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement, Workload
 
 BUDGETS = (PrivacyBudget(Fraction(1)), PrivacyBudget(Fraction(10_000)))
@@ -55,15 +54,14 @@ def schedule_faults(schedule: Any) -> Iterator[str]:
 def _cases() -> Iterator[tuple[Universe, PrivacyBudget]]:
     """Every tiny universe, with all its queries and with those on single columns alone."""
     for universe in universes():
-        simple = tuple(one for one in universe.problem.workload.blocks if _simple(one))
+        simple = tuple(
+            one
+            for one in universe.problem.workload.blocks
+            if len(one.axes) == 1
+            and all(len(factor.axes) == 1 and factor.matrix.smallest >= 0 for factor in one.factors)
+        )
         for blocks, budget in product((universe.problem.workload.blocks, simple), BUDGETS):
             yield replace(universe, problem=replace(universe.problem, workload=Workload(blocks))), budget
-
-
-def _simple(block: QueryBlock) -> bool:
-    return len(block.axes) == 1 and all(
-        len(factor.axes) == 1 and factor.matrix.smallest >= 0 for factor in block.factors
-    )
 
 
 def _behaviour(schedule: Any, universe: Universe, budget: PrivacyBudget) -> Iterator[str]:

@@ -38,27 +38,7 @@ def update_rule_faults(rule: Any) -> Iterator[str]:
     if lack is not None:
         yield f"protocol: the rule {lack}"
         return
-    yield from _value(rule)
-    refused, seen = 0, set[str]()
-    for universe in universes():
-        try:
-            faults = [fault for fault in _behaviour(rule, universe) if fault not in seen]
-        except _Refused:
-            refused += 1
-            continue
-        yield from (f"{fault} ({universe.words})" for fault in faults[:1])
-        seen.update(faults)
-    if refused == len(list(universes())) and not _theoretical(rule):
-        yield "footprint: the rule refuses every tiny universe"
-    yield from _mistakes(rule)
-
-
-class _Refused(Exception):
-    """The rule says beforehand that it cannot run here."""
-
-
-def _value(rule: Any) -> Iterator[str]:
-    """Whether the rule is a frozen value with the right constants."""
+    # Whether the rule is a frozen value with the right constants.
     kind = type(rule)
     if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"
@@ -68,13 +48,42 @@ def _value(rule: Any) -> Iterator[str]:
         yield "trust: it is no tuple of sentences"
     if not isinstance(rule.cumulative, bool):
         yield "cumulative: it is neither True nor False"
+    refused, seen = 0, set[str]()
+    for universe in universes():
+        try:
+            faults = [fault for fault in _behaviour(rule, universe) if fault not in seen]
+        except _Refused:
+            refused += 1
+            continue
+        yield from (f"{fault} ({universe.words})" for fault in faults[:1])
+        seen.update(faults)
+    # Whether it runs with a level, and refuses other runs.
+    if refused == len(list(universes())) and not any(
+        rule.footprint(at_level(each, LEVELS[0]).problem).refusal is None for each in universes()
+    ):
+        yield "footprint: the rule refuses every tiny universe"
+    yield from _mistakes(rule)
+
+
+class _Refused(Exception):
+    """The rule says beforehand that it cannot run here."""
 
 
 def _behaviour(rule: Any, universe: Universe) -> Iterator[str]:
     """On one universe, without a level; the first fault is enough."""
     try:
-        yield from _footprint(rule, universe)
-        yield from _start(rule, universe)
+        found = rule.footprint(universe.problem)
+        if not isinstance(found, Footprint):
+            yield "footprint: it returns no Footprint"
+        elif found.refusal is not None:
+            raise _Refused
+        elif not isinstance(found.bytes, int) or found.bytes < 0:
+            yield "footprint: bytes must be a whole number of at least 0"
+        problem = universe.problem
+        first = rule.start(problem)
+        yield from _sound(first, universe, "start")
+        if not np.array_equal(_answers(first, universe), _answers(rule.start(problem), universe)):
+            yield "purity: start gives another hypothesis the second time"
         for shift, factor in WILD:
             yield from _course(rule, universe, shift, factor)
         if rule.cumulative:
@@ -84,24 +93,6 @@ def _behaviour(rule: Any, universe: Universe) -> Iterator[str]:
         raise
     except Exception as error:
         yield f"errors: {type(error).__name__}: {error}"
-
-
-def _footprint(rule: Any, universe: Universe) -> Iterator[str]:
-    found = rule.footprint(universe.problem)
-    if not isinstance(found, Footprint):
-        yield "footprint: it returns no Footprint"
-    elif found.refusal is not None:
-        raise _Refused
-    elif not isinstance(found.bytes, int) or found.bytes < 0:
-        yield "footprint: bytes must be a whole number of at least 0"
-
-
-def _start(rule: Any, universe: Universe) -> Iterator[str]:
-    problem = universe.problem
-    first = rule.start(problem)
-    yield from _sound(first, universe, "start")
-    if not np.array_equal(_answers(first, universe), _answers(rule.start(problem), universe)):
-        yield "purity: start gives another hypothesis the second time"
 
 
 def _course(rule: Any, universe: Universe, shift: int, factor: int) -> Iterator[str]:
@@ -144,7 +135,9 @@ def _cumulative(rule: Any, universe: Universe) -> Iterator[str]:
     if at_once is None:
         return
     apart = np.abs(_answers(stepwise, universe) - _answers(at_once, universe)).max()
-    if apart > CLOSE * max(float(universe.table.sum()), 1.0) * _largest(universe):
+    if apart > CLOSE * max(float(universe.table.sum()), 1.0) * max(
+        block.largest_coefficient for block in universe.problem.workload.blocks
+    ):
         yield f"cumulative: one update after all measurements ends {apart:.3g} records from one after each"
 
 
@@ -172,21 +165,17 @@ def _sound(hypothesis: Any, universe: Universe, when: str) -> Iterator[str]:
         elif answers.dtype.kind not in "fi" or not np.isfinite(answers).all():
             yield f"answer: not finite numbers for {block.name} after {when}"
     if isinstance(hypothesis, Sampleable):
-        yield from _distribution(hypothesis, universe, when)
-
-
-def _distribution(hypothesis: Sampleable, universe: Universe, when: str) -> Iterator[str]:
-    shape, total = universe.problem.domain.shape, hypothesis.total
-    weights = hypothesis.weights()
-    if weights.shape != shape or (weights < 0).any():
-        yield f"weights: not one number of at least 0 a cell after {when}"
-    elif abs(float(weights.sum()) - total) > 1e-6 * max(total, 1.0):
-        yield f"weights: they sum to {weights.sum():.6g} after {when}, and the total is {total:.6g}"
-    drawn, again = hypothesis.rows(7, 1), hypothesis.rows(7, 1)
-    if drawn.shape != (7, len(shape)) or (drawn < 0).any() or (drawn >= np.array(shape)).any():
-        yield f"rows: not 7 records of the domain after {when}"
-    elif not np.array_equal(drawn, again):
-        yield "rows: other records from the same seed"
+        shape, total = universe.problem.domain.shape, hypothesis.total
+        weights = hypothesis.weights()
+        if weights.shape != shape or (weights < 0).any():
+            yield f"weights: not one number of at least 0 a cell after {when}"
+        elif abs(float(weights.sum()) - total) > 1e-6 * max(total, 1.0):
+            yield f"weights: they sum to {weights.sum():.6g} after {when}, and the total is {total:.6g}"
+        drawn, again = hypothesis.rows(7, 1), hypothesis.rows(7, 1)
+        if drawn.shape != (7, len(shape)) or (drawn < 0).any() or (drawn >= np.array(shape)).any():
+            yield f"rows: not 7 records of the domain after {when}"
+        elif not np.array_equal(drawn, again):
+            yield "rows: other records from the same seed"
 
 
 def _mistakes(rule: Any) -> Iterator[str]:
@@ -204,18 +193,9 @@ def _mistakes(rule: Any) -> Iterator[str]:
         yield f"mistakes: {type(error).__name__}: {error}"
 
 
-def _theoretical(rule: Any) -> bool:
-    """Whether it runs with a level, and refuses other runs."""
-    return any(rule.footprint(at_level(each, LEVELS[0]).problem).refusal is None for each in universes())
-
-
 def _answers(hypothesis: Any, universe: Universe) -> FloatArray:
     found = [np.asarray(hypothesis.answer(block), dtype=np.float64) for block in universe.problem.workload.blocks]
     return np.concatenate(found)
-
-
-def _largest(universe: Universe) -> int:
-    return max(block.largest_coefficient for block in universe.problem.workload.blocks)
 
 
 # Adversary: looks for a database update sequence that is longer than a rule's mistake bound says.
@@ -299,7 +279,22 @@ def find_refutations(rule: Any) -> Iterator[str]:
     """One line for every bound that some strategy exceeds."""
     for cells, value, variant in product(CELLS, SEARCHED_LEVELS, VARIANTS):
         level = Level(value=value, variant=variant)
-        problem = _problem(cells, level)
+        masks = [mask for mask in product((0, 1), repeat=cells) if any(mask)]
+        queries = tuple(
+            QueryBlock(
+                name="".join(map(str, mask)),
+                factors=(Factor(axes=(0,), sizes=(cells,), matrix=Dense(np.array([mask], dtype=np.int64))),),
+            )
+            for mask in masks
+        )
+        problem = Problem(
+            domain=Domain((Attribute(name="cell", axis=Codes(cells)),)),
+            workload=Workload(queries),
+            unit=PrivacyUnit(neighbours=Neighbours.REPLACE),
+            n=RECORDS,
+            alpha=2 * level.value,
+            level=level,
+        )
         bound = rule.mistakes(problem, level)
         if bound is None or rule.footprint(problem).refusal is not None:
             continue
@@ -351,22 +346,3 @@ def _ahead(position: Position) -> Move:
         return -1.0 if found is None else sum(each.gap for each in game.moves(found))
 
     return max(position.moves, key=left)
-
-
-def _problem(cells: int, level: Level) -> Problem:
-    masks = [mask for mask in product((0, 1), repeat=cells) if any(mask)]
-    queries = tuple(
-        QueryBlock(
-            name="".join(map(str, mask)),
-            factors=(Factor(axes=(0,), sizes=(cells,), matrix=Dense(np.array([mask], dtype=np.int64))),),
-        )
-        for mask in masks
-    )
-    return Problem(
-        domain=Domain((Attribute(name="cell", axis=Codes(cells)),)),
-        workload=Workload(queries),
-        unit=PrivacyUnit(neighbours=Neighbours.REPLACE),
-        n=RECORDS,
-        alpha=2 * level.value,
-        level=level,
-    )

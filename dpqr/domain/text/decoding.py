@@ -78,22 +78,23 @@ def obvious(word: object, known: Iterable[str]) -> str | None:
     """
     if not isinstance(word, str) or not 3 <= len(word) <= _LONGEST:
         return None
-    near = [other for other in known if _folded(other) == _folded(word) or _one_edit(other, word)]
+    near = []
+    for other in known:
+        first, second = other, word
+        while first and second and first[0] == second[0]:
+            first, second = first[1:], second[1:]
+        while first and second and first[-1] == second[-1]:
+            first, second = first[:-1], second[:-1]
+        swapped = len(first) == 2 and first == second[::-1]
+        digits = any(sign.isdigit() for sign in first + second)
+        one_edit = not digits and (swapped or max(len(first), len(second)) == 1)
+        if one_edit or _folded(other) == _folded(word):
+            near.append(other)
     return near[0] if len(near) == 1 else None
 
 
 def _folded(word: str) -> str:
     return word.replace("-", "").replace("_", "").lower()
-
-
-def _one_edit(first: str, second: str) -> bool:
-    while first and second and first[0] == second[0]:
-        first, second = first[1:], second[1:]
-    while first and second and first[-1] == second[-1]:
-        first, second = first[:-1], second[:-1]
-    swapped = len(first) == 2 and first == second[::-1]
-    digits = any(sign.isdigit() for sign in first + second)
-    return not digits and (swapped or max(len(first), len(second)) == 1)
 
 
 def number(value: Any, location: Location) -> Fraction:
@@ -192,7 +193,15 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
     found = len(faults.found)
     for option in _options(form):
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
-            value = _object(value, option, location, faults, outer or {})
+            known = {field.encode_name: field for field in fields(option)}
+            made: dict[str, Any] = {}
+            for key, part in _renamed(value, known, location, faults, outer or {}):
+                made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
+            misspelt = {nearest(key, known) for key in value if key not in known}
+            for key, field in known.items():
+                if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
+                    faults.keep(location.fault(f"the key {key!r} is missing; add it", place=location.key(key).path))
+            value = made
         elif isinstance(value, list) and get_origin(option) is tuple and get_args(option)[-1] is ...:
             item = get_args(option)[0]
             value = [fix_shape(one, item, location.item(index), faults) for index, one in enumerate(value)]
@@ -202,22 +211,21 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
     if len(faults.found) > found or faults.full:
         return value
     fixed = _fixed(value, form)
-    faults.keep(_explained(message, value, fixed, form, location))
+    # The decoder's reason in our words; in general words where it has none of these forms.
+    choices, shape = _choices(form), _SHAPE.fullmatch(message)
+    hint = "" if fixed is None else f"; did you mean {json.dumps(fixed)}?"
+    fix = None if fixed is None else location.replaced(json.dumps(fixed))
+    if choices:
+        reason = f"unknown value {describe_value(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
+    elif shape:
+        wanted, got = (
+            re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
+        )
+        reason = f"expected {wanted}, got {got}" if got else f"expected {wanted}"
+    else:
+        reason = "does not fit the form; `dpqr schema` prints it"
+    faults.keep(location.fault(reason + hint, fix=fix))
     return value if fixed is None else fixed
-
-
-def _object(
-    value: dict[str, Any], form: type[msgspec.Struct], location: Location, faults: Faults, outer: Members
-) -> dict[str, Any]:
-    known = {field.encode_name: field for field in fields(form)}
-    made: dict[str, Any] = {}
-    for key, part in _renamed(value, known, location, faults, outer):
-        made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
-    misspelt = {nearest(key, known) for key in value if key not in known}
-    for key, field in known.items():
-        if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
-            faults.keep(location.fault(f"the key {key!r} is missing; add it", place=location.key(key).path))
-    return made
 
 
 def _renamed(
@@ -231,7 +239,8 @@ def _renamed(
         meant = obvious(key, known)
         meant = None if meant in value else meant
         place = location.key(key).path
-        belongs = _inner(key, known) or _inner(key, outer) or _above(key, outer)
+        further_out = "it belongs one level further out" if key in outer else None
+        belongs = _inner(key, known) or _inner(key, outer) or further_out
         hint = f"did you mean {meant!r}?" if meant else belongs or nearest(key, known)
         fix = Fix(path=place, text=json.dumps(meant), key=True) if meant else None
         faults.keep(location.fault(f"unknown key {key!r}; {hint}", place=place, fix=fix))
@@ -246,11 +255,6 @@ def _inner(key: str, known: Members) -> str | None:
         if any(key == inner.encode_name for part in parts for inner in fields(part)):
             return f"it belongs in {name!r}"
     return None
-
-
-def _above(key: str, outer: Members) -> str | None:
-    """The same of a key that the object around this one has."""
-    return "it belongs one level further out" if key in outer else None
 
 
 def _options(form: Any) -> list[Any]:
@@ -276,20 +280,3 @@ def _fixed(value: Any, form: Any) -> Any:
     lists = [option for option in _options(form) if get_origin(option) is tuple]
     texts = [value] if any(str in _options(get_args(option)[0]) for option in lists) else None
     return next((one for one in (meant, whole, texts) if one is not None and fitting(one, form) is not None), None)
-
-
-def _explained(message: str, value: Any, fixed: Any, form: Any, location: Location) -> DocumentError:
-    """The decoder's reason in our words; in general words where it has none of these forms."""
-    choices, shape = _choices(form), _SHAPE.fullmatch(message)
-    hint = "" if fixed is None else f"; did you mean {json.dumps(fixed)}?"
-    fix = None if fixed is None else location.replaced(json.dumps(fixed))
-    if choices:
-        reason = f"unknown value {describe_value(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
-    elif shape:
-        wanted, got = (
-            re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
-        )
-        reason = f"expected {wanted}, got {got}" if got else f"expected {wanted}"
-    else:
-        reason = "does not fit the form; `dpqr schema` prints it"
-    return location.fault(reason + hint, fix=fix)

@@ -124,13 +124,35 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
         raise top.fault("the file is empty; it must hold a JSON object")
     try:
         value = json.loads(
-            text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
+            text,
+            object_pairs_hook=_object,
+            parse_float=_decimal,
+            parse_int=_whole,
+            parse_constant=lambda word: _Refused(f"{word} is not a JSON number; give a finite number"),
         )
     except json.JSONDecodeError as error:
         raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
         raise top.fault(TOO_DEEP) from None
-    _refuse(value, top)
+    # Refuse the first refused part, with its path; a stack instead of recursion, for depth is the sender's. It holds
+    # one cursor a level, never a part's members: their number is the sender's too.
+    path: list[int | str] = []
+    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
+    while levels:
+        step, part = next(levels[-1], (None, None))
+        if step is None:
+            levels.pop()
+            path = path[: len(levels) - 1]
+            continue
+        reason = _fault(part, len(levels) - 1)
+        if reason:
+            location = top
+            for each in [*path, step][1:]:
+                location = location.key(each) if isinstance(each, str) else location.item(each)
+            raise location.fault(reason)
+        if isinstance(part, dict | list):
+            path.append(step)
+            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
     return value
 
 
@@ -148,15 +170,11 @@ def _explained(text: str, found: int) -> str:
     """
     at = found
     if text.startswith(",", found):
-        behind = _end(_SPACE, text, found + 1)
+        space = _SPACE.match(text, found + 1)
+        behind = space.end() if space else found + 1
         at = behind if text.startswith(("]", "}"), behind) else found
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return f"not JSON at line {line} column {column}: {_reason(text, at)}"
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    match = pattern.match(text, start)
-    return match.end() if match else start
 
 
 def _reason(text: str, at: int) -> str:
@@ -199,31 +217,6 @@ def _whole(text: str) -> int | _Refused:
     return int(text)
 
 
-def _constant(text: str) -> _Refused:
-    return _Refused(f"{text} is not a JSON number; give a finite number")
-
-
-def _refuse(value: Any, location: Location) -> None:
-    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's.
-
-    The stack holds one cursor a level, never a part's members: their number is the sender's too.
-    """
-    path: list[int | str] = []
-    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
-    while levels:
-        step, part = next(levels[-1], (None, None))
-        if step is None:
-            levels.pop()
-            path = path[: len(levels) - 1]
-            continue
-        reason = _fault(part, len(levels) - 1)
-        if reason:
-            raise _at(location, [*path, step][1:]).fault(reason)
-        if isinstance(part, dict | list):
-            path.append(step)
-            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
-
-
 def _fault(part: Any, depth: int) -> str | None:
     """What is wrong with a part of the tree, its members aside."""
     if isinstance(part, _Refused):
@@ -236,12 +229,6 @@ def _fault(part: Any, depth: int) -> str | None:
         found = next(filter(None, map(_text_fault, part)), None)
         return found and f"a key {found}"
     return None
-
-
-def _at(location: Location, path: Sequence[int | str]) -> Location:
-    for step in path:
-        location = location.key(step) if isinstance(step, str) else location.item(step)
-    return location
 
 
 def _text_fault(text: str) -> str | None:
@@ -321,7 +308,7 @@ def _yaml(text: str, top: Location) -> bytes:
 
 
 def _sql(text: str, _: Location) -> bytes:
-    """Its statements, which `dpqr.io.sql` reads once the columns are known."""
+    """Its statements, which are read once the columns are known."""
     return msgspec.json.encode({"sql": text})
 
 
@@ -370,24 +357,39 @@ def write_fixes(faults: Sequence[Fault]) -> list[AppliedFix]:
     written = []
     for file, group in groupby(fixable, key=lambda fault: fault.file):
         if file:
-            written += _write(file, [fault.fix for fault in group if fault.fix])
+            text = read_regular_file(file, MAX_BYTES).decode("utf-8")
+            top = len(_BOM) * text.startswith(_BOM)
+            body, done = text[top:], []
+            # In the order of the text, without those that overlap an earlier one.
+            edits: list[_Edit] = []
+            wanted = _edits(body, [fault.fix for fault in group if fault.fix])
+            for edit in sorted(wanted, key=lambda edit: (edit.start, edit.stop)):
+                if not edits or edits[-1].stop <= edit.start:
+                    edits.append(edit)
+            fixed = body
+            for edit in reversed(edits):
+                fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
+                before, line = body[edit.start : edit.stop].strip(", \t\r\n"), line_of(body, edit.start)
+                done.append(AppliedFix(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
+            if done:
+                json.loads(fixed)
+                # The file appears whole or stays as it was; of a link, the file behind it.
+                target = file.resolve()
+                draft = target.with_name(f".{os.getpid()}-{target.name}")
+                try:
+                    with draft.open("xb") as opened:
+                        opened.write((text[:top] + fixed).encode("utf-8"))
+                        os.fsync(opened.fileno())
+                    shutil.copymode(target, draft)
+                    draft.replace(target)
+                    sync_directory(target.parent)
+                except OSError as error:
+                    draft.unlink(missing_ok=True)
+                    raise UsageFault(
+                        f"--fix: {file} cannot be written ({error.strerror}); choose a writable place"
+                    ) from None
+            written += done[::-1]
     return written
-
-
-def _write(file: Path, fixes: Sequence[Fix]) -> list[AppliedFix]:
-    text = read_regular_file(file, MAX_BYTES).decode("utf-8")
-    top = len(_BOM) * text.startswith(_BOM)
-    body, done = text[top:], []
-    edits = _apart(_edits(body, fixes))
-    fixed = body
-    for edit in reversed(edits):
-        fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
-        before, line = body[edit.start : edit.stop].strip(", \t\r\n"), line_of(body, edit.start)
-        done.append(AppliedFix(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
-    if done:
-        json.loads(fixed)
-        _replace(file, text[:top] + fixed)
-    return done[::-1]
 
 
 def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
@@ -399,39 +401,11 @@ def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
         span = places.get(fix.path)
         if span is not None:
             start, stop = (span.key or span.value) if fix.key else span.value
-            yield _Edit(start, stop, fix) if fix.text else _Edit(*_with_comma(fix.path, span, places), fix)
-
-
-def _with_comma(path: str, span: TextSpan, places: Mapping[str, TextSpan]) -> tuple[int, int]:
-    """An item of a list with the comma after it, or the one before it where it is the last."""
-    outer, _, index = path.rpartition("[")
-    number = int(index.rstrip("]"))
-    after, before = places.get(member(outer, number + 1)), places.get(member(outer, number - 1))
-    if after:
-        return span.start, after.start
-    return (before.value[1] if before else span.start), span.value[1]
-
-
-def _apart(edits: Iterator[_Edit]) -> list[_Edit]:
-    """In the order of the text, without those that overlap an earlier one."""
-    chosen: list[_Edit] = []
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.stop)):
-        if not chosen or chosen[-1].stop <= edit.start:
-            chosen.append(edit)
-    return chosen
-
-
-def _replace(file: Path, text: str) -> None:
-    """The file appears whole or stays as it was; of a link, the file behind it."""
-    target = file.resolve()
-    draft = target.with_name(f".{os.getpid()}-{target.name}")
-    try:
-        with draft.open("xb") as opened:
-            opened.write(text.encode("utf-8"))
-            os.fsync(opened.fileno())
-        shutil.copymode(target, draft)
-        draft.replace(target)
-        sync_directory(target.parent)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UsageFault(f"--fix: {file} cannot be written ({error.strerror}); choose a writable place") from None
+            if not fix.text:
+                # An item of a list goes with the comma after it, or the one before it where it is the last.
+                outer, _, index = fix.path.rpartition("[")
+                number = int(index.rstrip("]"))
+                after, before = places.get(member(outer, number + 1)), places.get(member(outer, number - 1))
+                start = span.start if after else before.value[1] if before else span.start
+                stop = after.start if after else span.value[1]
+            yield _Edit(start, stop, fix)

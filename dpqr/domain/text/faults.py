@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -82,19 +81,16 @@ def all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
 
 def combine_faults(found: list[Fault]) -> DocumentError:
     """One error of all these faults, in the order of the documents and their lines."""
-    shown, more = _in_order(found[:LIMIT]), len(found) > LIMIT
+    some, more = found[:LIMIT], len(found) > LIMIT
+    # File by file, in the order in which they are named; in a file, line by line.
+    files = list(dict.fromkeys(fault.file for fault in some))
+    lined = (_lined([fault for fault in some if fault.file == file], file) for file in files)
+    shown = tuple(fault for group in lined for fault in sorted(group, key=lambda fault: fault.line or 0))
     if len(shown) == 1:
         return DocumentError(str(shown[0]), shown)
     documents = " and ".join(dict.fromkeys(fault.document for fault in shown if fault.document))
     head = f"{'more than ' if more else ''}{len(shown)} faults{f' in {documents}' if documents else ''}"
     return DocumentError("\n".join((head, *map(str, shown))), shown, more)
-
-
-def _in_order(found: list[Fault]) -> tuple[Fault, ...]:
-    files = list(dict.fromkeys(fault.file for fault in found))
-    found = sorted(found, key=lambda fault: files.index(fault.file))
-    lined = (_lined(list(group), file) for file, group in groupby(found, key=lambda fault: fault.file))
-    return tuple(fault for group in lined for fault in sorted(group, key=lambda fault: fault.line or 0))
 
 
 def _lined(found: list[Fault], file: Path | None) -> Iterable[Fault]:
@@ -231,7 +227,20 @@ def _json_parts(events: Iterator[Any]) -> Iterator[str]:
     documents = line = 0
     for event in events:
         documents += isinstance(event, yaml.DocumentStartEvent)
-        _refuse(event, documents, levels)
+        # Refuse what JSON does not have, and what could unfold without end.
+        within, reason = levels[-1] if levels else None, None
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            reason = "anchors and aliases (&name, *name) are not read; write the value out"
+        elif getattr(event, "tag", None) is not None:
+            reason = "tags (!name) are not read; write a text in quotes, and a number without them"
+        elif isinstance(event, yaml.CollectionStartEvent) and within and within.end == "}" and not within.count % 2:
+            reason = "a key is a list or an object; write a text"
+        elif isinstance(event, yaml.CollectionStartEvent) and len(levels) > MAX_DEPTH:
+            reason = TOO_DEEP
+        elif documents > 1:
+            reason = "a second document begins here; keep one a file"
+        if reason:
+            raise NoYaml(f"line {event.start_mark.line + 1}: {reason}")
         if isinstance(event, yaml.CollectionEndEvent):
             yield levels.pop().end
         elif isinstance(event, yaml.NodeEvent):
@@ -240,7 +249,13 @@ def _json_parts(events: Iterator[Any]) -> Iterator[str]:
             yield "\n" * (event.start_mark.line - line)
             line = event.start_mark.line
             if isinstance(event, yaml.ScalarEvent):
-                yield _scalar(event, key=bool(levels) and levels[-1].key)
+                text: str = event.value
+                if (levels and levels[-1].key) or not event.implicit[0]:
+                    yield json.dumps(text)
+                elif text in ("", "~"):
+                    yield "null"
+                else:
+                    yield text if _PLAIN.fullmatch(text) else json.dumps(text)
             else:
                 opened = _Level(*("{}" if isinstance(event, yaml.MappingStartEvent) else "[]"))
                 levels.append(opened)
@@ -267,31 +282,3 @@ class _Level:
         if self.count == 1:
             return ""
         return ":" if self.end == "}" and not self.key else ","
-
-
-def _scalar(event: Any, *, key: bool) -> str:
-    text: str = event.value
-    if key or not event.implicit[0]:
-        return json.dumps(text)
-    if text in ("", "~"):
-        return "null"
-    return text if _PLAIN.fullmatch(text) else json.dumps(text)
-
-
-def _refuse(event: Any, documents: int, levels: list[_Level]) -> None:
-    """Refuse what JSON does not have, and what could unfold without end."""
-    import yaml
-
-    reason = None
-    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-        reason = "anchors and aliases (&name, *name) are not read; write the value out"
-    elif getattr(event, "tag", None) is not None:
-        reason = "tags (!name) are not read; write a text in quotes, and a number without them"
-    elif isinstance(event, yaml.CollectionStartEvent) and levels and levels[-1].end == "}" and not levels[-1].count % 2:
-        reason = "a key is a list or an object; write a text"
-    elif isinstance(event, yaml.CollectionStartEvent) and len(levels) > MAX_DEPTH:
-        reason = TOO_DEEP
-    elif documents > 1:
-        reason = "a second document begins here; keep one a file"
-    if reason:
-        raise NoYaml(f"line {event.start_mark.line + 1}: {reason}")

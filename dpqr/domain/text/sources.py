@@ -55,19 +55,16 @@ def states_sql(queries: str | Mapping[str, Any]) -> bool:
 def public_documents(sources: Sources) -> PublicDocuments:
     """The public form of documents. Raises: UsageFault where a file of coefficients cannot be read."""
     files: dict[str, bytes] = {}
-    entries = [_entry(entry, sources.folder, files) for entry in sources.queries["queries"]]
+    entries = []
+    for entry in sources.queries["queries"]:
+        if "coefficients" in entry:  # the file is named by its content
+            path = sources.folder / entry["coefficients"]
+            data = read_regular_file(path, MAX_FILE_BYTES)
+            name = f"{hashlib.sha256(data).hexdigest()}{path.suffix.lower()}"
+            files[name] = data
+            entry = {"name": f"coefficients({path.name})", **entry, "coefficients": name}
+        entries.append(entry)
     return PublicDocuments(queries={"queries": plain(entries)}, domain=plain(sources.domain), files=files)
-
-
-def _entry(entry: Mapping[str, Any], folder: Path, files: dict[str, bytes]) -> Mapping[str, Any]:
-    """An entry whose file of coefficients is named by its content; `files` gains it."""
-    if "coefficients" not in entry:
-        return entry
-    path = folder / entry["coefficients"]
-    data = read_regular_file(path, MAX_FILE_BYTES)
-    name = f"{hashlib.sha256(data).hexdigest()}{path.suffix.lower()}"
-    files[name] = data
-    return {"name": f"coefficients({path.name})", **entry, "coefficients": name}
 
 
 def plain(value: Any) -> Any:

@@ -99,16 +99,14 @@ def _own_variances(
 # How unlike the halves of boxes are: posterior moments from noisy counts, learned over all boxes of a level.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HalvesTuning:
-    """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+# Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting".
 
-    alike: float = 0.98  # prior probability that a level's imbalances are near those of the level above
-    strength: float = 2.0  # boxes that the prior of a level counts as
-    rounds: int = 20  # steps of expectation maximisation per level
-
-
-HALVES = HalvesTuning()
+ALIKE = 0.98
+"""Prior probability that a level's imbalances are near those of the level above."""
+PRIOR_STRENGTH = 2.0
+"""Boxes that the prior of a level counts as."""
+HALVES_ROUNDS = 20
+"""Steps of expectation maximisation per level."""
 
 IMBALANCES = np.geomspace(1e-7, 1.0, 15)
 """Variance of the difference of two halves over the squared count of both: values that are alike likely beforehand."""
@@ -155,7 +153,7 @@ class Imbalances:
         """Before the next level's boxes are seen: mostly near this level's, by up to one step."""
         padded = np.concatenate([self.weights[:1], self.weights, self.weights[-1:]])
         near = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
-        return Imbalances(weights=HALVES.alike * near + (1 - HALVES.alike) * PRIOR)
+        return Imbalances(weights=ALIKE * near + (1 - ALIKE) * PRIOR)
 
     def learned(self, unlike: FloatArray, counts: FloatArray, variances: FloatArray) -> Imbalances:
         """After a level's boxes: expectation maximisation, with these weights as the prior (empirical Bayes).
@@ -166,9 +164,9 @@ class Imbalances:
             variances: of the noise on the differences.
         """
         likely, weights = _likelihoods(unlike, counts, variances), self.weights
-        for _ in range(HALVES.rounds):
+        for _ in range(HALVES_ROUNDS):
             shares = _normed(weights, likely)
-            weights = (HALVES.strength * self.weights + shares.sum(axis=1)) / (HALVES.strength + len(counts))
+            weights = (PRIOR_STRENGTH * self.weights + shares.sum(axis=1)) / (PRIOR_STRENGTH + len(counts))
         return Imbalances(weights=weights)
 
     def posterior(self, unlike: FloatArray, counts: FloatArray, variances: FloatArray) -> Halves:
@@ -218,20 +216,22 @@ def _normed(weights: FloatArray, likely: FloatArray) -> FloatArray:
 # Smoothing of noisy counts along an attribute whose neighbouring cells hold similar counts.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmoothingTuning:
-    """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+# Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting".
 
-    shortest: int = 8  # cells of an attribute that is smoothed, at least
-    longest: int = 2**12  # the same, at most
-    clear: float = 40.0  # deviations above which a count is exact: neighbours add nothing, and the chain restarts
-    lowest: float = 0.02  # the smallest level, in deviations
-    gain: float = 6.0  # log likelihood ratio, chain against independent cells, from which counts are smoothed
-    rounds: int = 30  # EM steps of the prior
-    prior_share: float = 0.05  # weight that the initial prior keeps in each of them
-
-
-SMOOTHING = SmoothingTuning()
+SHORTEST = 8
+"""Cells of an attribute that is smoothed, at least."""
+LONGEST = 2**12
+"""The same, at most."""
+CLEAR = 40.0
+"""Deviations above which a count is exact: neighbours add nothing, and the chain restarts."""
+LOWEST_LEVEL = 0.02
+"""The smallest level, in deviations."""
+LEAST_GAIN = 6.0
+"""Log likelihood ratio, chain against independent cells, from which counts are smoothed."""
+PRIOR_ROUNDS = 30
+"""EM steps of the prior."""
+PRIOR_SHARE = 0.05
+"""Weight that the initial prior keeps in each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -280,15 +280,19 @@ class HiddenMarkovSmoother:
             deviation: of their noise, in the same unit.
         """
         seen = counts / deviation
-        exact = seen > SMOOTHING.clear
-        if not SMOOTHING.shortest <= seen.size <= SMOOTHING.longest or exact.all():
+        exact = seen > CLEAR
+        if not SHORTEST <= seen.size <= LONGEST or exact.all():
             return None
-        fits = self._fits(seen)
+        # The likelihood of every level over the largest, shape (cells, levels).
+        logs = -0.5 * (seen[:, None] - _grid()) ** 2
+        logs -= logs.max(axis=1, keepdims=True)
+        with np.errstate(under="ignore"):
+            fits: FloatArray = np.exp(logs)
         prior = _estimated_prior(fits[~exact], self._initial_prior)
         moves = (1.0 - self.jump) * self._kernels + self.jump * prior
         forward, likelihoods = _forward(fits, exact, prior, moves)
         best = int(likelihoods.argmax())
-        if likelihoods[best] - np.log(fits[~exact] @ prior).sum() < SMOOTHING.gain:
+        if likelihoods[best] - np.log(fits[~exact] @ prior).sum() < LEAST_GAIN:
             return None
         levels = _grid()
         odds = _posterior(forward[:, best], fits, exact, moves[best])
@@ -296,15 +300,6 @@ class HiddenMarkovSmoother:
         spread = np.where(exact, 1.0, odds @ levels**2 - means**2)
         values: FloatArray = np.where(exact, seen, means) * deviation
         return Smoothed(values=values, deviation=float(np.sqrt(spread.mean())) * deviation)
-
-    @staticmethod
-    def _fits(seen: FloatArray) -> FloatArray:
-        """The likelihood of every level over the largest, shape (cells, levels)."""
-        logs = -0.5 * (seen[:, None] - _grid()) ** 2
-        logs -= logs.max(axis=1, keepdims=True)
-        with np.errstate(under="ignore"):
-            fits: FloatArray = np.exp(logs)
-        return fits
 
     @cached_property
     def _initial_prior(self) -> FloatArray:
@@ -327,8 +322,8 @@ class HiddenMarkovSmoother:
 @lru_cache(maxsize=1)
 def _grid() -> FloatArray:
     """Levels in deviations: geometric below one, then steps of the larger of 0.5 and 4%."""
-    levels = list(np.geomspace(SMOOTHING.lowest, 1.0, 15))
-    while levels[-1] < SMOOTHING.clear + 6.0:
+    levels = list(np.geomspace(LOWEST_LEVEL, 1.0, 15))
+    while levels[-1] < CLEAR + 6.0:
         levels.append(levels[-1] + max(0.5, 0.04 * levels[-1]))
     return np.array(levels)
 
@@ -336,10 +331,10 @@ def _grid() -> FloatArray:
 def _estimated_prior(fits: FloatArray, before: FloatArray) -> FloatArray:
     """The prior of levels, estimated from independent cells."""
     prior = before
-    for _ in range(SMOOTHING.rounds):
+    for _ in range(PRIOR_ROUNDS):
         odds = fits * prior
         odds /= odds.sum(axis=1, keepdims=True)
-        prior = (1.0 - SMOOTHING.prior_share) * odds.mean(axis=0) + SMOOTHING.prior_share * before
+        prior = (1.0 - PRIOR_SHARE) * odds.mean(axis=0) + PRIOR_SHARE * before
     return prior
 
 

@@ -209,7 +209,9 @@ def _change(
     sampling = 2.0 * total / table.values.size
     today = measured.get(table.axes)
     if today is not None:
-        return max(_beyond(table, today), sampling) + _chance(table, today)
+        # One deviation of the mean square of both noises.
+        chance = (table.deviation**2 + today.deviation**2) * math.sqrt(2.0 / table.values.size)
+        return max(_beyond(table, today), sampling) + chance
     sides = [(marginalise(table, (axis,)), columns.get((axis,))) for axis in table.axes]
     shown = [_relative(then, now) for then, now in sides if now is not None]
     if len(shown) < len(sides):
@@ -221,11 +223,6 @@ def _change(
 def _beyond(then: LinearMeasurement, now: LinearMeasurement) -> float:
     """Mean square distance, less both noises."""
     return float(((then.values - now.values) ** 2).mean()) - then.deviation**2 - now.deviation**2
-
-
-def _chance(then: LinearMeasurement, now: LinearMeasurement) -> float:
-    """One deviation of the mean square of both noises."""
-    return (then.deviation**2 + now.deviation**2) * math.sqrt(2.0 / then.values.size)
 
 
 def _relative(then: LinearMeasurement, now: LinearMeasurement) -> float:

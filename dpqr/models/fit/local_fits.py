@@ -310,14 +310,11 @@ def _together(
     whole = kept.get(axes)
     found = [parts[axes]] if axes in parts else []
     if whole is not None:
-        found.append(replace(whole, values=_last_part(whole.values)))
+        values = whole.values
+        for axis in range(values.ndim):
+            values = values - values.mean(axis=axis, keepdims=True)
+        found.append(replace(whole, values=values))
     return _mean(found)
-
-
-def _last_part(values: FloatArray) -> FloatArray:
-    for axis in range(values.ndim):
-        values = values - values.mean(axis=axis, keepdims=True)
-    return values
 
 
 def _mean(found: Iterable[LinearMeasurement]) -> LinearMeasurement:
@@ -409,7 +406,10 @@ class Refinement:
     def _observed(self, axes: Axes) -> list[tuple[Axes, LinearMeasurement]]:
         """Places in `axes` of the marginals that overlap them, and their sums there, fewest attributes first."""
         near = {index for pair in _pairs(axes) for index in self._by_pair.get(pair, ())}
-        parts = (marginalise(seen, _shared(seen.axes, axes)) for seen in (self.left[index] for index in sorted(near)))
+        parts = (
+            marginalise(seen, tuple(axis for axis in seen.axes if axis in axes))
+            for seen in (self.left[index] for index in sorted(near))
+        )
         fixed = [set(places) for places in self._fixed(axes)]
         placed = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merge_measurements(parts)]
         return sorted((one for one in placed if not any(set(one[0]) <= places for places in fixed)), key=_width)
@@ -439,25 +439,16 @@ def _by_pair(groups: Sequence[Axes], entries: Sequence[Entry]) -> dict[Axes, tup
     return {pair: tuple(ones) for pair, ones in found.items()}
 
 
-def _shared(inner: Axes, axes: Axes) -> Axes:
-    """In the order of `inner`."""
-    return tuple(axis for axis in inner if axis in axes)
-
-
 def _stacked(tables: Sequence[Sequence[tuple[Axes, LinearMeasurement]]]) -> list[NoisyMarginals]:
     """The same places of all tables together."""
     return [
         NoisyMarginals(
             places=same[0][0],
-            values=np.stack([_ascending(part) for _, part in same]),
+            values=np.stack([part.values.transpose(np.argsort(part.axes)) for _, part in same]),
             deviations=np.array([part.deviation for _, part in same]),
         )
         for same in zip(*tables, strict=True)
     ]
-
-
-def _ascending(part: LinearMeasurement) -> FloatArray:
-    return part.values.transpose(np.argsort(part.axes))
 
 
 def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:

@@ -65,8 +65,15 @@ class RedundancyPreconditioner:
         offsets = np.array([firsts[axis] for axis, _ in sides], dtype=np.int64) - starts
         value = np.arange(len(table)) + np.repeat(offsets, lengths)
         inverse: FloatArray = inverses[table] * size
+        # starts: the first slice of every table's first, second, ... attribute.
+        none = len(table)
+        slices = [np.full(ridge.size, none) for _ in range(max((seen.order for seen, _ in tables), default=0))]
+        left = iter(starts)
+        for seen, slot in tables:
+            for own, cells in zip(slices, np.ix_(*map(np.arange, seen.values.shape)), strict=False):
+                own[slot] = np.broadcast_to(next(left) + cells, seen.values.shape).reshape(-1)
         return cls(
-            slices=_slices(tables, starts, ridge.size, len(table)),
+            slices=tuple(slices),
             table=table,
             value=value,
             size=size,
@@ -96,18 +103,6 @@ def _firsts(sizes: Mapping[int, int]) -> dict[int, int]:
     """The number of each attribute's first value."""
     ends = np.cumsum(list(sizes.values()))
     return {axis: int(end) - sizes[axis] for axis, end in zip(sizes, ends, strict=True)}
-
-
-def _slices(
-    tables: Sequence[tuple[LinearMeasurement, slice]], starts: IntArray, answers: int, none: int
-) -> tuple[IntArray, ...]:
-    """starts: the first slice of every table's first, second, ... attribute."""
-    slices = [np.full(answers, none) for _ in range(max((seen.order for seen, _ in tables), default=0))]
-    left = iter(starts)
-    for seen, slot in tables:
-        for own, cells in zip(slices, np.ix_(*map(np.arange, seen.values.shape)), strict=False):
-            own[slot] = np.broadcast_to(next(left) + cells, seen.values.shape).reshape(-1)
-    return tuple(slices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

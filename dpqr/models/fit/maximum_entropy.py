@@ -165,18 +165,18 @@ def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, tot
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegularisationTuning:
-    """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+# Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting".
 
-    singles: float = 0.1  # strength of single attributes on the uniform base, at least
-    spread: float = 3.0  # variance of the log-odds between the cells of a single attribute, at most
-    even: float = 0.1  # the same, at least
-    most: float = 0.5  # variance of log-odds that a table is credited with, at most
-    least: float = 0.3  # factor by which the cells of such a table lower their strength, at least
-
-
-TUNING = RegularisationTuning()
+SINGLES_STRENGTH = 0.1
+"""Strength of single attributes on the uniform base, at least."""
+LARGEST_SPREAD = 3.0
+"""Variance of the log-odds between the cells of a single attribute, at most."""
+SMALLEST_SPREAD = 0.1
+"""The same, at least."""
+LARGEST_CREDIT = 0.5
+"""Variance of log-odds that a table is credited with, at most."""
+LEAST_FACTOR = 0.3
+"""Factor by which the cells of such a table lower their strength, at least."""
 
 
 def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float]:
@@ -196,7 +196,7 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     if all(seen.order == 1 for seen in evidence):
         single = [seen for seen in evidence if seen.block is None]
         noise = np.array([seen.deviation * seen.values.size / total for seen in single])
-        found = iter(np.maximum(TUNING.singles, noise / _spreads(single, noise, total)).tolist())
+        found = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
         return [next(found) if seen.block is None else 1.0 for seen in evidence]
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
     times = Counter(pair for own in pairs for pair in own)
@@ -215,16 +215,16 @@ def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: floa
         noise: h, the deviation of a cell over its even share N / k, one per attribute.
     """
     cells = np.array([seen.values.size for seen in single], dtype=float)
-    most, precision, start = np.maximum(cells - 1, 1), cells / (2 * noise**4), TUNING.spread
+    most, precision, start = np.maximum(cells - 1, 1), cells / (2 * noise**4), LARGEST_SPREAD
     squares = [np.square(seen.values * seen.values.size / total - 1).mean() for seen in single]
     shown = np.array(squares) - noise**2
     doubt = 1 / precision + start**2
     mean = ((shown / doubt).sum() + 1 / start) / ((1 / doubt).sum() + 1 / start**2)
-    mean = np.clip(mean, TUNING.even, start)
+    mean = np.clip(mean, SMALLEST_SPREAD, start)
     precise = precision + 1 / mean**2
     likely = np.maximum((shown * precision + 1 / mean) / precise, 0) + 2 / np.sqrt(precise)
     likely = np.minimum(likely, most * start / (most + start))
-    found: FloatArray = np.maximum(likely * most / (most - likely), TUNING.even)
+    found: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
     return found
 
 
@@ -257,11 +257,11 @@ def _lowered(seen: LinearMeasurement, figure: float, base: FactoredDistribution,
         return alike
     expected, noise = (base.marginal(seen.axes) * total).reshape(-1), seen.deviation
     values = seen.values.reshape(-1)
-    shown = min(TUNING.most, _contingency(expected, values, noise))
+    shown = min(LARGEST_CREDIT, _contingency(expected, values, noise))
     if shown <= 0.0:
         return alike
     cells = np.maximum(np.maximum(expected, values), noise)
-    return alike * np.clip(noise / (shown * cells), TUNING.least, 1.0)
+    return alike * np.clip(noise / (shown * cells), LEAST_FACTOR, 1.0)
 
 
 def _contingency(expected: FloatArray, values: FloatArray, noise: float) -> float:

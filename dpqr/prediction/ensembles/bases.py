@@ -303,7 +303,14 @@ class Server:
             env=environment,
             start_new_session=True,
         )
-        self._send(self._order())
+        estimator = self.estimator
+        order = {
+            "text": estimator.text,
+            "seeded": estimator.seeded,
+            "width": self.points.shape[1],
+            "seconds": self.seconds,
+        }
+        self._send(json.dumps(order).encode())
         self._send(np.ascontiguousarray(self.points, dtype=np.float64).tobytes())
 
     def ready(self) -> None:
@@ -368,16 +375,6 @@ class Server:
         with contextlib.suppress(UsageFault):
             self.launch()
             self.ready()
-
-    def _order(self) -> bytes:
-        estimator = self.estimator
-        order = {
-            "text": estimator.text,
-            "seeded": estimator.seeded,
-            "width": self.points.shape[1],
-            "seconds": self.seconds,
-        }
-        return json.dumps(order).encode()
 
     def _send(self, message: bytes) -> None:
         stream = _open(self._process.stdin if self._process else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,21 +100,18 @@ class PartsEnsemble:
 
     def _members(self, counts: Counts, trained: Callable[[Trainer, int, AnyArray], IntArray]) -> Iterator[IntArray]:
         """Predictions of each member; they are trained in parallel, from the codes of their rows, one per record."""
-        split = self._split(counts)
-        numbers = range(self.parts)
-        workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
-        # The trainer is closed before the pool is: whatever ends the run, nobody waits for parts under way.
-        with silence_output(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
-            yield from pool.map(partial(trained, trainer), numbers, split)
-
-    def _split(self, counts: Counts) -> Sequence[AnyArray]:
-        """Codes of each part's rows, without the part."""
+        # Codes of each part's rows, without the part.
         codes, records = occupied_cells(counts)
         rows = np.repeat(codes[:, :-1], records, axis=0)
         drawn = np.repeat(codes[:, -1], records)
         order = np.argsort(drawn, kind="stable")
         ends = np.cumsum(np.bincount(drawn.astype(np.int64), minlength=self.parts))[:-1]
-        return np.split(rows[order], ends)
+        split = np.split(rows[order], ends)
+        numbers = range(self.parts)
+        workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
+        # The trainer is closed before the pool is: whatever ends the run, nobody waits for parts under way.
+        with silence_output(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
+            yield from pool.map(partial(trained, trainer), numbers, split)
 
     def _classes(self, trainer: Trainer, part: int, rows: AnyArray) -> IntArray:
         fixed = np.full(self.predictions, FIXED_LABEL, dtype=np.int64)
@@ -185,6 +182,26 @@ class Aggregate:
     @property
     def name(self) -> str:
         return "aggregate"
+
+    @property
+    def releases(self) -> int:
+        """How often its predictions are released."""
+        return 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the plan must know of the base."""
+        if not self.base.trusted:
+            return ()
+        return (
+            f"the base {self.base.name} is a third party's, vouched for by --trust; the plan was made without a look "
+            "at it. Its code meets the rows of each part, in a process of its own: the guarantee holds only if it "
+            "leaves nothing of them in files, on the network or with other processes",
+        )
+
+    def rehearse(self) -> None:
+        """Start what the base needs, before anything is paid. Raises: UsageFault where it does not start."""
+        self.base.rehearse()
 
     def require(self, problem: PredictionProblem) -> None:
         """Check that the target goes with base and vote.

@@ -182,12 +182,18 @@ class CornerSolver:
                 short = self._short(rows, found)
                 wrong = ~near & present & ((short > 0) != side) & (short != 0)
                 near = near | wrong
-                if settled and not wrong.any() and (exact or self._certified(rows, found, every, needed)):
+                if (
+                    settled
+                    and not wrong.any()
+                    and (
+                        exact
+                        or (
+                            self._gap(rows, found, every) <= needed and float(np.linalg.norm(found)) <= float(self.norm)
+                        )
+                    )
+                ):
                     return found
         raise AssertionError("unreachable")
-
-    def _certified(self, rows: TrainingRows, found: FloatArray, shares: FloatArray, needed: float) -> bool:
-        return self._gap(rows, found, shares) <= needed and float(np.linalg.norm(found)) <= float(self.norm)
 
     def _short(self, rows: TrainingRows, point: FloatArray) -> FloatArray:
         """u, of every row."""

@@ -113,16 +113,12 @@ class Objective:
             curved = block.weights * self.loss.curvature(block.vectors @ point, block.targets)
             hessian += (block.vectors.T * curved) @ block.vectors
         hessian[np.diag_indices_from(hessian)] += 2 * self.penalty
-        return _solved(hessian, gradient, 2 * self.penalty)
-
-
-def _solved(hessian: FloatArray, gradient: FloatArray, least: float) -> FloatArray:
-    """hessian^(-1) gradient, for a matrix whose eigenvalues are at least `least` but for rounding: never an error."""
-    try:
-        return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        values, axes = np.linalg.eigh(hessian)
-        return np.asarray(axes @ ((axes.T @ gradient) / np.maximum(values, least)), dtype=np.float64)
+        # hessian^(-1) gradient, for a matrix whose eigenvalues are at least `least` but for rounding: never an error.
+        try:
+            return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            values, axes = np.linalg.eigh(hessian)
+            return np.asarray(axes @ ((axes.T @ gradient) / np.maximum(values, (2 * self.penalty))), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from dpqr.releases.error_bounds import BlockErrors, unmeasured_blocks
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.error_bars import optional_blocks
+from dpqr.strategies.schedules.split import optional_blocks
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

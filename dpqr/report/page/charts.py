@@ -18,8 +18,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
-from dpqr.report.page.parts import Chart, require_extra
-from dpqr.report.page.reported import Spending
+from dpqr.report.page.parts import Chart, Spending, require_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +94,16 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
     def draw(figure: Figure) -> None:
         axes = panel(figure, left, 4, 328 - left, pitch * shown.rows + 4)
         axes.set_ylim(shown.rows - 0.5, -0.5)
-        _lengths(axes, shown, thickness=9 / pitch, drop=0.22 if above else 0.0)
+        # Bars and their intervals.
+        places, alone = np.arange(shown.rows) + (0.22 if above else 0.0), never_measured(shown)
+        styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
+        for which, style in zip((~alone, alone), styles, strict=True):
+            if which.any():
+                axes.barh(places[which], shown.estimate[which], (9 / pitch), edgecolor=FILL, linewidth=0.8, **style)
+        known = ~np.isnan(shown.lower)
+        axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
+        axes.axvline(0, color=FAINT, linewidth=0.8)
+        axes.tick_params(axis="y", length=0)
         axes.set_yticks(np.arange(shown.rows), [""] * shown.rows if above else [label(name, BESIDE) for name in names])
         for row, name in enumerate(names if above else ()):
             place = axes.get_yaxis_transform()
@@ -106,22 +114,13 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
     return draw_chart(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
 
 
-def _lengths(axes: Axes, shown: AnsweredBlock, *, thickness: float, drop: float) -> None:
-    """Bars and their intervals."""
-    places, alone = np.arange(shown.rows) + drop, never_measured(shown)
-    styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
-    for which, style in zip((~alone, alone), styles, strict=True):
-        if which.any():
-            axes.barh(places[which], shown.estimate[which], thickness, edgecolor=FILL, linewidth=0.8, **style)
-    known = ~np.isnan(shown.lower)
-    axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
-    axes.axvline(0, color=FAINT, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
-
-
 def _curves(block: AnsweredBlock, salt: str) -> Chart:
     """Steps over the last column, one curve for every combination of the others; of many those that end highest."""
-    groups = _groups(block)
+    # The rows of each combination of all columns but the last.
+    found: dict[tuple[str, ...], list[int]] = {}
+    for row in range(block.rows):
+        found.setdefault(block.cells(row)[:-1], []).append(row)
+    groups = [np.array(rows, dtype=np.int64) for rows in found.values()]
     kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
 
     names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
@@ -129,14 +128,29 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     def draw(figure: Figure) -> None:
         axes = panel(figure, 48, 8, 208 if len(groups) > 1 else 276, 130)
         for rows, line in zip(kept, LINES, strict=False):
-            _steps(axes, block.chosen(rows), line)
+            shown = block.chosen(rows)
+            places, alone = np.arange(shown.rows), never_measured(shown)
+            axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
+            axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
+            if alone.any():
+                hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
+                axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
         chosen = _ticks(len(names), 5)
         axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
         figures(axes, "y")
         if len(groups) > 1:
-            _ends(axes, [block.chosen(rows[-1:]) for rows in kept])
+            # The name of each curve where it ends, moved down from that of a higher one where both would meet.
+            ends = [block.chosen(rows[-1:]) for rows in kept]
+            low, high = axes.get_ylim()
+            place, last = np.inf, axes.get_xlim()[1]
+            for end in ends:
+                place = min(float(end.estimate[0]), place - (high - low) / 11)
+                name = label(", ".join(end.cells(0)[:-1]), 12)
+                axes.annotate(
+                    name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False
+                )
 
     kind = "Cumulative curves" if is_prefix(block) else "Steps"
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
@@ -145,33 +159,43 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     )
 
 
-def _groups(block: AnsweredBlock) -> list[IntArray]:
-    """The rows of each combination of all columns but the last."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for row in range(block.rows):
-        found.setdefault(block.cells(row)[:-1], []).append(row)
-    return [np.array(rows, dtype=np.int64) for rows in found.values()]
+def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
+    """Estimates beside their errors."""
+    grid = _Grid.of(block)
+    tall = min(max(13 * len(grid.down), 90), 170)
+    maps = [("estimate", block.estimate)]
+    if not np.isnan(block.error).all():
+        maps.append(("error", block.error))
+    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
 
+    def draw(figure: Figure) -> None:
+        left, gap = 84, 12
+        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
+        for number, (name, values) in enumerate(maps):
+            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
+            most = float(np.nanmax(values, initial=0.0))
+            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
+            colors = shades(values[grid.order], most)
+            alone = never_measured(block)[grid.order]
+            lines, columns = alone.shape
+            axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
+            if alone.all():
+                runs = [(0, lines, [(0, columns)])]
+            else:
+                runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
+            for line, height, found in runs:
+                axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
+            for spine in axes.spines.values():
+                spine.set_visible(True)
+            # As many names as fit; those of the lines beside the first map alone.
+            across, down = _ticks(len(grid.across), TICKS // 2), _ticks(0 if number else len(grid.down), TICKS)
+            names = [label(grid.across[tick], ACROSS) for tick in across]
+            axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
+            axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
+            axes.tick_params(left=False, bottom=False)
 
-def _steps(axes: Axes, shown: AnsweredBlock, line: str) -> None:
-    places, alone = np.arange(shown.rows), never_measured(shown)
-    axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
-    axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
-    if alone.any():
-        hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
-        axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
-
-
-def _ends(axes: Axes, ends: list[AnsweredBlock]) -> None:
-    """The name of each curve where it ends, moved down from that of a higher one where both would meet."""
-    low, high = axes.get_ylim()
-    place, last = np.inf, axes.get_xlim()[1]
-    for end in ends:
-        place = min(float(end.estimate[0]), place - (high - low) / 11)
-        name = label(", ".join(end.cells(0)[:-1]), 12)
-        axes.annotate(
-            name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False
-        )
+    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
+    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -194,43 +218,6 @@ class _Grid:
         return cls(down=names[0], across=names[1], order=order)
 
 
-def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
-    """Estimates beside their errors."""
-    grid = _Grid.of(block)
-    tall = min(max(13 * len(grid.down), 90), 170)
-    maps = [("estimate", block.estimate)]
-    if not np.isnan(block.error).all():
-        maps.append(("error", block.error))
-
-    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
-
-    def draw(figure: Figure) -> None:
-        left, gap = 84, 12
-        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
-        for number, (name, values) in enumerate(maps):
-            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
-            most = float(np.nanmax(values, initial=0.0))
-            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
-            _cells(axes, shades(values[grid.order], most), never_measured(block)[grid.order])
-            _names(axes, grid, lines=not number)
-
-    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
-    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
-
-
-def _cells(axes: Axes, colors: IntArray, alone: Flags) -> None:
-    lines, columns = alone.shape
-    axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
-    if alone.all():
-        runs = [(0, lines, [(0, columns)])]
-    else:
-        runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
-    for line, height, found in runs:
-        axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-
-
 def _runs(flags: Flags) -> list[tuple[int, int]]:
     """Where cells in a row are set: each run's start and length."""
     found = []
@@ -239,20 +226,6 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
         if value:
             found.append((places[0], len(places)))
     return found
-
-
-def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
-    """As many names as fit. lines: those of the lines are written, too."""
-    across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
-    axes.set_xticks(
-        across + 0.5,
-        [label(grid.across[tick], ACROSS) for tick in across],
-        rotation=60,
-        ha="right",
-        rotation_mode="anchor",
-    )
-    axes.set_yticks(down + 0.5 if lines else (), [label(grid.down[tick], DOWN) for tick in down] if lines else ())
-    axes.tick_params(left=False, bottom=False)
 
 
 def _ticks(count: int, most: int) -> IntArray:
@@ -334,7 +307,15 @@ def draw_chart(draw: Callable[[Figure], None], *, height: float, alt: str, salt:
             axes.set_facecolor("none")
         written = io.StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None})
-    return Chart(svg=_fitted(written.getvalue()), alt=plain(alt))
+    svg = written.getvalue()
+    for pattern, put in _DROPPED:
+        svg = pattern.sub(put, svg)
+    svg = _PICTURE.sub(_packed, svg)
+    svg = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    svg = svg.replace(f"; fill: {INK}", "").replace("font-size: 10px; ", "")  # the style sheet says so of all texts
+    for color, name in VARIABLES.items():
+        svg = svg.replace(color, f"var(--{name})")
+    return Chart(svg=svg.strip(), alt=plain(alt))
 
 
 def panel(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
@@ -399,17 +380,6 @@ def _packed(found: re.Match[str]) -> str:
     opacities = bytes(round(level / LEVELS * 255) for level in range(LEVELS + 1))
     picture.save(written, format="png", bits=4, optimize=True, transparency=opacities)
     return base64.b64encode(written.getvalue()).decode()
-
-
-def _fitted(svg: str) -> str:
-    for pattern, put in _DROPPED:
-        svg = pattern.sub(put, svg)
-    svg = _PICTURE.sub(_packed, svg)
-    svg = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
-    svg = svg.replace(f"; fill: {INK}", "").replace("font-size: 10px; ", "")  # the style sheet says so of all texts
-    for color, name in VARIABLES.items():
-        svg = svg.replace(color, f"var(--{name})")
-    return svg.strip()
 
 
 # The budget bar: earlier releases, this one, later ones, and what is left.

@@ -6,12 +6,22 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from shlex import quote
-from typing import Any
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import Fact, amount, count_words
-from dpqr.report.page.parts import ChecklistLine, Checks, Facts, Items, Paragraph, Part, ReportTable, Section, State
-from dpqr.report.page.reported import NOT_STATED, ReportInput
+from dpqr.kernel.wording import amount, count_words
+from dpqr.report.page.parts import (
+    NOT_STATED,
+    ChecklistLine,
+    Checks,
+    Facts,
+    Items,
+    Paragraph,
+    Part,
+    ReportInput,
+    ReportTable,
+    Section,
+    State,
+)
 
 LONGEST, QUERIES = 240, 200
 """Signs of a list of labels or rules, and queries that are written out."""
@@ -23,12 +33,22 @@ def synthetic_section(found: ReportInput) -> Section:
     if not isinstance(made, dict):
         words = "No synthetic rows were released. dpqr release --synthetic rows writes some; they cost nothing more."
         return Section(name="synthetic", title="Synthetic rows", parts=(Paragraph(text=words),))
+    lines = []
+    if "rows" in made:
+        lines.append(("Rows", f"{made['rows']:,}"))
+    if "records_a_row" in made:
+        lines.append(("Each stands for", f"{made['records_a_row']:.4g} records"))
+    if isinstance(made.get("moved"), int | float):
+        moved = f"{amount(float(made['moved']))} records, to make whole rows that agree with the answers"
+        lines.append(("Moved", moved))
+    lines.append(("Form", f"{made.get('form', NOT_STATED)}; bins by {made.get('bins', NOT_STATED)}"))
+    lines.append(("Public seed", str(made.get("seed", NOT_STATED))))
     parts: list[Part] = [
         Paragraph(
             text="Synthetic rows are drawn from the released model, not from the table: no row is anybody's. They "
             "agree with the estimates above, and are no better than these; what nobody asked about they do not hold."
         ),
-        Facts(lines=tuple(_making(made))),
+        Facts(lines=lines),
     ]
     if found.preview:
         count = len(found.preview.rows)
@@ -40,33 +60,66 @@ def synthetic_section(found: ReportInput) -> Section:
     return Section(name="synthetic", title="Synthetic rows", parts=parts)
 
 
-def _making(made: dict[str, Any]) -> Iterator[Fact]:
-    if "rows" in made:
-        yield "Rows", f"{made['rows']:,}"
-    if "records_a_row" in made:
-        yield "Each stands for", f"{made['records_a_row']:.4g} records"
-    if isinstance(made.get("moved"), int | float):
-        yield "Moved", f"{amount(float(made['moved']))} records, to make whole rows that agree with the answers"
-    yield "Form", f"{made.get('form', NOT_STATED)}; bins by {made.get('bins', NOT_STATED)}"
-    yield "Public seed", str(made.get("seed", NOT_STATED))
-
-
 def domain_section(found: ReportInput) -> Section:
     """Columns and rules, public facts, and what was asked."""
     domain = found.plan.get("domain") or {}
+    document = found.document("domain") or {}
+    fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
+    rows = []
+    for column in domain.get("columns") or ():
+        field = fields.get(column["name"]) or {}
+        limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
+        stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
+        values = [f"{key} {value}" for key, value in stated.items()]
+        if "enum" in limits:
+            values = [str(value) for value in limits["enum"]]
+        rules = [f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own]
+        rules = rules or [f"a cell for {name}" for name in column["own_cells"]]
+        figures = (_short(", ".join(values)), ", ".join(rules), f"{column['cells']:,}")
+        rows.append((column["name"], column["kind"], *figures))
+    unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
     parts: list[Part] = [
         Paragraph(
             text=f"Everything here was fixed in public before the table was opened: "
             f"{count_words(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
         ),
-        _columns(found, domain),
+        ReportTable(
+            caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
+        ),
     ]
     if facts := domain.get("facts"):
-        parts.append(Facts(lines=tuple(_facts(facts))))
+        impossible = [("Impossible", text) for text in facts.get("impossible") or ()]
+        totals = [("Public total", f"{each['where']}: {each['count']:,}") for each in facts.get("totals") or ()]
+        parts.append(Facts(lines=(*impossible, *totals)))
     if notes := request_notes(found):
         parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
-    parts.append(_blocks(found))
-    return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
+    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
+    blocks = count_words(len(workload["blocks"]), "block")
+    parts.append(
+        ReportTable(
+            caption=f"What was asked: {workload['queries']:,} queries in {blocks}",
+            head=("block", "columns", "answers", "weight"),
+            rows=[
+                (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
+                for block in workload["blocks"]
+            ],
+            texts=2,
+        )
+    )
+    written = found.document("queries")
+    if written is None:
+        absent = "The text of the queries stands in the queries file, which this record does not hold."
+        parts.append(Paragraph(text=absent))
+    else:
+        asked = written.get("queries") or ()
+        parts.append(Paragraph(text="The same as the queries file says it:"))
+        parts.append(
+            Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in asked[:QUERIES]], code=True)
+        )
+        if asked[QUERIES:]:
+            more = count_words(len(asked) - QUERIES, "more query")
+            parts.append(Paragraph(text=f"... and {more}, in the record."))
+    return Section(name="domain", title="Domain, rules and queries", parts=parts)
 
 
 def request_notes(found: ReportInput) -> list[str]:
@@ -74,126 +127,51 @@ def request_notes(found: ReportInput) -> list[str]:
     return list((found.plan.get("request") or {}).get("notes") or ())
 
 
-def _columns(found: ReportInput, domain: dict[str, Any]) -> ReportTable:
-    document = found.document("domain") or {}
-    fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
-    rows = [
-        (
-            column["name"],
-            column["kind"],
-            _values(fields.get(column["name"])),
-            _rules(fields.get(column["name"])) or ", ".join(f"a cell for {name}" for name in column["own_cells"]),
-            f"{column['cells']:,}",
-        )
-        for column in domain.get("columns") or ()
-    ]
-    unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
-    return ReportTable(
-        caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
-    )
-
-
-def _values(field: dict[str, Any] | None) -> str:
-    if field is None:
-        return ""
-    limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
-    if "enum" in limits:
-        return _short(", ".join(map(str, limits["enum"])))
-    stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
-    return _short(", ".join(f"{key} {value}" for key, value in stated.items()))
-
-
-def _rules(field: dict[str, Any] | None) -> str:
-    own = (field or {}).get("dpqr") or {}
-    return ", ".join(f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own)
-
-
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _facts(facts: dict[str, Any]) -> Iterator[Fact]:
-    yield from (("Impossible", text) for text in facts.get("impossible") or ())
-    yield from (("Public total", f"{each['where']}: {each['count']:,}") for each in facts.get("totals") or ())
-
-
-def _blocks(found: ReportInput) -> ReportTable:
-    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
-    return ReportTable(
-        caption=f"What was asked: {workload['queries']:,} queries in {count_words(len(workload['blocks']), 'block')}",
-        head=("block", "columns", "answers", "weight"),
-        rows=[
-            (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
-            for block in workload["blocks"]
-        ],
-        texts=2,
-    )
-
-
-def _queries(found: ReportInput) -> Iterator[Part]:
-    document = found.document("queries")
-    if document is None:
-        yield Paragraph(text="The text of the queries stands in the queries file, which this record does not hold.")
-        return
-    asked = document.get("queries") or ()
-    yield Paragraph(text="The same as the queries file says it:")
-    yield Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in asked[:QUERIES]], code=True)
-    if asked[QUERIES:]:
-        yield Paragraph(text=f"... and {count_words(len(asked) - QUERIES, 'more query')}, in the record.")
-
-
 def verify_section(found: ReportInput) -> Section:
     """Hashes, and the commands that check them."""
+    place, paid = quote(found.place), found.record.get("ledger")
+    commands = [f"dpqr verify {place}"]
+    if isinstance(paid, dict):
+        commands.append(f"dpqr verify {place} --ledger LEDGER{' --plan PLAN' if found.stated('approved_by') else ''}")
+    commands.append(f"dpqr show {place}")
+    if found.hashes:
+        commands.append(f"cd {place} && sha256sum {' '.join(map(quote, found.hashes))}")
     parts: list[Part] = [
         Paragraph(
             text="Anybody who has the release can check it. The commands below need no table and spend nothing. They "
             "recompute hashes, add every charged draw up again under every accountant, and derive answers and "
             "synthetic rows again from the noisy figures in the record."
         ),
-        Items(lines=tuple(_commands(found)), code=True),
+        Items(lines=commands, code=True),
     ]
     if found.hashes:
-        rows = [(name, digest, _as_stated(found, name, digest)) for name, digest in found.hashes.items()]
+        # Whether the record states the same hash. Its own it cannot hold; an older one holds none.
+        stated, rows = found.record.get("hashes") or {}, []
+        for name, digest in found.hashes.items():
+            known = stated.get(name)
+            rows.append(
+                (name, digest, "" if known is None else "as recorded" if known == digest else "NOT AS RECORDED")
+            )
         parts.append(
             ReportTable(
                 caption="SHA-256 of the files of this release", head=("file", "SHA-256", ""), rows=rows, texts=3
             )
         )
-    if lines := tuple(_marks(found)):
-        parts.append(Facts(lines=lines))
-    return Section(name="verify", title="Hashes, and how to verify", parts=parts)
-
-
-def _as_stated(found: ReportInput, name: str, digest: str) -> str:
-    """Whether the record states the same hash. Its own it cannot hold; an older one holds none."""
-    stated = (found.record.get("hashes") or {}).get(name)
-    return "" if stated is None else "as recorded" if stated == digest else "NOT AS RECORDED"
-
-
-def _commands(found: ReportInput) -> Iterator[str]:
-    place = quote(found.place)
-    yield f"dpqr verify {place}"
-    if isinstance(found.record.get("ledger"), dict):
-        yield f"dpqr verify {place} --ledger LEDGER{' --plan PLAN' if found.stated('approved_by') else ''}"
-    yield f"dpqr show {place}"
-    if found.hashes:
-        yield f"cd {place} && sha256sum {' '.join(map(quote, found.hashes))}"
-
-
-def _marks(found: ReportInput) -> Iterator[Fact]:
-    paid = found.record.get("ledger")
-    for name, holder in (
-        ("Record, SHA-256 of its content", found.record),
-        ("Plan, SHA-256 of its content", found.plan),
-    ):
+    lines = []
+    for name, holder in (("Record", found.record), ("Plan", found.plan)):
         if isinstance(holder.get("sha256"), str):
-            yield name, holder["sha256"]
+            lines.append((f"{name}, SHA-256 of its content", holder["sha256"]))
     if isinstance(paid, dict):
-        yield "Ledger entry", f"{paid['entry']} of {paid['dataset']!r}"
-        yield "Ledger seal", str(paid["seal"])
+        lines += [("Ledger entry", f"{paid['entry']} of {paid['dataset']!r}"), ("Ledger seal", str(paid["seal"]))]
     versions = found.record.get("versions") or {}
-    yield "Made with", ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_STATED
-    yield "Format", str(found.record.get("dpqr"))
+    made = ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_STATED
+    lines += [("Made with", made), ("Format", str(found.record.get("dpqr")))]
+    parts.append(Facts(lines=lines))
+    return Section(name="verify", title="Hashes, and how to verify", parts=parts)
 
 
 # A checklist after the layers of NIST SP 800-226: what the release states, what dpqr checks, and what nobody checked.
@@ -235,31 +213,26 @@ def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     yield _check("Epsilon is stated, exact, and small", epsilon <= LARGE, f"{upward_text(epsilon)}: {size}.")
     small = "a rare total failure is ruled out" if not delta else "it must be far below one over the number of rows"
     yield _check("Delta is 0 or tiny", delta <= LARGE_DELTA, f"{upward_text(delta)}; {small}.")
-    yield _unit(found)
-    yield _together(found)
+    unit = found.plan.get("unit") or {}
+    if unit.get("column"):
+        state: State = "yes"
+        text = f"Each {unit['column']}, with at most {unit['max_rows']} rows each; further rows were left out."
+    else:
+        state = "part"
+        text = (
+            "Each row. Where one person has several rows, the protection of the person is weaker, by that many times."
+        )
+    yield ChecklistLine(asked="The unit of privacy is a person", state=state, found=text)
+    if isinstance(found.record.get("ledger"), dict):
+        state = "yes"
+        text = "A ledger paid, and refuses what exceeds the table's budget. It knows of no release made without it."
+    else:
+        state, text = "no", "No ledger was used: earlier or later releases are not counted."
+    yield ChecklistLine(asked="Releases of the same table are added up", state=state, found=text)
 
 
 def _check(asked: str, passed: bool, found: str) -> ChecklistLine:
     return ChecklistLine(asked=asked, state="yes" if passed else "part", found=found)
-
-
-def _unit(found: ReportInput) -> ChecklistLine:
-    unit = found.plan.get("unit") or {}
-    if unit.get("column"):
-        text = f"Each {unit['column']}, with at most {unit['max_rows']} rows each; further rows were left out."
-        return ChecklistLine(asked="The unit of privacy is a person", state="yes", found=text)
-    text = "Each row. Where one person has several rows, the protection of the person is weaker, by that many times."
-    return ChecklistLine(asked="The unit of privacy is a person", state="part", found=text)
-
-
-def _together(found: ReportInput) -> ChecklistLine:
-    asked = "Releases of the same table are added up"
-    if isinstance(found.record.get("ledger"), dict):
-        text = "A ledger paid, and refuses what exceeds the table's budget. It knows of no release made without it."
-        return ChecklistLine(asked=asked, state="yes", found=text)
-    return ChecklistLine(
-        asked=asked, state="no", found="No ledger was used: earlier or later releases are not counted."
-    )
 
 
 def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
@@ -281,24 +254,20 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
         found="Each answer has its error, where one is known. Estimates can be biased, more so for small groups, whose "
         "relative errors are the largest. Whether a group is treated unfairly by that was not checked.",
     )
-    yield _left_out(found)
+    dropped = found.record.get("dropped")
+    if isinstance(dropped, dict):
+        noise = dropped["law"]["deviation"]
+        known = f"About {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}."
+        yield ChecklistLine(asked="Rows that were left out are known", state="yes", found=known)
+    else:
+        unknown = "They were not counted. Answers speak of the rows that the domain's rules kept."
+        yield ChecklistLine(asked="Rows that were left out are known", state="no", found=unknown)
     yield ChecklistLine(
         asked="Time, memory and machine reveal nothing",
         state="no",
         found="Not checked: how long a run takes and how much memory it uses may depend on the table. Do not let "
         "outsiders start runs and watch them, and keep the machine to yourself while it works.",
     )
-
-
-def _left_out(found: ReportInput) -> ChecklistLine:
-    dropped = found.record.get("dropped")
-    asked = "Rows that were left out are known"
-    if not isinstance(dropped, dict):
-        text = "They were not counted. Answers speak of the rows that the domain's rules kept."
-        return ChecklistLine(asked=asked, state="no", found=text)
-    noise = dropped["law"]["deviation"]
-    text = f"About {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}."
-    return ChecklistLine(asked=asked, state="yes", found=text[0].upper() + text[1:])
 
 
 _STANDS: tuple[tuple[str, State, str], ...] = (

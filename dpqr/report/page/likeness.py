@@ -78,23 +78,24 @@ def likeness(domain: Domain, true: CellCounts, given: CellCounts) -> Likeness:
     correlations = np.zeros((len(shape), len(shape)))
     for (first, second), (here, there) in pairs.items():
         correlations[[first, second], [second, first]] = _association(there) - _association(here)
-    found = [_univariate(domain, axis, true, given) for axis in columns]
+    found = []
+    for axis, attribute in enumerate(domain.attributes):
+        here, there = _shares(shape, (axis,), true, given)
+        titles = tuple(attribute.titles())
+        found.append(Univariate(name=attribute.name, titles=titles, true=here, given=there))
     scores = {2: _score([_distance(*both) for both in pairs.values()])} if pairs else {}
-    if triples := _triples(shape):
+    # Triples of columns, evenly chosen of all that are small enough.
+    sizes = np.array(shape)
+    fitting: list[Axes] = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
+    if triples := fitting[:: max(-(-len(fitting) // TRIPLES), 1)]:
         scores[3] = _score([_distance(*_shares(shape, axes, true, given)) for axes in triples])
     return Likeness(
         univariates=tuple(sorted(found, key=lambda one: -one.distance)),
         names=domain.names,
         correlations=correlations,
         scores=scores,
-        told_apart=_told_apart(true, given),
+        told_apart=_area_under_curve(true, given),
     )
-
-
-def _univariate(domain: Domain, axis: int, true: CellCounts, given: CellCounts) -> Univariate:
-    here, there = _shares(domain.shape, (axis,), true, given)
-    attribute = domain.attributes[axis]
-    return Univariate(name=attribute.name, titles=tuple(attribute.titles()), true=here, given=there)
 
 
 def _shares(shape: tuple[int, ...], axes: Axes, *tables: CellCounts) -> tuple[FloatArray, ...]:
@@ -116,13 +117,6 @@ def _score(distances: Sequence[float]) -> float:
     return 1000 * (1 - float(np.mean(distances)))
 
 
-def _triples(shape: tuple[int, ...]) -> list[Axes]:
-    """Triples of columns, evenly chosen of all that are small enough."""
-    sizes = np.array(shape)
-    fitting: list[Axes] = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
-    return fitting[:: max(-(-len(fitting) // TRIPLES), 1)]
-
-
 def _association(joint: FloatArray) -> float:
     """Cramer's V: 0 for independent columns, 1 where one decides the other."""
     expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
@@ -132,7 +126,8 @@ def _association(joint: FloatArray) -> float:
     return float(np.sqrt(chi / least)) if least > 0 else 0.0
 
 
-def _told_apart(true: CellCounts, given: CellCounts) -> float | None:
+def _area_under_curve(true: CellCounts, given: CellCounts) -> float | None:
+    """Of a tree that tells rows of the two tables apart, on the half of the rows that it has not seen."""
     try:
         from sklearn.metrics import roc_auc_score
         from sklearn.tree import DecisionTreeClassifier
@@ -161,42 +156,17 @@ def _rows(table: CellCounts) -> IntArray:
 WORST, COLUMNS, CELL_LINES = 14, 6, 24
 """Blocks of the chart, columns that are drawn, and cells of each."""
 STAMP = "NOT FOR RELEASE"
+MEANING = (
+    "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
+    "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that the "
+    "table's n records could give.",
+    "The figures speak of this one table and this one draw of the noise; another draw gives others.",
+)
 WITHOUT = "This compares tables of rows, and answers alone were judged: dpqr evaluate --rows --html FILE judges rows."
 
 
 def evaluation_page(found: Accuracy, alike: Likeness | None, notice: str) -> ReportPage:
     """alike: None where no rows were judged."""
-    return ReportPage(
-        title="Exact errors of a release",
-        subtitle="Beside the true table, which is public or made up",
-        lead=(
-            ("records", f"{found.records:,}"),
-            ("mean L1 error / n", f"{found.mean_l1:.4g}"),
-            ("mean L2 error / n", f"{found.mean_l2:.4g}"),
-            ("largest error / n", f"{found.largest:.4g}"),
-            *((("2-marginal score", f"{alike.scores[2]:.0f} of 1000"),) if alike and 2 in alike.scores else ()),
-        ),
-        sections=(
-            Section(name="notice", title="What this page is", parts=(Paragraph(text=notice, strong=True), _meaning())),
-            Section(name="errors", title="Errors of every block", parts=_errors(found)),
-            *_likeness_rows(alike),
-        ),
-        stamp=STAMP,
-    )
-
-
-def _meaning() -> Part:
-    return Items(
-        lines=(
-            "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
-            "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that "
-            "the table's n records could give.",
-            "The figures speak of this one table and this one draw of the noise; another draw gives others.",
-        )
-    )
-
-
-def _errors(found: Accuracy) -> Sequence[Part]:
     worst = found.blocks[:WORST]
     shares = [block.l1 / block.reach / found.n for block in worst]
     alt = f"Bars of L1 error over n of {count_words(len(worst), 'block')}; largest {shares[0]:.3g} ({worst[0].name})."
@@ -214,27 +184,60 @@ def _errors(found: Accuracy) -> Sequence[Part]:
             for block in found.blocks
         ],
     )
-    return chart, table
+    return ReportPage(
+        title="Exact errors of a release",
+        subtitle="Beside the true table, which is public or made up",
+        lead=(
+            ("records", f"{found.records:,}"),
+            ("mean L1 error / n", f"{found.mean_l1:.4g}"),
+            ("mean L2 error / n", f"{found.mean_l2:.4g}"),
+            ("largest error / n", f"{found.largest:.4g}"),
+            *((("2-marginal score", f"{alike.scores[2]:.0f} of 1000"),) if alike and 2 in alike.scores else ()),
+        ),
+        sections=(
+            Section(
+                name="notice",
+                title="What this page is",
+                parts=(
+                    Paragraph(text=notice, strong=True),
+                    Items(lines=MEANING),
+                ),
+            ),
+            Section(name="errors", title="Errors of every block", parts=(chart, table)),
+            *_likeness_rows(alike),
+        ),
+        stamp=STAMP,
+    )
 
 
 def _likeness_rows(alike: Likeness | None) -> Sequence[Section]:
     """SDNist's figures."""
     if alike is None:
         return (Section(name="rows", title="Rows beside rows", parts=(Paragraph(text=WITHOUT),)),)
-    return (
-        Section(name="univariates", title="Univariates: column by column", parts=_univariates(alike)),
-        Section(name="correlations", title="Pairwise correlation differences", parts=_correlations(alike)),
-        Section(name="marginals", title="k-marginals", parts=_marginals(alike)),
-        Section(name="classifier", title="A classifier's view", parts=(_classifier(alike),)),
-    )
-
-
-def _univariates(alike: Likeness) -> Sequence[Part]:
     words = "Total variation between the shares of both tables: 0 where they are equal, at most 1. Furthest first."
     cards = [_univariate_rows(one) for one in alike.univariates[:COLUMNS]]
     rows = [(one.name, f"{one.distance:.4f}") for one in alike.univariates]
     table = ReportTable(caption="Distance of each column", head=("column", "total variation"), rows=rows)
-    return Paragraph(text=words), Cards(cards=cards), table
+    means = "1000 x (1 - mean total variation) over marginals of k columns: 1000 for equal tables, 0 for disjoint ones."
+    scores = ReportTable(
+        caption="Scores; k = 2: all pairs, k = 3: triples evenly chosen of all that are small enough",
+        head=("k", "score"),
+        rows=[(str(k), f"{score:.1f}") for k, score in alike.scores.items()],
+    )
+    if alike.told_apart is None:
+        verdict = "Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and a hundred rows a table."
+    else:
+        verdict = (
+            "A decision tree that was shown half of the rows of both tables tells the others apart with an area under "
+            f"the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
+        )
+    univariates = (Paragraph(text=words), Cards(cards=cards), table)
+    return (
+        Section(name="univariates", title="Univariates: column by column", parts=univariates),
+        Section(name="correlations", title="Pairwise correlation differences", parts=_correlations(alike)),
+        Section(name="marginals", title="k-marginals", parts=(Paragraph(text=means), scores)),
+        Section(name="classifier", title="A classifier's view", parts=(Paragraph(text=verdict),)),
+    )
 
 
 def _univariate_rows(one: Univariate) -> Card:
@@ -283,21 +286,3 @@ def _correlations(alike: Likeness) -> Sequence[Part]:
     )
     words = "How strongly two columns go together (Cramer's V, 0 to 1): the difference of both tables, pair by pair."
     return Paragraph(text=words), draw_chart(draw, height=276, alt=alt, salt="correlations"), table
-
-
-def _marginals(alike: Likeness) -> Sequence[Part]:
-    words = "1000 x (1 - mean total variation) over marginals of k columns: 1000 for equal tables, 0 for disjoint ones."
-    rows = [(str(k), f"{score:.1f}") for k, score in alike.scores.items()]
-    caption = "Scores; k = 2: all pairs, k = 3: triples evenly chosen of all that are small enough"
-    return Paragraph(text=words), ReportTable(caption=caption, head=("k", "score"), rows=rows)
-
-
-def _classifier(alike: Likeness) -> Part:
-    if alike.told_apart is None:
-        return Paragraph(
-            text="Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and a hundred rows a table."
-        )
-    return Paragraph(
-        text=f"A decision tree that was shown half of the rows of both tables tells the others apart with an area "
-        f"under the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
-    )

@@ -1,17 +1,148 @@
-"""The parts of a page, whatever it is about: sections of words, facts, tables, charts and cards. Text, never HTML."""
+"""Reported: everything public that a page about a release is made from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from dpqr.kernel.errors import UsageFault
+import pyarrow as pa
+from pyarrow import parquet
+
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.wording import Fact, plain
+from dpqr.ledger.ledger import Account
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.files import RECORD
+from dpqr.releases.read_release import ReleaseFiles
+from dpqr.releases.release_files import file_hash
+
+NOT_STATED = "not stated in the record"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeRow:
+    """A release that a budget has paid for. number: of its entry. own: it is the release that the page is about."""
+
+    number: int
+    date: str
+    cost: Cost
+    own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """A dataset's budget, and what it was charged for, oldest first."""
+
+    account: Account
+    charges: Sequence[ChargeRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The first synthetic rows, as texts."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReportInput:
+    """A release.
+
+    record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where
+    no ledger was given. preview: None where there are no synthetic rows. hashes: SHA-256 of its files, by name.
+    figures: rows of their table. unverified: why record and files may have been changed; empty: their hashes fit.
+    """
+
+    record: dict[str, Any]
+    blocks: Sequence[AnsweredBlock]
+    place: str
+    spending: Spending | None = None
+    preview: Preview | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[dict[str, Any]] = ()
+    unverified: str = ""
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        return dict(self.record.get("plan") or {})
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The proved bound on each block's L1 error, in records, by its name; empty where none was bought."""
+        blocks = (self.record.get("bounds") or {}).get("blocks") or ()
+        return {each["name"]: float(each["records"]) for each in blocks}
+
+    def stated(self, name: str) -> str | None:
+        """A text of the record, or None."""
+        found = self.record.get(name)
+        return found if isinstance(found, str) and found else None
+
+    def document(self, name: str) -> dict[str, Any] | None:
+        """The domain or the queries file as the record keeps it, or None."""
+        found = (self.plan.get("request") or {}).get(name)
+        return found if isinstance(found, dict) else None
+
+
+# Published files as a report shows them: the first synthetic rows, the columns of tables, the hash of every file.
+
+ANSWERS, ROWS = "answers.", "synthetic"
+"""How the names of files of answers begin, and of synthetic data."""
+
+
+def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
+    """Column names and the first synthetic rows, as texts; None where the release has none. Raises: DocumentError."""
+    name = next((str(each) for each in files.record["files"] if str(each).startswith(ROWS)), None)
+    if name is None:
+        return None
+    path = files.path / name
+    try:
+        with parquet.ParquetFile(path) as opened:
+            batch = next(opened.iter_batches(batch_size=count), None)
+            names = tuple(opened.schema_arrow.names)
+        files.require_unchanged(name)
+        columns = [[] if batch is None else batch.column(place).to_pylist() for place in range(len(names))]
+    except (OSError, pa.ArrowException):
+        raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
+    return names, [tuple("" if cell is None else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+
+
+def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
+    """Column names of the answers and of synthetic rows, where they are tables, by file. Raises: DocumentError."""
+    found = {}
+    for name in (str(each) for each in files.record["files"] if str(each).startswith((ANSWERS, ROWS))):
+        path = files.path / name
+        try:
+            if name.endswith(".csv"):
+                with path.open(encoding="utf-8", newline="") as opened:
+                    found[name] = next(csv.reader(opened), [])
+            elif name.endswith(".parquet"):
+                found[name] = parquet.read_schema(path).names
+            files.require_unchanged(name)
+        except (OSError, ValueError, csv.Error, pa.ArrowException):
+            raise DocumentError(f"{path}: cannot be read as a table; release again, or restore it") from None
+    return found
+
+
+def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:
+    """SHA-256 of the record and of every file that it lists, by name. DocumentError where one is missing."""
+    found = {}
+    for name in sorted({RECORD, *map(str, files.record["files"])}):
+        try:
+            found[name] = file_hash(files.path / name)
+        except OSError:
+            raise DocumentError(f"{files.path / name}: cannot be read, and the record lists it; restore it") from None
+    return found
+
+
+# The parts of a page, whatever it is about: sections of words, facts, tables, charts and cards. Text, never HTML.
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    pass
 
 
 State = Literal["yes", "part", "no"]
@@ -130,7 +261,14 @@ MISSING = "--html: pages are made by jinja2 and matplotlib; install them by: pip
 
 def html(page: ReportPage) -> str:
     """The whole file. Equal pages give equal text. UsageFault where the extra is not installed."""
-    return _environment().get_template("page.html").render(page=page, style=style())
+    require_extra()
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters["plain"] = plain
+    return made.get_template("page.html").render(page=page, style=style())
 
 
 def style() -> str:
@@ -145,17 +283,6 @@ def require_extra() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise UsageFault(MISSING) from None
-
-
-def _environment() -> Environment:
-    require_extra()
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    made = Environment(
-        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    made.filters["plain"] = plain
-    return made
 
 
 def _text(name: str) -> str:

@@ -19,21 +19,19 @@ from dpqr.workload.partition import BucketMatrix, groups_of
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.trees import NestedTree, Nesting, Tree, dyadic
 
+# Limits of precision and of time.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HierarchyTuning:
-    """Limits of precision and of time."""
-
-    precision: int = 1024  # sum of the integer weights, about; finer ones change the error by less than a thousandth
-    steps: int = 500  # descent steps, at most
-    tolerance: float = 1e-6  # of the logarithm's gradient: below what integer weights resolve, above rounding
-    smallest: float = 1e-4  # share of the lowest level during the search, so that single cells stay identifiable
-
-
-HIERARCHY_TUNING = HierarchyTuning()
+PRECISION = 1024
+"""Sum of the integer weights, about; finer ones change the error by less than a thousandth."""
+STEPS = 500
+"""Descent steps, at most."""
+TOLERANCE = 1e-6
+"""Largest gradient of the logarithm at which the descent stops: below what integer weights resolve, above rounding."""
+SMALLEST_SHARE = 1e-4
+"""Share of the lowest level during the search, so that single cells stay identifiable."""
 
 
-def hierarchy(queries: CellQueries, norm: Norm, precision: int = HIERARCHY_TUNING.precision) -> Tree:
+def hierarchy(queries: CellQueries, norm: Norm, precision: int = PRECISION) -> Tree:
     """The binary tree with the best level weights, rounded to integers whose sum is about `precision`.
 
     On 2^h cells with weights w_l for the groups of width s_l, A^T A = sum w_l^2 s_l P_l, P_l the projection on vectors
@@ -72,18 +70,13 @@ def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatA
     levels = len(widths)
     scaled = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
     starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]
-    floor = np.where(np.arange(levels) == levels - 1, HIERARCHY_TUNING.smallest, 0.0)
+    floor = np.where(np.arange(levels) == levels - 1, SMALLEST_SHARE, 0.0)
 
     def objective(roots: FloatArray) -> tuple[float, FloatArray]:
         error, slope = log_error(roots**2 + floor, scaled, widths, norm)
         return error, slope * 2 * roots
 
-    found = [
-        Descent(tolerance=HIERARCHY_TUNING.tolerance, steps=HIERARCHY_TUNING.steps).run(
-            objective, np.sqrt(start / start.sum())
-        )
-        for start in starts
-    ]
+    found = [Descent(tolerance=TOLERANCE, steps=STEPS).run(objective, np.sqrt(start / start.sum())) for start in starts]
     best = min(found, key=lambda roots: objective(roots)[0]) ** 2 + floor
     shares: FloatArray = best / best.sum()
     return shares
@@ -114,19 +107,20 @@ def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, nor
 # Levels: the tree over the levels that a workload asks of one column, with the weights of least expected error.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelsTuning:
-    """Limits of precision and of time. Figures: `python tests/benchmarks/hierarchies.py`."""
+# Limits of precision and of time. Figures: `python tests/benchmarks/hierarchies.py`.
 
-    steps: int = 60  # descent steps, at most
-    tolerance: float = 1e-3  # of the logarithm's gradient: below what integer weights resolve
-    step: float = 1e-4  # in the logarithm of a weight, between the two values that give a derivative
-    scale: float = 1e9  # of the largest weight during the search, in whole numbers
-    smallest: float = 1e-6  # summed weight of a level that nobody asks for, where it begins
-    above: Fraction = Fraction(1, 8)  # summed weight of a level above the lowest one, as a part of that one's
-
-
-LEVELS_TUNING = LevelsTuning()
+LEVEL_STEPS = 60
+"""Descent steps, at most."""
+LEVEL_TOLERANCE = 1e-3
+"""Largest gradient of the logarithm at which the descent stops: below what integer weights resolve."""
+LEVEL_STEP = 1e-4
+"""In the logarithm of a weight, between the two values that give a derivative."""
+LEVEL_SCALE = 1e9
+"""Of the largest weight during the search, in whole numbers."""
+SMALLEST_LEVEL = 1e-6
+"""Summed weight of a level that nobody asks for, where it begins."""
+LEVEL_ABOVE = Fraction(1, 8)
+"""Summed weight of a level above the lowest one, as a part of that one's."""
 
 
 def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
@@ -146,7 +140,7 @@ def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
         nodes = {place: _nodes(block, axis) for place, block in enumerate(found)}
         asked = {place: count for place, count in nodes.items() if count}
         lowest = max(asked.values())
-        counted = {place: Fraction(1) if count == lowest else LEVELS_TUNING.above for place, count in asked.items()}
+        counted = {place: Fraction(1) if count == lowest else LEVEL_ABOVE for place, count in asked.items()}
         common = Fraction(sum(found[place].rows for place in asked), 1) / sum(counted.values())
         for place, part in counted.items():
             weight = found[place].weight * part * common / found[place].rows
@@ -223,15 +217,15 @@ def _best_level_shares(nesting: Nesting, queries: AxisQueries, norm: Norm) -> Fl
     (squared L2: e^(1/4)).
     """
     asked = _by_level(nesting, queries)
-    totals = np.array([max(float(np.sum(rows)), LEVELS_TUNING.smallest) for rows in asked.levels])
+    totals = np.array([max(float(np.sum(rows)), SMALLEST_LEVEL) for rows in asked.levels])
     start = np.log(totals / totals.max()) * (1 / 3 if norm is Norm.L1 else 1 / 4)
 
     def objective(logs: FloatArray) -> tuple[float, FloatArray]:
         value = _log_error(logs, nesting, asked, norm)
-        moved = logs + LEVELS_TUNING.step * np.eye(len(logs))
-        return value, np.array([_log_error(each, nesting, asked, norm) - value for each in moved]) / LEVELS_TUNING.step
+        moved = logs + LEVEL_STEP * np.eye(len(logs))
+        return value, np.array([_log_error(each, nesting, asked, norm) - value for each in moved]) / LEVEL_STEP
 
-    best = np.exp(Descent(tolerance=LEVELS_TUNING.tolerance, steps=LEVELS_TUNING.steps).run(objective, start))
+    best = np.exp(Descent(tolerance=LEVEL_TOLERANCE, steps=LEVEL_STEPS).run(objective, start))
     shares: FloatArray = best / best.sum()
     return shares
 
@@ -266,7 +260,7 @@ def _place(nesting: Nesting, groups: IntArray) -> int | None:
 
 def _log_error(logs: FloatArray, nesting: Nesting, asked: _LevelQueries, norm: Norm) -> float:
     """Logarithm of the expected squared error."""
-    weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVELS_TUNING.scale), 1.0)
+    weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVEL_SCALE), 1.0)
     tree = NestedTree(nesting, tuple(int(weight) for weight in weights))
     column = float(weights.sum()) ** 2 if norm is Norm.L1 else float(weights @ weights)
     error = sum(float(rows @ tree.level_variances(level)) for level, rows in enumerate(asked.levels))

@@ -32,19 +32,20 @@ from dpqr.workload.workload import Workload
 # Public: a function of plan, budget and the number of records that alpha is a fraction of, declared or bought.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagesTuning:
-    """No promise depends on these. Set by `python tests/benchmarks/theory.py --half set`."""
+# No promise depends on these. Set by `python tests/benchmarks/theory.py --half set`.
 
-    first: Fraction = Fraction(1, 2)  # alpha of the first stage
-    ratio: Fraction = Fraction(4, 5)  # of each stage's alpha to the last one's
-    count: Fraction = Fraction(1, 20)  # of the budget and of beta, for the number of records where it is bought
-    turns: int = 1_000  # rounds of a stage that is not certain, at most
-    digits: int = 3  # of a price, as a part of the budget
-    smallest: int = 15  # a draw costs at least 10^-15 of the budget
-
-
-TUNING = StagesTuning()
+FIRST_ALPHA = Fraction(1, 2)
+"""Alpha of the first stage."""
+ALPHA_RATIO = Fraction(4, 5)
+"""Of each stage's alpha to the last one's."""
+COUNT_SHARE = Fraction(1, 20)
+"""Of the budget and of beta, for the number of records where it is bought."""
+MOST_ROUNDS = 1_000
+"""Rounds of a stage that is not certain, at most."""
+PRICE_DIGITS = 3
+"""Of a price, as a part of the budget."""
+SMALLEST_PRICE = 15
+"""A draw costs at least 10^-15 of the budget."""
 
 Prices = tuple[Fraction, Fraction]
 """Of a selection and of a measurement, as parts of the budget."""
@@ -75,16 +76,16 @@ class Stages:
         """As many as have a round that the budget pays for; none below the problem's alpha, where it states one, nor
         where the rule does not run, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
         cheaper ones, so what is left out at first is no loss to the others."""
-        (whole,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+        (whole,) = roles.cut(budget, [Portion(share=Fraction(1), count=1)])
         tails = _tails(roles, problem.unit, problem.workload)
         none = cls(problem=problem, roles=roles, whole=whole, records=records, alphas=(), tails=tails)
         least = problem.alpha or Fraction(0)
-        alphas, alpha = list[Fraction](), max(TUNING.first, least)
+        alphas, alpha = list[Fraction](), max(FIRST_ALPHA, least)
         while none.affords(alpha):
             alphas.append(alpha)
             if alpha == least:
                 break
-            alpha = max(alpha * TUNING.ratio, least)
+            alpha = max(alpha * ALPHA_RATIO, least)
         tried = replace(none, alphas=tuple(alphas))
         return replace(none, alphas=tuple(alphas[: sum(map(tried.pays, range(len(alphas))))]))
 
@@ -115,12 +116,12 @@ class Stages:
     @property
     def spendable(self) -> Fraction:
         """The part of the budget, and of beta, that is left to the rounds."""
-        return 1 - TUNING.count if self.problem.n is None else Fraction(1)
+        return 1 - COUNT_SHARE if self.problem.n is None else Fraction(1)
 
     @property
     def count_tail(self) -> float:
         """By how many records a bought count is off, but with probability beta - beta'; by 1 where clipped to 1."""
-        price, gamma = count_price(self.whole), TUNING.count * self.problem.beta
+        price, gamma = count_price(self.whole), COUNT_SHARE * self.problem.beta
         return max(1.0, answers_tail(self.roles, self.problem.unit, TOTAL, price, gamma))
 
     @property
@@ -179,10 +180,10 @@ class Stages:
 
     def most_rounds(self, number: int, certain: Fraction | None) -> int:
         """After so many the run ends, which only happens off the good event, or where a declared n0 is far from n. A
-        stage that is not certain has at most `TUNING.turns`: its budget might pay for hours."""
+        stage that is not certain has at most `MOST_ROUNDS`: its budget might pay for hours."""
         updates = self._most_updates(number)
-        proved = TUNING.turns if updates is None else updates + 1
-        return proved if certain is not None and self.alphas[number] >= certain else min(proved, TUNING.turns)
+        proved = MOST_ROUNDS if updates is None else updates + 1
+        return proved if certain is not None and self.alphas[number] >= certain else min(proved, MOST_ROUNDS)
 
     def _most_updates(self, number: int) -> int | None:
         rule, stage = self.roles.update, self.stage(number)
@@ -206,7 +207,7 @@ class Stages:
 
 def count_price(whole: Price) -> Price:
     """Of the number of records, where it is bought."""
-    return whole.times(TUNING.count)
+    return whole.times(COUNT_SHARE)
 
 
 @lru_cache(maxsize=64)
@@ -229,8 +230,8 @@ def _smallest(serves: Callable[[Fraction], bool]) -> Fraction | None:
 
     Three digits, so that another processor's last bit does not make another price.
     """
-    steps = 9 * 10 ** (TUNING.digits - 1)
-    low, high = -1, steps * TUNING.smallest
+    steps = 9 * 10 ** (PRICE_DIGITS - 1)
+    low, high = -1, steps * SMALLEST_PRICE
     if not _served(serves, high):
         return None
     while high - low > 1:
@@ -248,8 +249,8 @@ def _served(serves: Callable[[Fraction], bool], step: int) -> bool:
 
 
 def _part(step: int) -> Fraction:
-    digits, unit = 9 * 10 ** (TUNING.digits - 1), 10 ** (TUNING.digits - 1)
-    return Fraction((unit + step % digits) * 10 ** (step // digits), unit * 10**TUNING.smallest)
+    digits, unit = 9 * 10 ** (PRICE_DIGITS - 1), 10 ** (PRICE_DIGITS - 1)
+    return Fraction((unit + step % digits) * 10 ** (step // digits), unit * 10**SMALLEST_PRICE)
 
 
 ASSUMED = 10**6
@@ -412,7 +413,16 @@ class Anytime:
         stages = Stages.of(problem, budget, roles, known or ASSUMED)
         _require_stages(stages)
         number, rounds = _worst_case_rounds(stages)
-        phases = _phases(stages, number, rounds)
+        # On paper the whole budget goes to rounds of that stage; the filter charges what is drawn.
+        select, measure = stages.first_prices(number)
+        share = stages.spendable / (rounds * (select + measure))
+        unit, counted = stages.problem.unit, ((TOTAL,),) if stages.problem.n is None else ()
+        draws = (
+            *opening_phase(stages.roles, unit, counted, count_price(stages.whole)),
+            Phase(noun="selection", count=rounds, price=stages.whole.times(share * select), single=True),
+            Phase(noun="measurement", count=rounds, price=stages.whole.times(share * measure)),
+        )
+        phases = search_phases(draws, stages.whole)
         return Plan(
             problem=replace(problem, level=stages.stage(0).finest),
             budget=budget,
@@ -454,7 +464,7 @@ def _require_stages(stages: Stages) -> None:
             f"--alpha {float(asked or 0):g}: the smallest that this budget, workload, n and update rule can try is "
             f"{float(stages.alphas[-1]):.4g}; leave --alpha out to go as far as the budget goes"
         )
-    if rule.mistakes(stages.problem, stages.level(TUNING.first)) is None:
+    if rule.mistakes(stages.problem, stages.level(FIRST_ALPHA)) is None:
         raise InfeasiblePlan(
             f"--update {rule.name} has no proved mistake bound here, which --schedule theory is built on; use "
             "--update multiplicative-weights, or --schedule rounds"
@@ -474,19 +484,6 @@ def _worst_case_rounds(stages: Stages) -> tuple[int, int]:
     enough = [number for number, rounds in enumerate(paid) if rounds >= wanted]
     number = enough[-1] if enough else 0
     return number, max(1, paid[number])
-
-
-def _phases(stages: Stages, number: int, rounds: int) -> tuple[Phase, ...]:
-    """On paper the whole budget goes to rounds of that stage; the filter charges what is drawn."""
-    select, measure = stages.first_prices(number)
-    share = stages.spendable / (rounds * (select + measure))
-    unit, counted = stages.problem.unit, ((TOTAL,),) if stages.problem.n is None else ()
-    draws = (
-        *opening_phase(stages.roles, unit, counted, count_price(stages.whole)),
-        Phase(noun="selection", count=rounds, price=stages.whole.times(share * select), single=True),
-        Phase(noun="measurement", count=rounds, price=stages.whole.times(share * measure)),
-    )
-    return search_phases(draws, stages.whole)
 
 
 def _forecast(stages: Stages, number: int) -> tuple[BlockForecast, ...]:

@@ -10,24 +10,22 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
 from dpqr.workload.matrix import Dense, Identity, Sparse
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload, by_home
 
+# Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoTuning:
-    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
-
-    most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
-    many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
-    kept_cells: int = 2**18  # over at most so many cells
-    parted: float = 0.9  # of the error of the best whole: from there on, parts are better
-
-
-TUNING = AutoTuning()
+MOST_JOINED = 2
+"""Columns of an ordered workload's block: a strategy is measured on all their cells."""
+MANY_BLOCKS = 256
+"""From so many blocks on, single queries are asked and not blocks."""
+KEPT_CELLS = 2**18
+"""Over at most so many cells."""
+WORTH_OF_PARTS = 0.9
+"""Of the error of the best whole: from there on, parts are better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Auto:
         if _ordered(workload):
             reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
             return ScheduleChoice("ordered", reason, rivalled=_overlapping(workload))
-        if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
+        if len(workload.blocks) >= MANY_BLOCKS and _cells(workload) <= KEPT_CELLS:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
             return ScheduleChoice("queries", f"--schedule auto: queries, for {many}", rivalled=True)
         return ScheduleChoice("rounds", "", rivalled=True)
@@ -94,7 +92,7 @@ class Auto:
             return False
         known = chosen.expected
         error = direct_error(chosen, fitted=chosen.schedule.name == "rounds") if known is None else known
-        return error * (TUNING.parted if rival.schedule.name == "parts" else 1.0) <= rival.expected
+        return error * (WORTH_OF_PARTS if rival.schedule.name == "parts" else 1.0) <= rival.expected
 
 
 def _of_levels(workload: Workload) -> bool:
@@ -114,7 +112,7 @@ def _of_levels(workload: Workload) -> bool:
 def _ordered(workload: Workload) -> bool:
     """Whether every block has a factor of prefixes, ranges or a tree, each on one column, and joins few of them."""
     return all(
-        len(block.axes) <= TUNING.most_joined
+        len(block.axes) <= MOST_JOINED
         and all(len(factor.axes) == 1 for factor in block.factors)
         and any(not isinstance(factor.matrix, Dense | Identity | BucketMatrix) for factor in block.factors)
         for block in workload.blocks

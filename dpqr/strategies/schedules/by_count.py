@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -19,11 +20,11 @@ from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
 from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table
+from dpqr.strategies.schedules.marginals.candidate_plans import POSSIBLE_RECORDS, error_words, mean_error
 from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_words, mean_error
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.workload import Measurement
 
@@ -47,9 +48,9 @@ class CountedState:
 class CountedFirst:
     """Marginals whose accountant follows a noisy count of the records, where nobody knows their number.
 
-    schedule: plans the rest, once the count is known. few, many: roles under the two theorems of `ByCount`. _errors:
-    what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: the last plan of the rest, by its
-    count.
+    schedule, errors: plan the rest, once the count is known. few, many: roles under the two theorems of `ByCount`.
+    _errors: what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: the last plan of the rest,
+    by its count.
 
     Privacy:
         The count is a draw of its own, and all that follows is a function of it, of the plan and of later releases.
@@ -60,7 +61,8 @@ class CountedFirst:
     True
     """
 
-    schedule: Planner
+    schedule: Marginals
+    errors: Split
     few: Roles
     many: Roles
     _errors: tuple[tuple[float, ...], tuple[float, ...]]
@@ -98,9 +100,14 @@ class CountedFirst:
         accountant, noise = ByCount(), (self.few.check.name, self.many.check.name)
         self._rest(replace(problem, counted=POSSIBLE_RECORDS[0]), budget, self.few)
         paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
+        # Of the plan that may follow the count the phases alone: the sums stand for their events.
         phases = (
             *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
-            *(_worst_case_phase(phase) for phase in paper.phases if phase.noun != "search"),
+            *(
+                replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
+                for phase in paper.phases
+                if phase.noun != "search"
+            ),
             Phase(
                 noun="search",
                 count=1,
@@ -188,7 +195,7 @@ class CountedFirst:
 
     def _rest(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Of what the count leaves."""
-        return self.schedule.plan(problem, ByCount().rest(budget), roles)
+        return plan_split(self.schedule, self.errors, problem, ByCount().rest(budget), roles)
 
 
 def actual_plan(plan: Plan, transcript: Transcript) -> Plan:
@@ -196,53 +203,36 @@ def actual_plan(plan: Plan, transcript: Transcript) -> Plan:
     return plan.schedule.followed(plan, transcript) if isinstance(plan.schedule, CountedFirst) else plan
 
 
-def _worst_case_phase(phase: Phase) -> Phase:
-    """Of the plan that may follow the count: the sums stand for its events."""
-    return replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
-
-
-def choose_plan(problem: Problem, budget: PrivacyBudget, planner: Planner, wishes: Wishes) -> Plan:
+def choose_plan(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split) -> Plan:
     """The plan of least forecast error; where every role is free, a count may decide on the accountant.
+
+    A count takes the place of the plans of marginals where it is forecast to be worth its price, unless the number of
+    records is known or shares of the budget are stated for draws beside those of the schedule.
 
     Raises:
         UsageFault, InfeasiblePlan: as `possible_plans`.
     """
-    plans = possible_plans(problem, budget, planner, wishes)
+    plans = possible_plans(problem, budget, schedule, wishes, split)
+    best = least_of(plans)
     free = all(len(offered) > 1 for offered in (wishes.accountants, wishes.distinguishers, wishes.checks))
-    counted = _counted_first(planner, plans, problem, budget) if free and problem.turn is None else None
-    return counted or least_of(plans)
-
-
-def _counted_first(planner: Planner, plans: Sequence[Plan], problem: Problem, budget: PrivacyBudget) -> Plan | None:
-    """The plan by which a count decides on the accountant, in place of `plans`, where that is forecast to be worth the
-    count; None: it is not, or the schedule is another one, or the number of records is known.
-
-    Args:
-        planner: of the plans: marginals, with what is drawn beside them by default.
-        plans: under all accountants that may be used, with any noise.
-    """
-    inner = planner.schedule if isinstance(planner, WithDroppedCount) else planner
-    if not isinstance(inner, WithErrorBars) or _buys_more(planner, inner) or not isinstance(inner.schedule, Marginals):
-        return None
+    if not free or problem.turn is not None or split.stated or not isinstance(schedule, Marginals):
+        return best
     few, many = _least(plans, FEW.name, pure=True), _least(plans, MANY.name, pure=False)
     if few is None or many is None or len(few.expected_at) != len(POSSIBLE_RECORDS):
-        return None
+        return best
+
+    # The errors are bought from what the count leaves, so they belong to the schedule that follows it.
     errors = (few.expected_at, many.expected_at)
-    made = CountedFirst(schedule=inner, few=few.roles, many=many.roles, _errors=errors)
+    counted = CountedFirst(
+        schedule=schedule, errors=replace(split, left_out=Fraction(0)), few=few.roles, many=many.roles, _errors=errors
+    )
     least = min(one.expected for one in plans if one.expected is not None)
-    if made.expected > float(1 - ByCount.SHARE) * least:
-        return None
-    outer = replace(planner, schedule=made) if isinstance(planner, WithDroppedCount) else made
+    if counted.expected > float(1 - ByCount.SHARE) * least:
+        return best
     try:
-        return outer.plan(problem, budget, made.roles)
+        return plan_split(counted, replace(split, errors=Fraction(0)), problem, budget, counted.roles)
     except InfeasiblePlan:
-        return None
-
-
-def _buys_more(planner: Planner, inner: WithErrorBars) -> bool:
-    """Whether shares of the budget were stated for draws beside those of the schedule."""
-    stated = (inner.share, inner.certify, planner.share if isinstance(planner, WithDroppedCount) else None)
-    return any(share is not None for share in stated)
+        return best
 
 
 def _least(plans: Sequence[Plan], accountant: str, *, pure: bool) -> Plan | None:

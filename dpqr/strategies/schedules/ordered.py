@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.kernel.accountants.accountant import Portion
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.models.fit.buckets import BoxCounts
 from dpqr.strategies.designs.buckets import (
@@ -87,7 +87,7 @@ class Ordered:
         """
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
-        prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
+        prices = roles.cut(budget, _portions(counted, _shares(problem, roles)))
         first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
         stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
         phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
@@ -358,23 +358,19 @@ def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
     tree = matrix.inner
     assert isinstance(tree, Tree), "in a tree"
     counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
-    return BoxCounts(
-        bisection=Bisection(shape),
-        counts=counts,
-        variances=_halves(tree) * noise**2,
-        total=float(counts.sum()),
-        deviation=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise,
-    )
-
-
-def _halves(tree: Tree) -> FloatArray:
-    """Variance that unit noise leaves in the difference of a box's halves, one a level: all boxes are alike."""
+    # Variance that unit noise leaves in the difference of a box's halves, one a level: all boxes are alike.
     size = tree.size
     rows = np.zeros((size.bit_length() - 1, size), dtype=np.int64)
     for level, row in enumerate(rows):
         half = size >> (level + 1)
         row[:half], row[half : 2 * half] = 1, -1
-    return tree.variances(Dense(rows)) if len(rows) else np.zeros(0)
+    return BoxCounts(
+        bisection=Bisection(shape),
+        counts=counts,
+        variances=(tree.variances(Dense(rows)) if len(rows) else np.zeros(0)) * noise**2,
+        total=float(counts.sum()),
+        deviation=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise,
+    )
 
 
 # Measurement sequence of an ordered workload: each step is decided by what the steps before released.
@@ -475,7 +471,12 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
             yield _direct(part, part.whole, "the count of records was lost")
         else:
             shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-            yield from _measure_group(part, measured, records, shown)
+            # Few records: counts of boxes and then buckets. Many: a first look decides.
+            if records.count < part.limit:
+                why = f"{shown} are below {part.limit:,.0f}"
+                yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
+            else:
+                yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
         next(measured, None)  # a group's last draw decides nothing
 
 
@@ -500,17 +501,6 @@ def _count_records(plan: Plan, parts: tuple[AttributeGroup, ...], measured: Meas
             return records, tuple(part if part.unsuited else part.less(spent) for part in parts)
         spent += share
         price = reduce(Price.plus, (part.whole for part in suited)).times(share)
-
-
-def _measure_group(
-    part: AttributeGroup, measured: Measurements, records: RecordEstimate, shown: str
-) -> Iterator[MeasurementStep]:
-    """Few records: counts of boxes and then buckets. Many: a first look decides."""
-    if records.count < part.limit:
-        why = f"{shown} are below {part.limit:,.0f}"
-        yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
-    else:
-        yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
 
 
 def _first_look(

@@ -1,119 +1,24 @@
-"""Set aside: the plan of a schedule from a part of the budget, and the price of what the rest buys beside it."""
+"""Parts: ordered columns that stand apart are released by `ordered`, all others by `marginals`, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from typing import Any, ClassVar
 
-from dpqr.kernel.accountants.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.kernel.arrays import Axes
-from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.events import Composition
-from dpqr.strategies.plan import Phase, Plan, Planner, Roles, Schedule
+from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import proved_epsilon
+from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import CELLS, separable_columns
 from dpqr.workload.workload import Workload
-
-
-def reserve_share(
-    schedule: Planner, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction, option: str
-) -> tuple[Plan, Price]:
-    """The schedule's plan, and what a `share` of the budget buys beside it.
-
-    Args:
-        share: of the budget, as the accountant counts it (epsilon or rho), strictly between 0 and 1.
-        option: that asks for it, for the message.
-
-    Raises:
-        InfeasiblePlan: under an accountant for equal draws only, where nothing can have a share of its own.
-    """
-    accountant = roles.accountant
-    if accountant.homogeneous:
-        raise InfeasiblePlan(
-            f"the {accountant.name} accountant covers equal draws only, and {option} buys one of its own share; "
-            "choose another one"
-        )
-    odds = share / (1 - share)
-    plan = schedule.plan(problem, budget, replace(roles, accountant=_ReducedAccountant(accountant, odds)))
-    return replace(plan, roles=roles), _times(plan, odds)
-
-
-def with_phases(plan: Plan, phases: Sequence[Phase]) -> Plan:
-    """The plan with these phases, and what the accountant proves for them."""
-    whole = replace(plan, phases=tuple(phases))
-    epsilon = plan.roles.accountant.epsilon(whole.events, plan.budget.delta)
-    return replace(whole, epsilon=epsilon or plan.budget.epsilon)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannerWithReserve:
-    """A planner that adds draws to the plan of `schedule`, and bears its name."""
-
-    schedule: Planner
-
-    @property
-    def name(self) -> str:
-        return self.schedule.name
-
-    @property
-    def distinguisher(self) -> str | None:
-        return self.schedule.distinguisher
-
-    @property
-    def adaptive(self) -> bool:
-        return self.schedule.adaptive
-
-
-@dataclass(frozen=True, slots=True)
-class _ReducedAccountant:
-    """An accountant that sets aside `odds` times what it is asked to cut, and gives prices from the rest."""
-
-    accountant: Accountant
-    odds: Fraction
-
-    @property
-    def name(self) -> str:
-        return self.accountant.name
-
-    @property
-    def homogeneous(self) -> bool:
-        return self.accountant.homogeneous
-
-    @property
-    def concentrated(self) -> bool:
-        return self.accountant.concentrated
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return self.accountant.refusal(budget)
-
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        asked = sum((portion.share * portion.count for portion in portions), Fraction(0))
-        aside = [Portion(share=self.odds * asked, count=1)] if asked else []
-        return self.accountant.cut(budget, [*portions, *aside])[: len(portions)]
-
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return self.accountant.epsilon(events, delta)
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        return self.accountant.guard(budget, planned)
-
-
-def _times(plan: Plan, odds: Fraction) -> Price:
-    """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
-    draws = (phase.price.times(Fraction(phase.count)) for phase in plan.phases if phase.noun != "search")
-    return reduce(Price.plus, draws).times(odds)
-
-
-# Parts: ordered columns that stand apart are released by `ordered`, all others by `marginals`, side by side.
 
 MODEL = "product"
 """The update rule that reads each part's measurements by itself."""
@@ -179,19 +84,26 @@ class Parts:
         if roles.update.name != MODEL:
             raise InfeasiblePlan(f"--schedule parts joins its parts by --update {MODEL} alone; leave --update out")
         asked = _split_problem(problem)
-        split = _least(asked, budget, roles)
-        known = {block.name: block for part in split.parts for block in part.forecast}
-        phases = [replace(phase, part=part.schedule.name) for part in split.parts for phase in part.phases]
-        plan = Plan(
+        found = _least(asked, budget, roles)
+        known = {block.name: block for part in found.parts for block in part.forecast}
+        phases = tuple(replace(phase, part=part.schedule.name) for part in found.parts for phase in part.phases)
+        share, apart = _share(found.odds), asked[1][1]
+        names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
+        note = (
+            f"in parts: {float(share):.0%} of the budget for the columns that queries join, by marginals; "
+            f"{float(1 - share):.0%} for {names}, which no query joins with others, by ordered"
+        )
+        return Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
+            phases=phases,
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(known[block.name] for block in problem.workload.blocks),
-            notes=(_note(asked[1][1], _share(split.odds)), *(note for part in split.parts for note in part.notes)),
-            expected=split.expected,
+            notes=(note, *(note for part in found.parts for note in part.notes)),
+            expected=found.expected,
         )
-        return with_phases(plan, phases)
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         return (*Marginals().column_sets(_parts(plan)[0]), *plan.asked_columns)
@@ -252,23 +164,23 @@ def _error(part: Plan) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Split:
-    """Both parts, planned within their shares. odds: the first part's share over the second's."""
+class _Candidate:
+    """A candidate plan: both parts, planned within their shares. odds: the first part's share over the second's."""
 
     odds: float
     parts: tuple[Plan, ...]
 
     @classmethod
-    def of(cls, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles, odds: float) -> _Split:
+    def of(cls, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles, odds: float) -> _Candidate:
         """Both parts at the odds.
 
         Raises:
             InfeasiblePlan: where a share buys no noise that can be drawn.
         """
-        shares = (1 - _share(odds), _share(odds))
+        share = _share(odds)
         plans = (
-            reserve_share(one, own, budget, roles, left, "--schedule parts")[0]
-            for (one, own), left in zip(asked, shares, strict=True)
+            replace(one.plan(own, budget, roles.reserving(others)), roles=roles)
+            for (one, own), others in zip(asked, ((1 - share) / share, share / (1 - share)), strict=True)
         )
         return cls(odds=odds, parts=tuple(plans))
 
@@ -279,39 +191,25 @@ class _Split:
         return sum(_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
 
 
-def _least(asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Split:
+def _least(asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Candidate:
     """From the split of least error if an error of e at the whole budget were e / share^p at a share: shares in
     proportion to e^(1 / (1 + p)) (Lagrange; p = 1 in epsilon, 1/2 in rho or mu^2). Noise that is nearly all 0 falls
     far faster, so other odds are tried from there, by STEP at a time, as long as they have less."""
     errors = [_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in asked]
     power = 0.5 if roles.accountant.concentrated else 1.0
-    found = _Split.of(asked, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
+    found = _Candidate.of(asked, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
     for step in (STEP, 1.0 / STEP):
-        found = _along(found, step, asked, budget, roles)
+        better = True
+        while better:
+            try:
+                after = _Candidate.of(asked, budget, roles, found.odds * step)
+            except InfeasiblePlan:
+                break
+            better = after.expected < found.expected
+            found = after if better else found
     return found
-
-
-def _along(found: _Split, step: float, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Split:
-    """The last of the splits in this direction each of which has less error than the one before it."""
-    while True:
-        try:
-            after = _Split.of(asked, budget, roles, found.odds * step)
-        except InfeasiblePlan:
-            return found
-        if after.expected >= found.expected:
-            return found
-        found = after
 
 
 def _share(odds: float) -> Fraction:
     """Of the first part."""
     return Fraction(min(max(round(GRAIN * odds / (1.0 + odds)), 1), GRAIN - 1), GRAIN)
-
-
-def _note(apart: Problem, share: Fraction) -> str:
-    """share: of the columns that queries join."""
-    names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
-    return (
-        f"in parts: {float(share):.0%} of the budget for the columns that queries join, by marginals; "
-        f"{float(1 - share):.0%} for {names}, which no query joins with others, by ordered"
-    )

@@ -33,18 +33,16 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
+# Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundsTuning:
-    """Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md."""
-
-    opening: Fraction = Fraction(1, 5)  # share of the budget for the opening
-    selection: Fraction = Fraction(1, 5)  # part of a round's share that its selection gets
-    rounds: int = 22  # T at epsilon 1
-    penalty: float = 0.2  # penalty of a block's score, as a part of its noise
-
-
-TUNING = RoundsTuning()
+OPENING_SHARE = Fraction(1, 5)
+"""Share of the budget for the opening."""
+SELECTION_PART = Fraction(1, 5)
+"""Part of a round's share that its selection gets."""
+ROUNDS_AT_ONE = 22
+"""T at epsilon 1."""
+NOISE_PENALTY = 0.2
+"""Penalty of a block's score, as a part of its noise."""
 
 
 SIGNED = (
@@ -80,7 +78,7 @@ class Rounds:
         whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
         opening = _whole(problem, blocks) if whole else one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
-        prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
+        prices = roles.cut(budget, _portions(len(opening), rounds, roles))
         phases = opening_phase(roles, problem.unit, opening, prices[0])
         if rounds:
             select, measure = prices[-2:]
@@ -132,15 +130,15 @@ class Offering(Released):
 
 def default_rounds(epsilon: Fraction) -> int:
     """T grows with the budget: more rounds spread it thinner, which a small one cannot bear."""
-    return max(3, math.ceil(TUNING.rounds * math.pow(epsilon, 0.65)))
+    return max(3, math.ceil(ROUNDS_AT_ONE * math.pow(epsilon, 0.65)))
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     """Shares of one draw each. A homogeneous theorem allows equal draws only."""
-    first = (TUNING.opening if rounds else Fraction(1)) / max(openings, 1)
-    rest = 1 - TUNING.opening if openings else Fraction(1)
+    first = (OPENING_SHARE if rounds else Fraction(1)) / max(openings, 1)
+    rest = 1 - OPENING_SHARE if openings else Fraction(1)
     per_round = rest / max(rounds, 1)
-    selection, measurement = per_round * TUNING.selection, per_round * (1 - TUNING.selection)
+    selection, measurement = per_round * SELECTION_PART, per_round * (1 - SELECTION_PART)
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     opening = [Portion(share=first, count=openings)] if openings else []
@@ -203,24 +201,23 @@ def _unmeasured(plan: Plan, state: Offering, price: Price) -> BlockCandidates:
 def _penalty(block: QueryBlock, plan: Plan, price: Price) -> int:
     """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
     noise = plan.roles.check.law((block,), plan.problem.unit, price).deviation * block.rows
-    return round(min(TUNING.penalty * noise, LARGEST_PENALTY))
+    return round(min(NOISE_PENALTY * noise, LARGEST_PENALTY))
 
 
 # Queries: a number of rounds of one query each, the practical form of the source's loop, without its stop test.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueriesTuning:
-    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
+# Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md.
 
-    opening: Fraction = Fraction(1, 10)  # share of the budget of the noisy total
-    selection: Fraction = Fraction(1, 2)  # part of a round's share that its selection gets
-    signals: tuple[float, ...] = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7)  # n times epsilon
-    rounds: tuple[int, ...] = (2, 4, 8, 12, 60, 80, 140)  # T at these signals; between them linear in logarithms
-
-
-QUERIES_TUNING = QueriesTuning()
-FEWEST, MOST = min(QUERIES_TUNING.rounds), max(QUERIES_TUNING.rounds)
+TOTAL_SHARE = Fraction(1, 10)
+"""Share of the budget of the noisy total."""
+QUERY_SELECTION_PART = Fraction(1, 2)
+"""Part of a round's share that its selection gets."""
+SIGNALS: tuple[float, ...] = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7)
+"""n times epsilon, in ascending order."""
+ROUNDS_AT_SIGNALS: tuple[int, ...] = (2, 4, 8, 12, 60, 80, 140)
+"""T at these signals; between them linear in logarithms."""
+FEWEST, MOST = min(ROUNDS_AT_SIGNALS), max(ROUNDS_AT_SIGNALS)
 
 
 SLACK = 1 - Fraction(1, 2**40)
@@ -233,7 +230,7 @@ TOTAL = QueryBlock(name="opening(total)")
 class Queries:
     """T rounds: the distinguisher picks the one query that the hypothesis answers worst, and that alone is measured.
 
-    rounds: T; None takes it from `QUERIES_TUNING` by epsilon and the number of records: the public or declared one,
+    rounds: T; None takes it from `ROUNDS_AT_SIGNALS` by epsilon and the number of records: the public or declared one,
     else a noisy total that is bought first. Prices then depend on that total, so a filter must charge the run; together
     the rounds cost the same whatever their number.
     A query may be picked again: that is a further measurement of it.
@@ -259,7 +256,7 @@ class Queries:
         """
         opening = () if _counted(problem) else ((TOTAL,),)
         rounds = self._rounds(problem, budget, roles)
-        prices = roles.accountant.cut(budget, _query_portions(len(opening), rounds, roles))
+        prices = roles.cut(budget, _query_portions(len(opening), rounds, roles))
         select, measure = prices[-2:]
         unit, dearest = problem.unit, dearest_row(problem)
         phases = (
@@ -319,9 +316,9 @@ class Queries:
 
 
 def default_query_rounds(records: int, epsilon: Fraction) -> int:
-    """T by `QUERIES_TUNING.rounds`, for a public or released number of records."""
-    signal = max(float(records * epsilon), min(QUERIES_TUNING.signals))
-    logarithm = np.interp(math.log(signal), np.log(QUERIES_TUNING.signals), np.log(QUERIES_TUNING.rounds))
+    """T by `ROUNDS_AT_SIGNALS`, for a public or released number of records."""
+    signal = max(float(records * epsilon), min(SIGNALS))
+    logarithm = np.interp(math.log(signal), np.log(SIGNALS), np.log(ROUNDS_AT_SIGNALS))
     return round(math.exp(float(logarithm)))
 
 
@@ -338,9 +335,9 @@ def _counted(problem: Problem) -> bool:
 
 def _query_portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     """Shares of one draw each. A homogeneous theorem allows equal draws only."""
-    rest = (1 - openings * QUERIES_TUNING.opening) / rounds
-    selection, measurement = rest * QUERIES_TUNING.selection, rest * (1 - QUERIES_TUNING.selection)
-    first = QUERIES_TUNING.opening
+    rest = (1 - openings * TOTAL_SHARE) / rounds
+    selection, measurement = rest * QUERY_SELECTION_PART, rest * (1 - QUERY_SELECTION_PART)
+    first = TOTAL_SHARE
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     adaptive = [

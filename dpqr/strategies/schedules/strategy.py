@@ -66,7 +66,7 @@ class Strategy:
             InfeasiblePlan: a query spans columns in one predicate, or a group has too many cells.
         """
         groups = _groups(problem)
-        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+        (price,) = roles.cut(budget, [Portion(share=Fraction(1), count=1)])
         chosen = [_Choice.of(problem, roles, price, axes, blocks) for axes, blocks in groups.items()]
         measured = _shared(chosen, problem, _norm(roles))
         phases = opening_phase(roles, problem.unit, (measured,), price)

@@ -163,16 +163,12 @@ def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:
 # Feasible alphas: the accuracy that `theory` can promise for a budget, a workload and a number of records.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeasibilityTuning:
-    """The theorem sets all else."""
+# The theorem sets all else.
 
-    grid: int = 10**6  # smallest feasible alphas are found to one part in so many
+ALPHA_GRID = 10**6
+"""Smallest feasible alphas are found to one part in so many."""
 
-
-TUNING = FeasibilityTuning()
-
-LARGEST = Fraction(TUNING.grid - 1, TUNING.grid)
+LARGEST = Fraction(ALPHA_GRID - 1, ALPHA_GRID)
 """The largest alpha that is tried."""
 
 
@@ -215,7 +211,9 @@ class Feasibility:
         """T0 = floor(T(a)), at least one: proved, or else the rule's heuristic figure."""
         bound = self._proved(alpha)
         if bound is None:
-            bound = self._expected(alpha)
+            rule = self.roles.update
+            level = self.level(alpha)
+            bound = rule.expected_mistakes(self.problem, level) if isinstance(rule, HeuristicBound) else None
         if bound is None:
             raise self._unbounded(alpha)
         return max(bound, 1)
@@ -236,10 +234,6 @@ class Feasibility:
     def _proved(self, alpha: Fraction) -> int | None:
         return self.roles.update.mistakes(self.problem, self.level(alpha))
 
-    def _expected(self, alpha: Fraction) -> int | None:
-        rule = self.roles.update
-        return rule.expected_mistakes(self.problem, self.level(alpha)) if isinstance(rule, HeuristicBound) else None
-
     def level(self, alpha: Fraction) -> Level:
         return Level(value=alpha * level_share(self.problem, self.variant), variant=self.variant)
 
@@ -249,7 +243,7 @@ class Feasibility:
         measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
         selection = Portion(share=Fraction(1), count=rounds, event=self.roles.distinguisher.event)
         portions = [selection, Portion(share=measured, count=rounds + (self.problem.n is None))]
-        select, measure = self.roles.accountant.cut(self.budget, portions)
+        select, measure = self.roles.cut(self.budget, portions)
         return select, measure
 
     def needed(self, alpha: Fraction) -> float:
@@ -292,13 +286,13 @@ class Feasibility:
 
     def _smallest(self) -> Fraction:
         """Bisection: `needed` falls as alpha grows, since T0 does, and what is proved at a level is at larger ones."""
-        low, high = 0, TUNING.grid
+        low, high = 0, ALPHA_GRID
         if not self._searched(LARGEST):
             raise self._none()
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._searched(Fraction(middle, TUNING.grid)) else (middle, high)
-        return Fraction(high, TUNING.grid)
+            low, high = (low, middle) if self._searched(Fraction(middle, ALPHA_GRID)) else (middle, high)
+        return Fraction(high, ALPHA_GRID)
 
     def _unbounded(self, alpha: Fraction) -> InfeasiblePlan:
         """Why there is no number of rounds for an alpha."""

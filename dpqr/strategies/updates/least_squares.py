@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.buckets import BucketCounts, shrunk
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
@@ -136,7 +136,9 @@ class LeastSquares:
         """The estimate from all of `history`; `hypothesis` is left as it was."""
         weighted = [
             WeightedAnswers(
-                block=block, values=values.astype(np.float64) * float(block.scale), deviation=_deviation(one, block)
+                block=block,
+                values=values.astype(np.float64) * float(block.scale),
+                deviation=max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale),
             )
             for one in history
             for block, values in zip(one.blocks, one.values, strict=True)
@@ -165,11 +167,6 @@ class LeastSquares:
 
 def _shape(problem: Problem, axes: Axes) -> tuple[int, ...]:
     return tuple(problem.domain.shape[axis] for axis in axes)
-
-
-def _deviation(measured: Measurement, block: QueryBlock) -> float:
-    """Of one answer, in records."""
-    return max(measured.law.deviation, SMALLEST_DEVIATION) * float(block.scale)
 
 
 def _estimated(problem: Problem, axes: Axes, weighted: Sequence[WeightedAnswers]) -> GroupEstimate:
@@ -288,27 +285,27 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
     last = measured[-1][0]
     sizes = np.bincount(last.buckets, minlength=last.inner.cells)
     moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
-    for value, deviation in _totals(history):
+    # Counts of all records, and the deviations of their noise.
+    totals = [
+        (float(values[0] * block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
+        for one in history
+        for block, values in zip(one.blocks, one.values, strict=True)
+        if not block.factors
+    ]
+    for value, deviation in totals:
         moments += 1 / deviation**2
         right += value / deviation**2
     for merged, values, deviation in measured:
-        rows = merged.inner.apply(_shares(merged, last.buckets, sizes)) / deviation
+        # Share of every bucket's cells in each of the measurement's own, shape (own, buckets).
+        pairs = np.bincount(merged.buckets * len(sizes) + last.buckets, minlength=merged.inner.cells * len(sizes))
+        shares: FloatArray = pairs.reshape(-1, len(sizes)) / np.maximum(sizes, 1)
+        rows = merged.inner.apply(shares) / deviation
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
     known = sizes > 0
     covariance = np.linalg.inv(moments[np.ix_(known, known)]).astype(np.float64)
     places = (np.cumsum(known) - 1)[last.buckets]
     return BucketCounts(places=places, counts=covariance @ right[known], covariance=covariance)
-
-
-def _totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:
-    """Counts of all records, and the deviations of their noise."""
-    return [
-        (float(values[0] * block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
-        for one in history
-        for block, values in zip(one.blocks, one.values, strict=True)
-        if not block.factors
-    ]
 
 
 def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
@@ -332,10 +329,3 @@ def _merged(block: QueryBlock, group: GroupEstimate) -> BucketMatrix | None:
         return None
     matrix = block.factors[0].matrix
     return matrix if isinstance(matrix, BucketMatrix) else None
-
-
-def _shares(merged: BucketMatrix, buckets: IntArray, sizes: IntArray) -> FloatArray:
-    """Share of every bucket's cells in each of the measurement's own, shape (own, buckets)."""
-    pairs = np.bincount(merged.buckets * len(sizes) + buckets, minlength=merged.inner.cells * len(sizes))
-    shares: FloatArray = pairs.reshape(-1, len(sizes)) / np.maximum(sizes, 1)
-    return shares

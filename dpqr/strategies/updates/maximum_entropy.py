@@ -240,7 +240,17 @@ class PiecewiseWeights:
             finer = refine_edges(edges, block)
             if count(finer) * (len(memory.answers) + 1) > TUNING.entries:
                 continue
-            memory, edges = _with(memory, edges, finer, block, value, deviation), finer
+            # One more query: a row of the design, after every other row was copied to the finer pieces.
+            largest = float(max(block.largest_coefficient, 1))
+            split = memory.design if count(finer) == count(edges) else memory.design[:, parents(edges, finer)]
+            memory = replace(
+                memory,
+                design=np.concatenate([split, coefficients(block, finer)[None] / largest]),
+                answers=np.append(memory.answers, value / largest),
+                deviations=np.append(memory.deviations, deviation / largest),
+                tilts=np.append(memory.tilts, 0.0),
+            )
+            edges = finer
         base = volumes(edges)
         total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
         scale = max(total, 1.0)
@@ -291,19 +301,6 @@ def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[Query
                 continue
             for index in range(block.rows):
                 yield (block if block.rows == 1 else block.row(index)), float(values[index]), deviation
-
-
-def _with(memory: _Memory, coarse: Edges, fine: Edges, block: QueryBlock, value: float, deviation: float) -> _Memory:
-    """One more query: a row of the design, after every other row was copied to the finer pieces."""
-    largest = float(max(block.largest_coefficient, 1))
-    split = memory.design if count(fine) == count(coarse) else memory.design[:, parents(coarse, fine)]
-    return replace(
-        memory,
-        design=np.concatenate([split, coefficients(block, fine)[None] / largest]),
-        answers=np.append(memory.answers, value / largest),
-        deviations=np.append(memory.deviations, deviation / largest),
-        tilts=np.append(memory.tilts, 0.0),
-    )
 
 
 def _distribution(edges: Edges, masses: FloatArray, total: float, memory: _Memory) -> PiecewiseDistribution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -115,7 +115,9 @@ class MultiplicativeWeights:
 
     def counted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> float:
         """The number of records, as all measurements say (`records_total`)."""
-        return records_total(problem, history, _at_one_record(hypothesis))
+        # The hypothesis' answers at one record; of a refined one the model's.
+        model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
+        return records_total(problem, history, replace(model, total=1.0, _kept={}).answer)
 
     def fitted(
         self,
@@ -206,12 +208,6 @@ class MultiplicativeWeights:
         return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 6) * problem.workload.rows))
 
 
-def _at_one_record(hypothesis: Distribution) -> Callable[[QueryBlock], FloatArray]:
-    """The hypothesis' answers at one record; of a refined one the model's."""
-    model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
-    return replace(model, total=1.0, _kept={}).answer
-
-
 @lru_cache(maxsize=4096)
 def _groups(blocks: tuple[QueryBlock, ...]) -> frozenset[Axes]:
     return frozenset(block.axes for block in blocks)
@@ -245,14 +241,11 @@ def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -
     state = hypothesis.with_total(total)
     for block, values in zip(measured.blocks, measured.values, strict=True):
         if block.factors and total > 0.0:
-            state = _block_step(state, block, values - state.answer(block))
+            gaps = values - state.answer(block)
+            spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
+            largest = float(max(block.largest_coefficient, 1))
+            state = exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
     return state
-
-
-def _block_step(state: DenseDistribution, block: QueryBlock, gaps: FloatArray) -> DenseDistribution:
-    spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
-    largest = float(max(block.largest_coefficient, 1))
-    return exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
 
 
 # RowWeights: multiplicative weights over a bounded public list of rows, with replay of all measured tables.

@@ -61,7 +61,15 @@ class Perceptron:
         """The next vector; `hypothesis` is left as it was."""
         if problem.level is not None:
             return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
-        return _projected(problem, hypothesis, history)
+        total = records_total(problem, history, _vector(hypothesis.cells, 1.0).answer)
+        state = _vector(hypothesis.cells, max(total, 0.0))
+        if total <= 0.0:
+            return state
+        for block, values in zip(history[-1].blocks, history[-1].values, strict=True):
+            gaps = (values - state.answer(block)) / total
+            move = on_domain(block.adjoint(gaps / _squared_norm(block, state.cells.size)), block.axes, state.cells.ndim)
+            state = _vector(state.cells + move, total)
+        return state
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(|X|/a^2) as printed; floor((|X| - 1)/(4 a^2)) in the sharp variant.
@@ -115,18 +123,6 @@ def _step(level: Level, hypothesis: SignedVector, query: SingleQuery) -> SignedV
         return _vector(cells + (sign * float(level.value) / cells.size) * row, hypothesis.total)
     move = (sign * 4.0 * float(level.value) / cells.size) * (row - row.mean())
     return _vector(cells + move, hypothesis.total)
-
-
-def _projected(problem: Problem, hypothesis: SignedVector, history: Sequence[Measurement]) -> SignedVector:
-    total = records_total(problem, history, _vector(hypothesis.cells, 1.0).answer)
-    state = _vector(hypothesis.cells, max(total, 0.0))
-    if total <= 0.0:
-        return state
-    for block, values in zip(history[-1].blocks, history[-1].values, strict=True):
-        gaps = (values - state.answer(block)) / total
-        move = on_domain(block.adjoint(gaps / _squared_norm(block, state.cells.size)), block.axes, state.cells.ndim)
-        state = _vector(state.cells + move, total)
-    return state
 
 
 def _squared_norm(block: QueryBlock, cells: int) -> float:

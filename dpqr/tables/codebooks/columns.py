@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -17,7 +16,6 @@ from msgspec import UNSET, UnsetType
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
 from dpqr.domain.form import (
     DOMAIN_VERSION,
-    Category,
     Constraints,
     DocumentPart,
     Field,
@@ -71,18 +69,13 @@ def require_sound(column: CodebookColumn, document: str) -> None:
     """DocumentError where a bound, an edge or a label is of another kind than the column."""
     limits, edges = column.constraints, column.dpqr.edges
     stated = (limits.minimum, limits.maximum, *(edges or ()), *(limits.enum or ()))
+    numbers = column.type in ("integer", "number")
     for value in stated if has_bins(column.type) or column.type == "string" else ():
-        if not _fits(value, numbers=column.type in ("integer", "number")):
+        is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        fits = is_number if numbers else isinstance(value, str)
+        if not (fits or value is UNSET or is_placeholder(value)):
             said = f"{describe_value(value)} is no value of type {column.type!r}"
             raise DocumentError(f"{document}: column {column.name!r}: {said}; correct it")
-
-
-def _fits(value: Any, *, numbers: bool) -> bool:
-    if value is UNSET or is_placeholder(value):
-        return True
-    return (
-        isinstance(value, int | float | Decimal) and not isinstance(value, bool) if numbers else isinstance(value, str)
-    )
 
 
 def has_labels(column: CodebookColumn) -> bool:
@@ -239,7 +232,10 @@ SINGLE_VALUES = 120
 class DraftDomain:
     """A domain file, and what its curator has still to look at.
 
-    to_fill: "labels of sex, region" and the like. proposed: "10 bins of income" and the like.
+    Attributes:
+        outline: the domain file.
+        to_fill: "labels of sex, region" and the like.
+        proposed: "10 bins of income" and the like.
     """
 
     outline: Outline
@@ -253,78 +249,64 @@ def fill_gaps(outline: Outline) -> DraftDomain:
     Raises:
         DocumentError: what the sources state about a column contradicts itself.
     """
-    columns = tuple(map(_proposed, outline.fields))
+    columns = tuple(map(_propose, outline.fields))
+    to_fill: dict[str, list[str]] = defaultdict(list)
+    proposed: dict[str, list[str]] = defaultdict(list)
+    for before, column in zip(outline.fields, columns, strict=True):
+        needs = list(_needs(column))
+        if needs:
+            to_fill[" and ".join(needs)].append(column.name)
+        else:
+            alone = outline_document(Outline(fields=(column,)))
+            decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
+        if column.dpqr.bins is not before.dpqr.bins:
+            proposed[f"{column.dpqr.bins} bins"].append(column.name)
+        if column.dpqr.every is not before.dpqr.every:
+            proposed[f"one bin per {column.dpqr.every}"].append(column.name)
+    fields = []
+    for column in columns:
+        for need in _needs(column):
+            if need == "labels":
+                enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
+                column = msgspec.structs.replace(column, constraints=enum)
+            elif need in ("minimum", "maximum"):
+                column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
+        fields.append(column)
     whole = msgspec.structs.replace(
         outline,
         dpqr=DOMAIN_VERSION,
         malformed="drop" if outline.malformed is UNSET else outline.malformed,
-        fields=tuple(map(_with_placeholders, columns)),
+        fields=tuple(fields),
     )
-    for column in columns:
-        if not any(_needs(column)):
-            _check(column)
     return DraftDomain(
         outline=whole,
-        to_fill=tuple(_grouped((" and ".join(_needs(column)), column.name) for column in columns)),
-        proposed=tuple(_grouped(_proposals(outline.fields, columns))),
+        to_fill=tuple(f"{need} of {', '.join(names)}" for need, names in to_fill.items()),
+        proposed=tuple(f"{what} of {', '.join(names)}" for what, names in proposed.items()),
     )
 
 
-def _grouped(needs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Needs that are not empty, each with its columns."""
-    columns: dict[str, list[str]] = defaultdict(list)
-    for need, column in needs:
-        columns[need].append(column)
-    return (f"{need} of {', '.join(names)}" for need, names in columns.items() if need)
-
-
-def _check(column: CodebookColumn) -> None:
-    alone = outline_document(Outline(fields=(column,)))
-    decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
-
-
-def _proposals(before: tuple[CodebookColumn, ...], after: tuple[CodebookColumn, ...]) -> Iterator[tuple[str, str]]:
-    for old, new in zip(before, after, strict=True):
-        if new.dpqr.bins is not old.dpqr.bins:
-            yield f"{new.dpqr.bins} bins", new.name
-        if new.dpqr.every is not old.dpqr.every:
-            yield f"one bin per {new.dpqr.every}", new.name
-
-
-def _proposed(column: CodebookColumn) -> CodebookColumn:
-    """With a type, a cut and rules."""
-    kind = "string" if column.type is UNSET else column.type
-    column = _without_single_value(msgspec.structs.replace(column, type=kind))
-    cut = _cut(column)
+def _propose(column: CodebookColumn) -> CodebookColumn:
+    """With a type, a cut and rules: as stated, else those that are proposed."""
+    column = msgspec.structs.replace(column, type="string" if column.type is UNSET else column.type)
+    limits = column.constraints
+    if column.type == "integer" and limits.minimum is not UNSET and limits.minimum == limits.maximum:
+        # An integer from 3 to 3 has the label 3: bounds must differ.
+        limits = msgspec.structs.replace(limits, enum=(limits.minimum,), minimum=UNSET, maximum=UNSET)
+        column = msgspec.structs.replace(column, constraints=limits, dpqr=uncut(column.dpqr))
+    cut = column.dpqr
+    is_cut = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
+    if not is_cut and not has_labels(column) and has_bins(column.type):
+        low, high = limits.minimum, limits.maximum
+        few = isinstance(low, int) and isinstance(high, int) and high - low < SINGLE_VALUES
+        if column.type in ("date", "datetime"):
+            cut = msgspec.structs.replace(cut, every="month")
+        elif column.type != "integer" or not few:
+            cut = msgspec.structs.replace(cut, bins=FIRST_BINS)
     if all(getattr(cut, rule) is UNSET for rule in ("null", "unparsable", "nan", "infinite", "outside", "otherwise")):
-        null = UNSET if column.constraints.required is True else "cell"
-        cut = msgspec.structs.replace(cut, null=null)
+        cut = msgspec.structs.replace(cut, null=UNSET if limits.required is True else "cell")
     if cut.otherwise is UNSET:
         cut = msgspec.structs.replace(cut, otherwise="drop")
     return msgspec.structs.replace(column, dpqr=cut)
-
-
-def _without_single_value(column: CodebookColumn) -> CodebookColumn:
-    """An integer from 3 to 3 has the label 3: bounds must differ."""
-    limits = column.constraints
-    if column.type != "integer" or limits.minimum is UNSET or limits.minimum != limits.maximum:
-        return column
-    only = msgspec.structs.replace(limits, enum=(limits.minimum,), minimum=UNSET, maximum=UNSET)
-    return msgspec.structs.replace(column, constraints=only, dpqr=uncut(column.dpqr))
-
-
-def _cut(column: CodebookColumn) -> Treatment:
-    """The cut of an ordered column: as stated, else one that is proposed."""
-    limits, cut = column.constraints, column.dpqr
-    stated = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
-    if stated or has_labels(column) or not has_bins(column.type):
-        return cut
-    if column.type in ("date", "datetime"):
-        return msgspec.structs.replace(cut, every="month")
-    low, high = limits.minimum, limits.maximum
-    if column.type == "integer" and isinstance(low, int) and isinstance(high, int) and high - low < SINGLE_VALUES:
-        return cut
-    return msgspec.structs.replace(cut, bins=FIRST_BINS)
 
 
 def _needs(column: CodebookColumn) -> Iterator[str]:
@@ -341,16 +323,6 @@ def _needs(column: CodebookColumn) -> Iterator[str]:
             yield "maximum"
     if column.type == "string" and not has_labels(column):
         yield "labels"
-
-
-def _with_placeholders(column: CodebookColumn) -> CodebookColumn:
-    for need in _needs(column):
-        if need == "labels":
-            enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
-            column = msgspec.structs.replace(column, constraints=enum)
-        elif need in ("minimum", "maximum"):
-            column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
-    return column
 
 
 # Columns as they are stated on the command line: COLUMN=TYPE[:VALUES][:KEY=VALUE]..., separated by commas.
@@ -371,50 +343,40 @@ def read_types(texts: Sequence[str]) -> Codebook:
         UsageFault: a text is not of this form; the message shows one that is.
     """
     columns: dict[str, CodebookColumn] = {}
+    inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
     for each in (part for text in texts for part in _COLUMNS.split(text)):
         name, sign, stated = each.strip().partition("=")
         if not (name and sign and stated):
             raise UsageFault(f"--types {each!r}: expected COLUMN=TYPE...; for example: {EXAMPLE}")
         if name in columns:
             raise UsageFault(f"--types: the column {name!r} stands twice; keep one")
-        columns[name] = _column(name, stated)
+        kind, *parts = _PART.split(stated)
+        if kind not in get_args(FieldType):
+            near = get_close_matches(kind, get_args(FieldType), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
+            raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
+        keys = dict(part.split("=", 1) for part in parts if "=" in part)
+        try:
+            # A field's keys, those of its `dpqr` block in it.
+            field: dict[str, Any] = {"name": name, "type": kind, "dpqr": {}}
+            for key, text in keys.items():
+                (field["dpqr"] if key in inner else field)[key] = _member(key, text)
+            column = decode(field, CodebookColumn, Location("--types", name))
+        except DocumentError as error:
+            raise UsageFault(str(error)) from None
+        for part in (part for part in parts if "=" not in part):
+            # LOW..HIGH, either of which may be left out, or labels.
+            low, dots, high = part.partition("..")
+            if dots and has_bins(column.type):
+                sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
+                column = with_bounds(column, **sides)
+            elif has_bins(column.type) and column.type != "integer":
+                raise UsageFault(f"--types {name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
+            else:
+                labels = part.split("|")
+                column = with_labels(column, list(map(_value, labels)) if column.type == "integer" else labels)
+        columns[name] = column
     return Codebook(outline=Outline(fields=tuple(columns.values())))
-
-
-def _column(name: str, stated: str) -> CodebookColumn:
-    kind, *parts = _PART.split(stated)
-    if kind not in get_args(FieldType):
-        near = get_close_matches(kind, get_args(FieldType), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
-        raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
-    keys = dict(part.split("=", 1) for part in parts if "=" in part)
-    try:
-        column = decode({"name": name, "type": kind, **_nested(keys)}, CodebookColumn, Location("--types", name))
-    except DocumentError as error:
-        raise UsageFault(str(error)) from None
-    for part in parts:
-        if "=" not in part:
-            column = _with_values(column, part)
-    return column
-
-
-def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
-    """LOW..HIGH, either of which may be left out, or labels."""
-    low, sign, high = part.partition("..")
-    if sign and has_bins(column.type):
-        sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
-        return with_bounds(column, **sides)
-    if has_bins(column.type) and column.type != "integer":
-        raise UsageFault(f"--types {column.name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
-    return with_labels(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
-
-
-def _nested(keys: dict[str, str]) -> dict[str, Any]:
-    """A field's keys, those of its `dpqr` block in it."""
-    inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
-    values = {key: _member(key, text) for key, text in keys.items()}
-    ours = {key: value for key, value in values.items() if key in inner}
-    return {**{key: value for key, value in values.items() if key not in inner}, "dpqr": ours}
 
 
 def _member(key: str, text: str) -> Any:
@@ -432,110 +394,3 @@ def _value(text: str) -> Any:
     """A number, where it is one."""
     number = exact(text)
     return text if number is None else number
-
-
-# What is written in another form, and what that form has no place for.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A codebook in one form.
-
-    content: a JSON object, or the text of a form that is not JSON. remarks: what it does not hold.
-    """
-
-    content: dict[str, Any] | str
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The JSON object. Raises: UsageFault for a form that is not JSON."""
-        if isinstance(self.content, str):
-            raise UsageFault("this form is no JSON object; take its text")
-        return self.content
-
-    @property
-    def text(self) -> str:
-        """The file's text."""
-        if isinstance(self.content, str):
-            return self.content
-        return json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
-
-
-def bounded(column: CodebookColumn) -> CodebookColumn:
-    """The column with the outermost of its stated edges as bounds."""
-    if not isinstance(column.dpqr.edges, tuple) or not column.dpqr.edges:
-        return column
-    low, high = (UNSET if is_placeholder(edge) else edge for edge in (column.dpqr.edges[0], column.dpqr.edges[-1]))
-    return with_bounds(column, low=low, high=high)
-
-
-def plain(column: CodebookColumn) -> CodebookColumn:
-    """The same in the keys of the standard alone, as far as they go: edges as bounds, and categories as an enum.
-
-    Categories stay beside it where they have labels of their own.
-    """
-    column = bounded(column)
-    limits = column.constraints
-    if isinstance(limits.enum, tuple):
-        known = tuple(label for label in limits.enum if not is_placeholder(label))
-        limits = msgspec.structs.replace(limits, enum=known or UNSET)
-        column = msgspec.structs.replace(column, constraints=limits)
-    if not isinstance(column.categories, tuple):
-        return column
-    if limits.enum is UNSET:
-        values = tuple(each.value if isinstance(each, Category) else each for each in column.categories)
-        limits = msgspec.structs.replace(limits, enum=values)
-    categories = column.categories if own_titles(column) else UNSET
-    return msgspec.structs.replace(column, constraints=limits, categories=categories)
-
-
-def own_titles(column: CodebookColumn) -> dict[str | int, str]:
-    """The labels that differ from the values which they stand for, by value."""
-    stated = [each for each in column.categories or () if isinstance(each, Category)]
-    return {each.value: each.label for each in stated if isinstance(each.label, str) and each.label != str(each.value)}
-
-
-def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
-    """For forms without labels of whole numbers: with bounds in their place, and a remark where they leave a gap."""
-    columns, holed = [], []
-    for column in map(plain, outline.fields):
-        labels = column.constraints.enum
-        if column.type == "integer" and isinstance(labels, tuple):
-            low, high = min(labels), max(labels)
-            column = msgspec.structs.replace(
-                column, constraints=msgspec.structs.replace(column.constraints, enum=UNSET)
-            )
-            column = with_bounds(column, low=low, high=high)
-            holed += [column.name] if high - low >= len(labels) else []
-        columns.append(column)
-    remarks = (f"whole numbers between the labels are allowed as well: {', '.join(holed)}",) if holed else ()
-    return msgspec.structs.replace(outline, fields=tuple(columns)), remarks
-
-
-def left_out(outline: Outline, held: Collection[str]) -> tuple[str, ...]:
-    """One remark on all that is stated in the outline and has no place among the keys that are held.
-
-    held: keys like "constraints.enum", "dpqr.null" or "title"; name and type are always held.
-    """
-    missing: dict[str, list[str]] = defaultdict(list)
-    for column in outline.fields:
-        for key in _keys(column):
-            if key not in held:
-                missing[key].append(column.name)
-    parts = [f"{key} ({', '.join(names)})" for key, names in missing.items()]
-    tops = {"fields", "dpqr", "name", "schema"}
-    parts += [key for key, _ in non_default_parts(outline) if key not in tops and key not in held]
-    return (f"left out, for the form has no place for it: {'; '.join(parts)}",) if parts else ()
-
-
-def _keys(column: CodebookColumn) -> Iterator[str]:
-    for key, value in non_default_parts(column):
-        if isinstance(value, Constraints):
-            yield from (f"constraints.{part}" for part, _ in non_default_parts(value))
-        elif isinstance(value, Treatment):
-            yield from (
-                f"dpqr.{part}" for part, rule in non_default_parts(value) if (part, rule) != ("otherwise", "drop")
-            )
-        elif key not in ("name", "type"):
-            yield key

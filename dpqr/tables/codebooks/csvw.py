@@ -12,19 +12,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.columns import missing_texts
-from dpqr.domain.form import Constraints, FieldType, MissingValues
+from dpqr.domain.form import Constraints, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
-    builtin,
     exact,
-    left_out,
-    ranged,
     with_bounds,
     with_labels,
 )
@@ -56,23 +51,9 @@ _DIRECTIVES = {
 _DATES = re.compile("|".join(sorted(_DIRECTIVES, key=len, reverse=True)))
 """Fields of Unicode's date patterns, as far as CSVW has them."""
 _ISO = ("yyyy-MM-dd", "yyyy-MM-ddTHH:mm", "yyyy-MM-ddTHH:mm:ss", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss")
-_SIGNS = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _LITERAL = r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)*"
 _ALTERNATIVES = re.compile(rf"\^?\(?(?:\?:)?({_LITERAL}(?:\|{_LITERAL})*)\)?\$?")
 """A regular expression that lists texts, and nothing else."""
-_HELD = {
-    "constraints.enum",
-    "constraints.minimum",
-    "constraints.maximum",
-    "constraints.required",
-    "missing_values",
-    "description",
-    "format",
-    "true_values",
-    "false_values",
-    "decimal_char",
-    "group_char",
-}
 
 
 def is_csvw(tree: Any) -> bool:
@@ -92,17 +73,6 @@ def read_csvw(tree: Any, location: Location) -> tuple[Codebook, ...]:
         return (_table(tree, {}, location),)
     where = location.key("tables")
     return tuple(_table(table, tree, where.item(index)) for index, table in enumerate(tree["tables"]))
-
-
-def write_csvw(outline: Outline, name: str) -> Written:
-    """Metadata of one table; labels are a regular expression that lists them."""
-    outline, remarks = ranged(outline)
-    columns = list(map(_described, outline.fields))
-    top = {"@context": CONTEXT, "url": f"{name or 'data'}.csv"}
-    if outline.missing_values != ("",):
-        top |= {"null": _unwrapped(outline.missing_values)}
-    remarks += left_out(outline, _HELD)
-    return Written(content={**top, "tableSchema": {"columns": columns}}, remarks=remarks)
 
 
 def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
@@ -125,7 +95,10 @@ def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
 def _column(
     column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]
 ) -> CodebookColumn:
-    name = _title(column.get("titles")) or column.get("name")
+    titles = column.get("titles")
+    while isinstance(titles, dict | list) and titles:  # the header's text: the first of several titles or languages
+        titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
+    name = (titles if isinstance(titles, str) else None) or column.get("name")
     if not isinstance(name, str) or not name:
         raise location.fault("has neither 'titles' nor a 'name'; the header's text is needed")
     stated = column.get("datatype", inherited.get("datatype", UNSET))
@@ -144,18 +117,15 @@ def _column(
         missing_values=UNSET if null is UNSET else tuple(map(str, null if isinstance(null, list) else [null])),
         description=description if isinstance(description, str) else UNSET,
     )
-    return _formatted(_limits(found, datatype, str(base)), datatype.get("format"))
-
-
-def _limits(column: CodebookColumn, datatype: dict[str, Any], base: str) -> CodebookColumn:
-    """Bounds; `minimum` and `minInclusive` are the same."""
-    if column.type in ("string", "boolean", UNSET):
-        return column
+    if kind in ("string", "boolean", UNSET):
+        return _formatted(found, datatype.get("format"))
+    # Bounds; `minimum` and `minInclusive` are the same.
     low, high = (_bound(datatype, f"{side}imum", f"{side}Inclusive") for side in ("min", "max"))
-    if column.type == "integer" and low is UNSET:
-        low = _LEAST.get(base, UNSET)
-    column = with_bounds(column, low=low, high=high)
-    return beyond(column, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
+    if kind == "integer" and low is UNSET:
+        low = _LEAST.get(str(base), UNSET)
+    found = with_bounds(found, low=low, high=high)
+    found = beyond(found, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
+    return _formatted(found, datatype.get("format"))
 
 
 def _bound(datatype: dict[str, Any], *keys: str) -> Any:
@@ -168,84 +138,27 @@ def _bound(datatype: dict[str, Any], *keys: str) -> Any:
 def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
     """What the `format` says: labels in a regular expression, words for true and false, marks of numbers, dates."""
     if column.type in ("integer", "number"):
-        return _marked(column, form if isinstance(form, dict) else {"pattern": form})
+        # Numbers with the stated marks; a pattern with a comma has that for groups.
+        marks = form if isinstance(form, dict) else {"pattern": form}
+        pattern, decimal = marks.get("pattern"), marks.get("decimalChar")
+        grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
+        group = marks.get("groupChar", "," if grouped else None)
+        has_decimal = isinstance(decimal, str) and len(decimal) == 1 and column.type == "number"
+        return msgspec.structs.replace(
+            column,
+            group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
+            decimal_char=decimal if has_decimal else UNSET,
+        )
     if not isinstance(form, str):
         return column
     if column.type == "string":
         listed = _ALTERNATIVES.fullmatch(form)
-        return with_labels(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+        if listed is None:
+            return column
+        alternatives = re.findall(rf"(?:^|(?<=\|))({_LITERAL})(?=\||$)", listed[1])
+        return with_labels(column, [re.sub(r"\\(.)", r"\1", each) for each in alternatives])
     if column.type == "boolean":
         true, _, false = form.partition("|")
         return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
     pattern = _DATES.sub(lambda found: _DIRECTIVES[found[0]], form)
     return column if column.type is UNSET or form in _ISO else msgspec.structs.replace(column, format=pattern)
-
-
-def _marked(column: CodebookColumn, form: dict[str, Any]) -> CodebookColumn:
-    """Numbers with the stated marks; a pattern with a comma has that for groups."""
-    pattern, decimal = form.get("pattern"), form.get("decimalChar")
-    grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
-    group = form.get("groupChar", "," if grouped else None)
-    return msgspec.structs.replace(
-        column,
-        group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
-        decimal_char=decimal if isinstance(decimal, str) and len(decimal) == 1 and column.type == "number" else UNSET,
-    )
-
-
-def _split(alternatives: str) -> list[str]:
-    return re.findall(rf"(?:^|(?<=\|))({_LITERAL})(?=\||$)", alternatives)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
-
-
-def _title(titles: Any) -> str | None:
-    """The header's text: the first of several titles or languages."""
-    while isinstance(titles, dict | list) and titles:
-        titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
-    return titles if isinstance(titles, str) else None
-
-
-def _described(column: CodebookColumn) -> dict[str, Any]:
-    """A column of the schema. `name` is for URLs, and so only written where the name needs no escapes."""
-    limits, base = column.constraints, "string" if column.type is UNSET else str(column.type)
-    datatype: dict[str, Any] = {"base": base}
-    if limits.enum is not UNSET and base == "string":
-        listed = "|".join(_SIGNS.sub(r"\\\g<0>", str(label)) for label in limits.enum)
-        datatype["format"] = f"^({listed})$"
-    if (form := _written_format(column)) is not None:
-        datatype["format"] = form
-    for key, bound in (("minimum", limits.minimum), ("maximum", limits.maximum)):
-        if bound is not UNSET:
-            datatype[key] = builtin(bound)
-    described: dict[str, Any] = {"titles": column.name, "datatype": datatype if len(datatype) > 1 else base}
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_.]*", column.name):
-        described = {"name": column.name, **described}
-    if limits.required is True:
-        described["required"] = True
-    if column.missing_values is not UNSET:
-        described["null"] = _unwrapped(column.missing_values)
-    if column.description is not UNSET:
-        described["dc:description"] = column.description
-    return described
-
-
-def _written_format(column: CodebookColumn) -> Any:
-    """The `format` of marks, words or a date's pattern; None where nothing of the kind is stated."""
-    if isinstance(column.true_values, tuple) and isinstance(column.false_values, tuple):
-        return f"{column.true_values[0]}|{column.false_values[0]}"
-    marks = {"decimalChar": column.decimal_char, "groupChar": column.group_char}
-    stated = {key: mark for key, mark in marks.items() if mark is not UNSET}
-    if stated:
-        return stated
-    if column.type not in ("date", "datetime") or not isinstance(column.format, str) or column.format == "default":
-        return None
-    back = {directive: field for field, directive in reversed(_DIRECTIVES.items())}
-    return re.sub("%.", lambda found: back.get(found[0], found[0]), column.format.removeprefix("fmt:"))
-
-
-def _unwrapped(missing: MissingValues) -> Any:
-    texts = missing_texts(missing)
-    return texts[0] if len(texts) == 1 else list(texts)

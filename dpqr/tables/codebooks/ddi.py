@@ -15,25 +15,22 @@ from xml.parsers import expat
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.columns import missing_texts
 from dpqr.domain.form import Category, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
     exact,
-    left_out,
-    own_titles,
-    plain,
     with_bounds,
     with_labels,
 )
 
-NAMESPACE = "ddi:codebook:2_5"
-_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "categories", "missing_values", "title"}
+
+def is_ddi(data: bytes) -> bool:
+    """Whether a text begins as XML does."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
@@ -46,7 +43,48 @@ def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
     names = {each.get("ID"): _text(each, "fileTxt/fileName") for each in _named(top, "fileDscr")}
     tables: dict[str, list[CodebookColumn]] = {}
     for index, variable in enumerate(_named(top, "var")):
-        column = _column(variable, location, index)
+        name = variable.get("name", "").strip()
+        if not name:
+            raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
+        categories = _children(variable, "catgry")
+        missing = [_text(each, "catValu") for each in categories if each.get("missing") == "Y"]
+        missing += _values(variable, "invalrng")
+        continuous = variable.get("intrvl") == "contin" or bool(_ranges(variable))
+        titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
+        values = [] if continuous else [value for value in titles if value not in missing]
+        values = values or _values(variable, "valrng")
+        column = CodebookColumn(
+            name=name,
+            type=_type(variable, values, continuous),
+            title=_text(variable, "labl") or UNSET,
+            missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
+        )
+        # The least minimum and the greatest maximum of the valid ranges are the bounds.
+        for each in _ranges(variable) if column.type in ("integer", "number", "date") else ():
+            stated: dict[str, Any] = {}
+            for key in ("min", "max", "minExclusive", "maxExclusive"):
+                text = each.get(key, "").strip()
+                bound = (text or None) if column.type == "date" else exact(text)
+                stated[key] = UNSET if bound is None else bound
+            own = CodebookColumn(name="", type=column.type)
+            own = beyond(own, low=stated["minExclusive"], high=stated["maxExclusive"])
+            own = with_bounds(own, low=stated["min"], high=stated["max"])
+            sides = column.constraints, own.constraints
+            lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
+            column = with_bounds(
+                column,
+                low=min((bound for bound in lows if bound is not UNSET), default=UNSET),
+                high=max((bound for bound in highs if bound is not UNSET), default=UNSET),
+            )
+        column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
+        if isinstance(column.constraints.enum, tuple):
+            # The titles of its values, unless two are alike: answers tell cells apart by them.
+            known = column.constraints.enum
+            shown = [titles.get(str(value)) or str(value) for value in known]
+            if len(set(shown)) == len(shown) and shown != list(map(str, known)):
+                titled = tuple(Category(value=value, label=title) for value, title in zip(known, shown, strict=True))
+                limits = msgspec.structs.replace(column.constraints, enum=UNSET)
+                column = msgspec.structs.replace(column, categories=titled, constraints=limits)
         for file in (variable.get("files") or "").split() or [""]:
             tables.setdefault(names.get(file) or file, []).append(column)
     if not tables:
@@ -93,42 +131,6 @@ def _text(element: ElementTree.Element, path: str) -> str:
     return " ".join((element.text or "").split())
 
 
-def _column(variable: ElementTree.Element, location: Location, index: int) -> CodebookColumn:
-    name = variable.get("name", "").strip()
-    if not name:
-        raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
-    categories = _children(variable, "catgry")
-    missing = [_text(each, "catValu") for each in categories if each.get("missing") == "Y"]
-    missing += _values(variable, "invalrng")
-    continuous = variable.get("intrvl") == "contin" or bool(_ranges(variable))
-    titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
-    values = [] if continuous else [value for value in titles if value not in missing]
-    values = values or _values(variable, "valrng")
-    column = CodebookColumn(
-        name=name,
-        type=_type(variable, values, continuous),
-        title=_text(variable, "labl") or UNSET,
-        missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
-    )
-    if column.type in ("integer", "number", "date"):
-        column = _ranged(column, variable)
-    column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
-    return _titled(column, titles)
-
-
-def _titled(column: CodebookColumn, titles: dict[str, str]) -> CodebookColumn:
-    """With the titles of its values, unless two are alike: answers tell cells apart by them."""
-    if not isinstance(column.constraints.enum, tuple):
-        return column
-    values = column.constraints.enum
-    shown = [titles.get(str(value)) or str(value) for value in values]
-    if len(set(shown)) < len(shown) or shown == list(map(str, values)):
-        return column
-    categories = tuple(Category(value=value, label=title) for value, title in zip(values, shown, strict=True))
-    limits = msgspec.structs.replace(column.constraints, enum=UNSET)
-    return msgspec.structs.replace(column, categories=categories, constraints=limits)
-
-
 def _type(variable: ElementTree.Element, values: list[str], continuous: bool) -> FieldType | Any:
     """By the values, where they are listed; else by the format and the range's units."""
     if values:
@@ -152,87 +154,3 @@ def _values(variable: ElementTree.Element, name: str) -> list[str]:
 
 def _ranges(variable: ElementTree.Element) -> list[ElementTree.Element]:
     return [each for valid in _children(variable, "valrng") for each in _children(valid, "range")]
-
-
-def _ranged(column: CodebookColumn, variable: ElementTree.Element) -> CodebookColumn:
-    """With the least minimum and the greatest maximum of the valid ranges as bounds."""
-    for each in _ranges(variable):
-        low, high, above, below = (
-            _bound(each, key, column.type) for key in ("min", "max", "minExclusive", "maxExclusive")
-        )
-        own = with_bounds(
-            beyond(CodebookColumn(name="", type=column.type), low=above, high=below), low=low, high=high
-        ).constraints
-        sides = column.constraints, own
-        lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
-        column = with_bounds(
-            column,
-            low=min((bound for bound in lows if bound is not UNSET), default=UNSET),
-            high=max((bound for bound in highs if bound is not UNSET), default=UNSET),
-        )
-    return column
-
-
-def _bound(element: ElementTree.Element, key: str, kind: Any) -> Any:
-    text = element.get(key, "").strip()
-    if kind == "date":
-        return text or UNSET
-    number = exact(text)
-    return UNSET if number is None else number
-
-
-def write_ddi(outline: Outline, name: str) -> Written:
-    """A codebook of one data file: its title, and a variable for each column."""
-    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
-    ElementTree.register_namespace("", NAMESPACE)
-    top = ElementTree.Element(_tag("codeBook"), version="2.5")
-    study = _added(_added(_added(_added(top, "stdyDscr"), "citation"), "titlStmt"), "titl")
-    study.text = outline.title if isinstance(outline.title, str) else name or "data"
-    described = _added(top, "dataDscr")
-    for column in outline.fields:
-        _describe(described, column)
-    ElementTree.indent(top)
-    text = ElementTree.tostring(top, encoding="unicode")
-    remarks = left_out(outline, _HELD)
-    for kind, nearest in (("boolean", "text"), ("datetime", "date")):
-        if names := [column.name for column in outline.fields if column.type == kind]:
-            remarks += (f"columns of type {kind} are written as {nearest}: {', '.join(names)}",)
-    return Written(content=f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', remarks=remarks)
-
-
-def _describe(described: ElementTree.Element, column: CodebookColumn) -> None:
-    """One variable; its parts in the order of the standard."""
-    limits = column.constraints
-    continuous = limits.minimum is not UNSET or limits.maximum is not UNSET
-    variable = _added(described, "var", intrvl="contin" if continuous else "discrete")
-    variable.set("name", column.name)
-    if column.title is not UNSET:
-        _added(variable, "labl").text = column.title
-    numeric = column.type in ("integer", "number")
-    if column.type == "integer":
-        variable.set("dcml", "0")
-    if continuous:
-        bounds = {"min": limits.minimum, "max": limits.maximum}
-        stated = {key: str(bound) for key, bound in bounds.items() if bound is not UNSET}
-        units = {"integer": {"UNITS": "INT"}, "number": {"UNITS": "REAL"}}.get(str(column.type), {})
-        _added(_added(variable, "valrng"), "range", **units, **stated)
-    absent = () if column.missing_values is UNSET else filter(None, missing_texts(column.missing_values))
-    titles = own_titles(column)
-    labels = ("false", "true") if column.type == "boolean" else limits.enum
-    for value in () if labels is UNSET else labels:
-        category = _added(variable, "catgry")
-        _added(category, "catValu").text = str(value)
-        if value in titles:
-            _added(category, "labl").text = titles[value]
-    for value in absent:
-        _added(_added(variable, "catgry", missing="Y"), "catValu").text = value
-    dated = {"category": "date"} if column.type in ("date", "datetime") else {}
-    _added(variable, "varFormat", type="numeric" if numeric else "character", **dated)
-
-
-def _added(parent: ElementTree.Element, name: str, **attributes: str) -> ElementTree.Element:
-    return ElementTree.SubElement(parent, _tag(name), attributes)
-
-
-def _tag(name: str) -> str:
-    return f"{{{NAMESPACE}}}{name}"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from dpqr.domain.form import Constraints, FieldType
@@ -21,19 +20,15 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
     exact,
     has_bins,
-    left_out,
-    plain,
     with_bounds,
     with_labels,
 )
 
 DIALECTS = ("postgres", "mysql", "tsql", "oracle")
 """The dialects in which a definition is tried, in this order."""
-_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "constraints.required"}
 
 
 def is_ddl(data: bytes) -> bool:
@@ -49,7 +44,7 @@ def read_ddl(data: bytes, location: Location) -> tuple[Codebook, ...]:
         DocumentError: there is no such statement, or none of the dialects reads it.
     """
     try:
-        from sqlglot import errors, exp
+        from sqlglot import TokenType, errors, exp
     except ImportError:
         raise UsageFault(
             f"{location.document}: SQL is read by the package sqlglot; install it by: pip install 'dpqr[codebooks]'"
@@ -61,7 +56,12 @@ def read_ddl(data: bytes, location: Location) -> tuple[Codebook, ...]:
             statements = list(_definitions(text, dialect))
         except errors.SqlglotError:
             continue
-        enums = dict(each for statement in statements for each in _enum_types(statement))
+        # Name and labels of CREATE TYPE ... AS ENUM.
+        enums: dict[str, tuple[str, ...]] = {}
+        for tokens in (each for each in statements if isinstance(each, tuple)):
+            if any(token.token_type is TokenType.ENUM for token in tokens):
+                name = tokens[[token.text.upper() for token in tokens].index("AS") - 1].text.lower()
+                enums[name] = tuple(token.text for token in tokens if token.token_type is TokenType.STRING)
         tables = [each for each in statements if isinstance(each, exp.Create) and isinstance(each.this, exp.Schema)]
         if tables:
             return tuple(_table(each, enums) for each in tables)
@@ -96,16 +96,6 @@ def _definitions(text: str, dialect: str) -> Iterator[Any]:
         statement = []
 
 
-def _enum_types(statement: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Name and labels of CREATE TYPE ... AS ENUM."""
-    from sqlglot import TokenType
-
-    if isinstance(statement, tuple) and any(token.token_type is TokenType.ENUM for token in statement):
-        texts = [token.text.upper() for token in statement]
-        name = statement[texts.index("AS") - 1].text.lower()
-        yield name, tuple(token.text for token in statement if token.token_type is TokenType.STRING)
-
-
 def _table(create: Any, enums: Mapping[str, tuple[str, ...]]) -> Codebook:
     from sqlglot import exp
 
@@ -118,9 +108,16 @@ def _table(create: Any, enums: Mapping[str, tuple[str, ...]]) -> Codebook:
         facts = list(_facts(check.this))
         if not facts or any(fact.column not in columns for fact in facts):
             remarks.append("a CHECK that is no comparison of a column with constants is left out")
-        for fact in facts:
-            if fact.column in columns:
-                columns[fact.column] = _applied(columns[fact.column], fact)
+        for fact in (each for each in facts if each.column in columns):
+            column, value = columns[fact.column], fact.values[0]
+            if fact.kind == "in":
+                columns[fact.column] = with_labels(column, fact.values)
+            elif has_bins(column.type):
+                if column.type == "datetime" and isinstance(value, str):
+                    value = value.replace(" ", "T", 1)
+                side = "low" if fact.kind in ("from", "above") else "high"
+                bound = beyond if fact.kind in ("above", "below") else with_bounds
+                columns[fact.column] = bound(column, **{side: value})
     outline = Outline(fields=tuple(columns.values()))
     return Codebook(name=schema.this.name, outline=outline, remarks=tuple(dict.fromkeys(remarks)))
 
@@ -203,11 +200,20 @@ def _not_null(part: Any) -> Any:
 
 
 def _fact(kind: str, column: Any, constants: Sequence[Any]) -> Iterator[_Fact]:
+    """Nothing where a constant is neither a text nor a number."""
     from sqlglot import exp
 
-    name, values = _bare(column), tuple(map(_constant, constants))
+    values: list[Any] = []
+    for part in map(_bare, constants):
+        if isinstance(part, exp.Neg) and isinstance(part.this, exp.Literal):
+            values.append(exact(f"-{part.this.name}"))
+        elif isinstance(part, exp.Literal):
+            values.append(part.name if part.is_string else exact(part.name))
+        else:
+            values.append(None)
+    name = _bare(column)
     if isinstance(name, exp.Column) and values and None not in values:
-        yield _Fact(name.name.lower(), kind, values)
+        yield _Fact(name.name.lower(), kind, tuple(values))
 
 
 def _bare(part: Any) -> Any:
@@ -217,72 +223,3 @@ def _bare(part: Any) -> Any:
     while isinstance(part, exp.Paren | exp.Cast):
         part = part.this
     return part
-
-
-def _constant(part: Any) -> Any:
-    """A text or a number; None for anything else."""
-    from sqlglot import exp
-
-    part = _bare(part)
-    if isinstance(part, exp.Neg) and isinstance(part.this, exp.Literal):
-        return exact(f"-{part.this.name}")
-    if not isinstance(part, exp.Literal):
-        return None
-    return part.name if part.is_string else exact(part.name)
-
-
-def _applied(column: CodebookColumn, fact: _Fact) -> CodebookColumn:
-    if fact.kind == "in":
-        return with_labels(column, fact.values)
-    value = fact.values[0]
-    if column.type == "datetime" and isinstance(value, str):
-        value = value.replace(" ", "T", 1)
-    if not has_bins(column.type):
-        return column
-    side = "low" if fact.kind in ("from", "above") else "high"
-    return (beyond if fact.kind in ("above", "below") else with_bounds)(column, **{side: value})
-
-
-_SQL_TYPES = {
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "integer": "BIGINT",
-    "number": "NUMERIC",
-    "date": "DATE",
-    "datetime": "TIMESTAMP",
-}
-
-
-def write_ddl(outline: Outline, name: str) -> Written:
-    """One CREATE TABLE in standard SQL; labels as CHECK ... IN, bounds as CHECK with >= and <=."""
-    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
-    lines = ",\n".join(f"  {_definition(column)}" for column in outline.fields)
-    text = f"CREATE TABLE {_identifier(name or 'data')} (\n{lines}\n);\n"
-    return Written(content=text, remarks=left_out(outline, _HELD))
-
-
-def _definition(column: CodebookColumn) -> str:
-    name, limits = _identifier(column.name), column.constraints
-    parts = [name, _SQL_TYPES.get(str(column.type), "VARCHAR")]
-    if limits.required is True:
-        parts.append("NOT NULL")
-    checks = [
-        f"{name} {sign} {_literal(bound, column.type)}"
-        for sign, bound in ((">=", limits.minimum), ("<=", limits.maximum))
-        if bound is not UNSET
-    ]
-    if limits.enum is not UNSET:
-        checks.append(f"{name} IN ({', '.join(_literal(label, column.type) for label in limits.enum)})")
-    return " ".join(parts + ([f"CHECK ({' AND '.join(checks)})"] if checks else []))
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(value: Any, kind: Any) -> str:
-    """A constant, typed where it is a date or a time."""
-    if not isinstance(value, str):
-        return str(value)
-    typed = {"date": "DATE ", "datetime": "TIMESTAMP "}.get(kind, "")
-    return typed + "'" + value.replace("'", "''") + "'"

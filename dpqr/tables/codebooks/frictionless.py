@@ -20,17 +20,13 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
-    bounded,
     exact,
     is_placeholder,
-    outline_document,
     with_bounds,
     with_labels,
 )
 
-PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
 TYPES: dict[str, FieldType] = {
     "string": "string",
     "number": "number",
@@ -61,34 +57,23 @@ def read_frictionless(tree: Any, location: Location) -> tuple[Codebook, ...]:
         schema = resource.get("schema") if isinstance(resource, dict) else None
         where = location.key("resources").item(index).key("schema")
         if isinstance(schema, str):
-            schema, where = _beside(schema, where)
+            # A schema in a file of its own, by its path relative to the package.
+            path = PurePosixPath(schema)
+            if "://" in schema or not path.name or path.is_absolute() or ".." in path.parts:
+                raise where.fault(
+                    f"{describe_value(schema)} is no relative path; save the schema beside the package and name its "
+                    "file, for nothing is fetched"
+                )
+            file = (where.file.parent if where.file else Path()) / path
+            try:
+                schema, where = read_document(file), document_root(file)
+            except UsageFault as error:
+                raise where.fault(str(error)) from None
         if isinstance(schema, dict):
             found.append(_table(schema, str(resource.get("name", index)), where))
     if not found:
         raise location.key("resources").fault("no resource has its schema here; give the file of the schema itself")
     return tuple(found)
-
-
-def _beside(name: str, location: Location) -> tuple[Any, Location]:
-    """A schema in a file of its own, by its path relative to the package, and where it stands."""
-    path = PurePosixPath(name)
-    if "://" in name or not path.name or path.is_absolute() or ".." in path.parts:
-        raise location.fault(
-            f"{describe_value(name)} is no relative path; save the schema beside the package and name its "
-            "file, for nothing is fetched"
-        )
-    file = (location.file.parent if location.file else Path()) / path
-    try:
-        return read_document(file), document_root(file)
-    except UsageFault as error:
-        raise location.fault(str(error)) from None
-
-
-def write_frictionless(outline: Outline, name: str) -> Written:
-    """The domain file, which is a Table Schema; bounds stand in the standard's keys too where there are edges."""
-    whole = msgspec.structs.replace(outline, fields=tuple(map(bounded, outline.fields)))
-    named = {} if outline.name is not UNSET or not name else {"name": name}
-    return Written(content={"$schema": PROFILE, **named, **outline_document(whole)})
 
 
 def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
@@ -127,7 +112,12 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     if ours and column.dpqr.otherwise is UNSET:
         column = msgspec.structs.replace(column, dpqr=msgspec.structs.replace(column.dpqr, otherwise="drop"))
     where = location.key("constraints")
-    column = with_labels(column, _values(limits.get("enum"), kind, where.key("enum")))
+    enum = limits.get("enum")
+    if enum is not None and not isinstance(enum, list):
+        raise where.key("enum").fault("expected a list of values")
+    # Of columns of numbers the values are numbers, of others texts.
+    listed = [_value(value, kind, where.key("enum").item(index)) for index, value in enumerate(enum or ())]
+    column = with_labels(column, listed)
     bounds = {key: _value(limits[key], kind, where.key(key)) for key in _BOUNDS if key in limits}
     low, high, above, below = (bounds.get(key, UNSET) for key in _BOUNDS)
     return beyond(with_bounds(column, low=low, high=high), low=above, high=below)
@@ -136,15 +126,6 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
 def _known(members: dict[str, Any], form: type[DocumentPart], apart: tuple[str, ...]) -> dict[str, Any]:
     names = {field.encode_name for field in msgspec.structs.fields(form)} - set(apart)
     return {key: value for key, value in members.items() if key in names}
-
-
-def _values(values: Any, kind: Any, location: Location) -> list[Any]:
-    """An enum's values: of columns of numbers as numbers, of others as texts."""
-    if values is None:
-        return []
-    if not isinstance(values, list):
-        raise location.fault("expected a list of values")
-    return [_value(value, kind, location.item(index)) for index, value in enumerate(values)]
 
 
 def _value(value: Any, kind: Any, location: Location) -> Any:

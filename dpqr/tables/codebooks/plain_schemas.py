@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.form import Constraints, Sizes, Treatment
 from dpqr.domain.text.decoding import Location, decode
 from dpqr.kernel.errors import DataError, DocumentError
-from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, Written, outline_document
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import column_types, frictionless_type
 
@@ -34,20 +33,6 @@ def read_sizes(tree: Any, location: Location) -> tuple[Codebook, ...]:
         for name, size in sizes.items()
     )
     return (Codebook(outline=Outline(fields=fields)),)
-
-
-def write_sizes(outline: Outline, name: str) -> Written:
-    """How many cells each column has; cells are coded in the order in which the domain file lists them.
-
-    Raises:
-        DocumentError: the domain file is not complete.
-    """
-    attributes = decode_domain(outline_document(outline), Location(name or "domain")).attributes
-    cells = ", ".join(attribute.name for attribute in attributes)
-    return Written(
-        content={attribute.name: attribute.size for attribute in attributes},
-        remarks=(f"what each cell is: code the table's values as 0, 1, ... in the domain file's order ({cells})",),
-    )
 
 
 # Arrow and Parquet schemas: names and types of columns.
@@ -77,7 +62,17 @@ def read_schema(path: Path) -> Codebook:
             return typed_columns(column_types(TableSource(paths=(str(path),))))
         except DataError as error:
             raise DocumentError(str(error)) from None
-    return typed_columns([(field.name, frictionless_type(field.type)) for field in _schema(path, head)])
+    # The schema message that an Arrow file (behind its 8 bytes of magic) and a stream begin with; nothing after it.
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    try:
+        with pa.OSFile(str(path)) as stream:
+            stream.seek(8 if head.startswith(FILE) else 0)
+            schema = ipc.read_schema(stream)
+    except (pa.ArrowException, OSError):
+        raise DocumentError(f"{path.name}: is no Arrow schema, or a damaged one; write it again") from None
+    return typed_columns([(field.name, frictionless_type(field.type)) for field in schema])
 
 
 def typed_columns(columns: Any) -> Codebook:
@@ -85,16 +80,3 @@ def typed_columns(columns: Any) -> Codebook:
     known = ("integer", "number", "string", "boolean", "date", "datetime")
     fields = tuple(CodebookColumn(name=name, type=kind if kind in known else UNSET) for name, kind in columns)
     return Codebook(outline=Outline(fields=fields))
-
-
-def _schema(path: Path, head: bytes) -> Any:
-    """The schema message that an Arrow file (behind its 8 bytes of magic) and a stream begin with; nothing after it."""
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    try:
-        with pa.OSFile(str(path)) as opened:
-            opened.seek(8 if head.startswith(FILE) else 0)
-            return ipc.read_schema(opened)
-    except (pa.ArrowException, OSError):
-        raise DocumentError(f"{path.name}: is no Arrow schema, or a damaged one; write it again") from None

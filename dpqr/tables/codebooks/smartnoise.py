@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime
-from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -20,11 +18,8 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     exact,
     has_bins,
-    left_out,
-    ranged,
     with_bounds,
 )
 
@@ -35,9 +30,7 @@ _TYPES: dict[str, FieldType] = {
     "boolean": "boolean",
     "datetime": "datetime",
 }
-_NAMES: dict[str, str] = {**{kind: name for name, kind in _TYPES.items()}, "date": "datetime"}
 _BOUNDS = ("lower", "upper")
-_HELD = {"unit", "constraints.minimum", "constraints.maximum", "constraints.required"}
 
 
 def is_smartnoise(tree: Any) -> bool:
@@ -74,7 +67,8 @@ def _table(name: str, table: dict[Any, Any]) -> Codebook:
         if not isinstance(stated, dict) or "type" not in stated:
             continue
         if _is(stated.get("private_id"), True):
-            unit = _unit(str(key), table.get("max_ids"))
+            most = table.get("max_ids")
+            unit = UnitForm(column=str(key), max_rows=most) if type(most) is int and most > 0 else UNSET
             if unit is UNSET:
                 remarks.append(f"{key} says whose row it is; state how many rows of each person to use: --max-rows K")
             continue
@@ -84,18 +78,24 @@ def _table(name: str, table: dict[Any, Any]) -> Codebook:
     return Codebook(name=name, outline=Outline(fields=tuple(columns), unit=unit), remarks=tuple(remarks))
 
 
-def _unit(name: str, most: Any) -> UnitForm | UnsetType:
-    """The column that names persons, with the bound on their rows; UNSET where there is no bound."""
-    return UnitForm(column=name, max_rows=most) if type(most) is int and most > 0 else UNSET
-
-
 def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
-    kind = _type(stated)
+    # The form has one type for dates and times: bounds that are days say which of them it is.
+    kind: FieldType | Any = _TYPES.get(str(stated["type"]).lower(), UNSET)
+    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
+    kind = "date" if kind == "datetime" and days else kind
     required = _is(stated.get("nullable"), False)
     column = CodebookColumn(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
     if not has_bins(kind):
         return column
-    low, high = (_bound(stated.get(side), kind) for side in _BOUNDS)
+    # A number, or the text of a date or a time; UNSET for what is no bound, such as .inf.
+    bounds: list[Any] = []
+    for value in (stated.get(side) for side in _BOUNDS):
+        if kind in ("date", "datetime"):
+            bounds.append(value.replace(" ", "T", 1) if isinstance(value, str) else UNSET)
+        else:
+            number = None if value is None or isinstance(value, bool) else exact(str(value))
+            bounds.append(UNSET if number is None else number)
+    low, high = bounds
     column = with_bounds(column, low=low, high=high)
     if not clamped or low is UNSET or high is UNSET:
         return column
@@ -107,61 +107,3 @@ def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
 def _is(value: Any, truth: bool) -> bool:
     """Whether this is the truth value, in whatever case YAML has it."""
     return str(value).lower() == str(truth).lower()
-
-
-def _type(stated: dict[Any, Any]) -> FieldType | Any:
-    """The form has one type for dates and times: bounds that are days say which of them it is."""
-    kind = _TYPES.get(str(stated["type"]).lower(), UNSET)
-    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
-    return "date" if kind == "datetime" and days else kind
-
-
-def _bound(value: Any, kind: FieldType) -> Any:
-    """A number, or the text of a date or a time; UNSET for what is no bound, such as .inf."""
-    if kind in ("date", "datetime"):
-        return value.replace(" ", "T", 1) if isinstance(value, str) else UNSET
-    number = None if value is None or isinstance(value, bool) else exact(str(value))
-    return UNSET if number is None else number
-
-
-def write_smartnoise(outline: Outline, name: str) -> Written:
-    """The metadata of one table; the form has no labels."""
-    import yaml
-
-    outline, remarks = ranged(outline)
-    columns = {column.name: _described(column) for column in outline.fields}
-    table = name or "data"
-    members = {**_protected(outline), **columns}
-    text = yaml.safe_dump({table: {table: members}}, sort_keys=False, allow_unicode=True)
-    dates = [column.name for column in outline.fields if column.type == "date"]
-    remarks += left_out(outline, _HELD)
-    if dates:
-        remarks += (f"dates are written as datetime, the form's only type for them: {', '.join(dates)}",)
-    return Written(content='"":\n' + indent(text, "  "), remarks=remarks)
-
-
-def _protected(outline: Outline) -> dict[str, Any]:
-    """Whom the table's metadata protects: rows, or persons by a column of their own."""
-    if isinstance(outline.unit, UnsetType):
-        return {"row_privacy": True}
-    person = {"type": "string", "private_id": True}
-    return {"row_privacy": False, "max_ids": outline.unit.max_rows, outline.unit.column: person}
-
-
-def _described(column: CodebookColumn) -> dict[str, Any]:
-    limits = column.constraints
-    described: dict[str, Any] = {"type": _NAMES.get(str(column.type), "string")}
-    for key, bound in (("lower", limits.minimum), ("upper", limits.maximum)):
-        if bound is not UNSET:
-            described[key] = _written_bound(bound, column.type == "date")
-    return {**described, "nullable": limits.required is not True}
-
-
-def _written_bound(bound: Any, day: bool) -> Any:
-    """As YAML's own number, date or time."""
-    if not isinstance(bound, str):
-        return bound if isinstance(bound, int) else float(bound)
-    try:
-        return date.fromisoformat(bound) if day else datetime.fromisoformat(bound)
-    except ValueError:
-        return bound

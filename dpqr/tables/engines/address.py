@@ -168,13 +168,9 @@ def require_no_password(netloc: str, path: str, options: list[str], origin: str)
         or "@" in user
         or "@" in path
         or any(map(_SECRET.search, options))
-        or _odd(ports)
+        or not all(map(_PORTS.fullmatch, ports))
     ):
         raise UsageFault(
             f"{origin}: the address holds a password, or signs that are not escaped; addresses are shown and recorded\n"
             f"leave the password out and put it into {WHERE_PASSWORDS_GO}"
         )
-
-
-def _odd(ports: list[str]) -> bool:
-    return not all(map(_PORTS.fullmatch, ports))

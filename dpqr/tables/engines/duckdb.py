@@ -98,18 +98,22 @@ class DuckTable:
         return discreetly(self._files, lambda _: BEFORE["duckdb"])
 
     def count(self, asked: Counting) -> TableCounts:
-        chosen = ", ".join(map(_quoted, asked.columns))
-        person = asked.unit.column
-        order = "" if person is None else f" ORDER BY {self._order(person)}"
-        with TemporaryDirectory(prefix="dpqr") as overflow, self._opened(*_room(asked, overflow)) as connection:
-            statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
-            return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
-
-    def _order(self, person: str) -> str:
-        """SQL of what persons are sorted by: numbers, or the bytes of texts, whatever collation the column has."""
-        kind, name = self.kind(person), _quoted(person)
-        text = is_text(getattr(kind, "value_type", kind))
-        return f"system.main.encode({name}::VARCHAR)" if text else name
+        chosen, person, order = ", ".join(map(_quoted, asked.columns)), asked.unit.column, ""
+        if person is not None:
+            # Persons are sorted by numbers, or by the bytes of texts, whatever collation the column has.
+            kind, name = self.kind(person), _quoted(person)
+            text = is_text(getattr(kind, "value_type", kind))
+            order = f" ORDER BY system.main.encode({name}::VARCHAR)" if text else f" ORDER BY {name}"
+        with TemporaryDirectory(prefix="dpqr") as overflow:
+            # Where the run may write, and how much it may hold while it sorts persons.
+            settings = [f"temp_directory = {_literal(overflow)}"]
+            if person is not None:
+                room = max(_LEAST_ROOM, asked.limits.memory // 4)
+                threads = min(os.cpu_count() or 1, room // _THREAD_ROOM)
+                settings += [f"memory_limit = '{room}B'", f"threads = {threads}"]
+            with self._opened(*settings) as connection:
+                statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
+                return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
 
     @property
     def _of_parquet(self) -> bool:
@@ -200,39 +204,25 @@ class DuckTable:
             for setting in (*_SETTINGS, *settings):
                 connection.execute(f"SET {setting}")
             if self._of_parquet:
-                self._admit(connection)
+                # The Parquet files, as the view `source`.
+                files = f"[{', '.join(_literal(os.path.realpath(file)) for file in self._parquet())}]"
+                connection.execute(f"SET allowed_paths = {files}")
+                options = (
+                    "hive_partitioning = false, hive_types_autocast = false, union_by_name = false, filename = false"
+                )
+                view = f"SELECT * FROM read_parquet({files}, {options})"
+                connection.execute(f"CREATE TEMPORARY VIEW {SOURCE} AS {view}")
             elif self.address.place:
-                self._attach(connection)
+                # The database file, by a full path: no name of another program's database, and no address.
+                place = os.path.realpath(self.address.place)
+                if not os.path.isfile(place):
+                    raise ValueError("no such file")
+                connection.execute(f"ATTACH {_literal(place)} AS {SOURCE} (TYPE duckdb, READ_ONLY)")
+                if self.address.registered:
+                    connection.execute(f"USE {SOURCE}")
             for setting in _LOCKED:
                 connection.execute(f"SET {setting}")
             yield connection
-
-    def _admit(self, connection: Any) -> None:
-        """The Parquet files, as the view `source`."""
-        files = f"[{', '.join(_literal(os.path.realpath(file)) for file in self._parquet())}]"
-        connection.execute(f"SET allowed_paths = {files}")
-        connection.execute(
-            f"CREATE TEMPORARY VIEW {SOURCE} AS SELECT * FROM read_parquet({files}, hive_partitioning = false, "
-            "hive_types_autocast = false, union_by_name = false, filename = false)"
-        )
-
-    def _attach(self, connection: Any) -> None:
-        """The database file, by a full path: no name of another program's database, and no address."""
-        place = os.path.realpath(self.address.place)
-        if not os.path.isfile(place):
-            raise ValueError("no such file")
-        connection.execute(f"ATTACH {_literal(place)} AS {SOURCE} (TYPE duckdb, READ_ONLY)")
-        if self.address.registered:
-            connection.execute(f"USE {SOURCE}")
-
-
-def _room(asked: Counting, overflow: str) -> tuple[str, ...]:
-    """Settings of a run: where it may write, and how much it may hold while it sorts persons."""
-    written = (f"temp_directory = {_literal(overflow)}",)
-    if asked.unit.column is None:
-        return written
-    room = max(_LEAST_ROOM, asked.limits.memory // 4)
-    return (*written, f"memory_limit = '{room}B'", f"threads = {min(os.cpu_count() or 1, room // _THREAD_ROOM)}")
 
 
 def _arrow_type(kind: str) -> Any:

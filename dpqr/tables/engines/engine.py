@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
 from dpqr.domain.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied_cells
-from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, DpqrError
 from dpqr.kernel.plugins import lacking
 from dpqr.tables.counting import Counting, TableCounts
@@ -80,7 +79,15 @@ _FIGURES = ("read", "units", "dropped", "malformed")
 def encode_counts(count: Callable[[], TableCounts]) -> bytes:
     """The bytes of what `count` returns. Whatever it raises becomes a constant text: nothing of a row is in it."""
     try:
-        arrays = _arrays(count())
+        counted = count()
+        figures = np.array([int(getattr(counted, name)) for name in _FIGURES])
+        arrays = {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)}
+        if isinstance(counted.counts, GroupedHistogram):
+            arrays |= {f"cells{place}": each for place, each in enumerate(counted.counts.joints.values())}
+        elif isinstance(counted.counts, DenseHistogram):
+            arrays["cells"] = counted.counts.counts
+        else:
+            arrays["codes"], arrays["records"] = occupied_cells(counted.counts)
     except DpqrError as public:
         arrays = {"error": np.array(str(public))}
     except Exception:
@@ -92,45 +99,24 @@ def encode_counts(count: Callable[[], TableCounts]) -> bytes:
 
 def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
     """The sum, each part being added as it comes. Raises: DataError for a part that failed, or beyond a limit."""
-    return asked.together(_opened(values, asked.counted(lambda: ())))
+    empty = asked.counted(lambda: ())  # what no row gives, with counts of the same kind
 
+    def parts() -> Iterator[TableCounts]:
+        for value in values:
+            with np.load(io.BytesIO(value), allow_pickle=False) as found:
+                if "error" in found:
+                    raise DataError(str(found["error"]))
+                counts: Counts
+                if isinstance(empty.counts, GroupedHistogram):
+                    joints = {axes: found[f"cells{place}"] for place, axes in enumerate(empty.counts.joints)}
+                    counts = GroupedHistogram(empty.counts.shape, joints)
+                elif isinstance(empty.counts, DenseHistogram):
+                    counts = DenseHistogram(found["cells"])
+                else:
+                    counts = SparseHistogram(empty.counts.shape, found["codes"], found["records"])
+                failed = frozenset(found["failed"].tolist())
+                read, units, dropped, malformed = found["figures"].tolist()
+            figures = {"read": read, "units": units, "dropped": dropped, "malformed": bool(malformed)}
+            yield replace(empty, counts=counts, failed=failed, **figures)
 
-def _arrays(counted: TableCounts) -> dict[str, AnyArray]:
-    figures = np.array([int(getattr(counted, name)) for name in _FIGURES])
-    return {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)} | _cells(counted.counts)
-
-
-def _cells(counts: Counts) -> dict[str, AnyArray]:
-    if isinstance(counts, GroupedHistogram):
-        return {f"cells{place}": each for place, each in enumerate(counts.joints.values())}
-    if isinstance(counts, DenseHistogram):
-        return {"cells": counts.counts}
-    codes, records = occupied_cells(counts)
-    return {"codes": codes, "records": records}
-
-
-def _opened(values: Iterable[bytes], empty: TableCounts) -> Iterator[TableCounts]:
-    """empty: what no row gives, with counts of the same kind."""
-    for value in values:
-        with np.load(io.BytesIO(value), allow_pickle=False) as found:
-            if "error" in found:
-                raise DataError(str(found["error"]))
-            read, units, dropped, malformed = found["figures"].tolist()
-            yield replace(
-                empty,
-                counts=_counts(found, empty.counts),
-                failed=frozenset(found["failed"].tolist()),
-                read=read,
-                units=units,
-                dropped=dropped,
-                malformed=bool(malformed),
-            )
-
-
-def _counts(found: Mapping[str, AnyArray], empty: Counts) -> Counts:
-    if isinstance(empty, GroupedHistogram):
-        joints = {axes: found[f"cells{place}"] for place, axes in enumerate(empty.joints)}
-        return GroupedHistogram(empty.shape, joints)
-    if isinstance(empty, DenseHistogram):
-        return DenseHistogram(found["cells"])
-    return SparseHistogram(empty.shape, found["codes"], found["records"])
+    return asked.together(parts())

@@ -42,8 +42,9 @@ LONGEST = 2**16
 def address_in(text: str) -> EngineAddress | None:
     """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
     repeats nothing of the address: people write credentials into such parameters."""
-    scheme = _scheme(text)
-    if scheme is None:
+    stated, colon, _ = text.partition(":")
+    scheme = ALIASES.get(stated.lower(), stated.lower())
+    if not colon or scheme not in ENGINES:
         _require_path(text)
         return None
     if _QUERY.search(unquote(text)):
@@ -62,15 +63,15 @@ def address_in(text: str) -> EngineAddress | None:
     if table is not None and not table.strip():
         raise UsageFault(f"{scheme}: ?table= is empty; name a table, for example {scheme}:PLACE?table=people")
     if scheme == "postgresql":
-        _require_server(place)
+        # UsageFault unless a server is named as libpq names it: //USER@HOST:PORT/DATABASE, or nothing.
+        if place and not place.startswith("//"):
+            raise UsageFault("postgresql: write the server as postgresql://USER@HOST/DATABASE?table=NAME")
+        try:
+            parts = urlsplit(f"postgresql:{place}")
+        except ValueError:
+            raise _password("postgresql") from None
+        require_no_password(parts.netloc, parts.path, [], "postgresql")
     return EngineAddress(scheme=scheme, place=place, table=table)
-
-
-def _scheme(text: str) -> str | None:
-    """Of an engine, by its own name; None: the text names no engine."""
-    stated, colon, _ = text.partition(":")
-    scheme = ALIASES.get(stated.lower(), stated.lower())
-    return scheme if colon and scheme in ENGINES else None
 
 
 def _require_path(text: str) -> None:
@@ -89,17 +90,6 @@ def _password(scheme: str) -> UsageFault:
         f"{scheme}: the address holds a password, or signs that are not escaped; addresses are shown and recorded\n"
         f"leave the password out and put it into {place}"
     )
-
-
-def _require_server(place: str) -> None:
-    """UsageFault unless a server is named as libpq names it: //USER@HOST:PORT/DATABASE, or nothing."""
-    if place and not place.startswith("//"):
-        raise UsageFault("postgresql: write the server as postgresql://USER@HOST/DATABASE?table=NAME")
-    try:
-        parts = urlsplit(f"postgresql:{place}")
-    except ValueError:
-        raise _password("postgresql") from None
-    require_no_password(parts.netloc, parts.path, [], "postgresql")
 
 
 def named_files(paths: tuple[str, ...]) -> str | None:
@@ -147,26 +137,22 @@ def source_at(text: str, query: str | None = None) -> Source:
             "give duckdb:FILE?table=NAME, duckdb:FILES.parquet, postgresql://HOST/DATABASE?table=NAME or spark:TABLE"
         )
     if query is not None:
-        query = _registered_query(address, query)
+        # The text without blanks and the semicolon at its end.
+        if address.table is not None:
+            raise UsageFault("--source-query: stands in the place of a table; leave ?table= out of --source")
+        found = query.strip().rstrip(";").rstrip()
+        plain = all(each.isprintable() for each in found.split())
+        if not found or not plain or len(found) > LONGEST:
+            raise UsageFault(f"--source-query: holds one SELECT, of at most {LONGEST:,} printable characters")
+        if spells_credentials(found):
+            raise UsageFault("--source-query: the query holds a password; it is shown and recorded, so leave that out")
+        query = found
     place = _settled_place(address)
     if len(text) > LONGEST:
         raise UsageFault(f"--source: an address has at most {LONGEST:,} characters")
     settled = EngineAddress(scheme=address.scheme, place=place, table=address.table, query=query, registered=True)
     engine_of(settled)  # refuses what names no table
     return Source(address=settled.text, query=query or "")
-
-
-def _registered_query(address: EngineAddress, query: str) -> str:
-    """The text without blanks and the semicolon at its end."""
-    if address.table is not None:
-        raise UsageFault("--source-query: stands in the place of a table; leave ?table= out of --source")
-    found = query.strip().rstrip(";").rstrip()
-    plain = all(each.isprintable() for each in found.split())
-    if not found or not plain or len(found) > LONGEST:
-        raise UsageFault(f"--source-query: holds one SELECT, of at most {LONGEST:,} printable characters")
-    if spells_credentials(found):
-        raise UsageFault("--source-query: the query holds a password; it is shown and recorded, so leave that out")
-    return found
 
 
 def _settled_place(address: EngineAddress) -> str:

@@ -226,14 +226,36 @@ class PostgresTable:
                 raise ValueError("the database has no encoding; its texts cannot be read")
             found = self._found(connection)
         if self.address.query is not None:
-            self._require_granted(found[0])
+            # This role must be able to read what a registered query reads, or a run would fail once it is paid. A view
+            # of it is made and rolled back, for making one looks up tables and columns and neither plans nor executes.
+            # Where no view can be made (a standby, a role without temporary tables) a missing grant ends the run.
+            import psycopg
+
+            relation = found[0]
+            with suppress(psycopg.Error), self._connected() as view, view.transaction(force_rollback=True):
+                view.execute(f"SET LOCAL {_PATH}".encode())
+                view.execute(f"CREATE TEMPORARY VIEW dpqr_asked AS SELECT 1 AS one FROM {relation}".encode())
+                if view.execute(_LACKING).fetchall():
+                    raise ValueError("this role may not read all that the query names")
         if not found[1]:
             raise ValueError("no column that this role may read")
         return found
 
     def _found(self, connection: Any) -> tuple[str, tuple[PostgresColumn, ...]]:
         if self.address.query is not None:
-            return self._query(connection, self.address.query)
+            # A registered query, as PostgreSQL's parser knows it: its names carry their schemas.
+            relation = f"({self.address.query.strip().rstrip(';')}\n) AS asked"
+            connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
+            found = connection.pgconn.describe_prepared(b"")
+            if found.error_message:
+                raise ValueError("PostgreSQL refuses the query")
+            types = [found.ftype(place) for place in range(found.nfields)]
+            known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
+            names = [found.fname(place).decode() for place in range(found.nfields)]
+            return relation, tuple(
+                PostgresColumn(name=name, of=known[oid][0], listed=known[oid][1])
+                for name, oid in zip(names, types, strict=True)
+            )
         ((oid, schema, name, stored),) = connection.execute(_RELATION, (self.address.table,)).fetchall()
         if not stored and not self.address.registered:
             raise ValueError("rows of it do not lie in the database as they are")
@@ -241,33 +263,6 @@ class PostgresTable:
         return f"{_quoted(schema)}.{_quoted(name)}", tuple(
             PostgresColumn(name=name, of=of, listed=listed) for name, of, listed in columns
         )
-
-    def _query(self, connection: Any, query: str) -> tuple[str, tuple[PostgresColumn, ...]]:
-        """A registered query, as PostgreSQL's parser knows it: its names carry their schemas."""
-        relation = f"({query.strip().rstrip(';')}\n) AS asked"
-        connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
-        found = connection.pgconn.describe_prepared(b"")
-        if found.error_message:
-            raise ValueError("PostgreSQL refuses the query")
-        types = [found.ftype(place) for place in range(found.nfields)]
-        known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
-        names = [found.fname(place).decode() for place in range(found.nfields)]
-        return relation, tuple(
-            PostgresColumn(name=name, of=known[oid][0], listed=known[oid][1])
-            for name, oid in zip(names, types, strict=True)
-        )
-
-    def _require_granted(self, relation: str) -> None:
-        """That this role may read what a registered query reads, or a run would fail once it is paid. A view of it is
-        made and rolled back, for making one looks up tables and columns and neither plans nor executes. Where no view
-        can be made (a standby, a role without temporary tables) a missing grant ends the run."""
-        import psycopg
-
-        with suppress(psycopg.Error), self._connected() as connection, connection.transaction(force_rollback=True):
-            connection.execute(f"SET LOCAL {_PATH}".encode())
-            connection.execute(f"CREATE TEMPORARY VIEW dpqr_asked AS SELECT 1 AS one FROM {relation}".encode())
-            if connection.execute(_LACKING).fetchall():
-                raise ValueError("this role may not read all that the query names")
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

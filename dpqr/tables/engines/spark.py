@@ -95,20 +95,17 @@ class SparkTable:
 
     def count(self, asked: Counting) -> TableCounts:
         with quietly():
-            return self._sum(asked)
-
-    def _sum(self, asked: Counting) -> TableCounts:
-        chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
-        if asked.unit.column is not None:
-            person = chosen[_quoted(asked.unit.column)]
-            text = is_text(self.kind(asked.unit.column))  # sorted by its bytes, whatever collation the column has
-            chosen = chosen.repartition(person).sortWithinPartitions(person.cast("binary") if text else person)
-        asked = replace(asked, workers=1)
-        parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)
-        if asked.last is None:
-            some = parts.repartition("place").mapInArrow(partial(_added, asked), _SCHEMA)
-            parts = some.repartition(1).mapInArrow(partial(_added, asked), _SCHEMA)
-        return add_counts(parts.toArrow()["counts"].to_pylist(), asked)
+            chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
+            if asked.unit.column is not None:
+                person = chosen[_quoted(asked.unit.column)]
+                text = is_text(self.kind(asked.unit.column))  # sorted by its bytes, whatever collation the column has
+                chosen = chosen.repartition(person).sortWithinPartitions(person.cast("binary") if text else person)
+            asked = replace(asked, workers=1)
+            parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)
+            if asked.last is None:
+                some = parts.repartition("place").mapInArrow(partial(_added, asked), _SCHEMA)
+                parts = some.repartition(1).mapInArrow(partial(_added, asked), _SCHEMA)
+            return add_counts(parts.toArrow()["counts"].to_pylist(), asked)
 
     @property
     def _frame(self) -> Any:
@@ -123,12 +120,23 @@ class SparkTable:
         with quietly():
             session = spark_session()
             if address.query is not None:
-                return _registered_query(session, address.query, address.place)
+                # What the budget's owner registered: one query, by Spark's own grammar, which has no statement in it.
+                text = address.query.strip().rstrip(";")
+                session._jsparkSession.sessionState().sqlParser().parseQuery(text)
+                if address.place:
+                    _parquet(session, address.place).createOrReplaceTempView(SOURCE)
+                return session.sql(text)
             if address.table is None and _FILES.fullmatch(address.place):
                 return _parquet(session, address.place)
             name = ".".join(map(_quoted, (address.table or address.place).split(".")))
             if not address.registered:
-                _require_stored(session, name)
+                # ValueError for what is no table of the catalogue, or whose rows no file holds with their types.
+                kind = session.catalog.getTable(name).tableType
+                if kind not in _STORED:
+                    raise ValueError(f"a {kind} is a program")
+                leaves = session.table(name)._jdf.queryExecution().analyzed().collectLeaves()
+                if leaves.size() != 1 or not _is_stored(leaves.head()):
+                    raise ValueError("its rows do not lie in files that state their types")
             return session.table(name)
 
 
@@ -152,16 +160,6 @@ def _parquet(session: Any, place: str) -> Any:
         session.conf.set(_INFERENCE, before)
 
 
-def _require_stored(session: Any, name: str) -> None:
-    """ValueError for what is no table of the catalogue, or whose rows no file holds with their types."""
-    kind = session.catalog.getTable(name).tableType
-    if kind not in _STORED:
-        raise ValueError(f"a {kind} is a program")
-    leaves = session.table(name)._jdf.queryExecution().analyzed().collectLeaves()
-    if leaves.size() != 1 or not _is_stored(leaves.head()):
-        raise ValueError("its rows do not lie in files that state their types")
-
-
 def _is_stored(leaf: Any) -> bool:
     """Whether a leaf of a plan reads files that state their types: one of Spark's own formats, Hive's, or a catalogue's
     own, such as Iceberg's."""
@@ -172,15 +170,6 @@ def _is_stored(leaf: Any) -> bool:
     if relation.getClass().getSimpleName() != "HadoopFsRelation":
         return False
     return any(each in relation.fileFormat().getClass().getSimpleName() for each in _TYPED)
-
-
-def _registered_query(session: Any, query: str, place: str) -> Any:
-    """What the budget's owner registered: one query, by Spark's own grammar, which has no statement in it."""
-    text = query.strip().rstrip(";")
-    session._jsparkSession.sessionState().sqlParser().parseQuery(text)
-    if place:
-        _parquet(session, place).createOrReplaceTempView(SOURCE)
-    return session.sql(text)
 
 
 def is_spark_frame(table: object) -> bool:
@@ -253,7 +242,7 @@ def spark_session() -> Any:
     """The caller's session; else one of our own, which lasts as long as the process."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with _creation, _unwarned():
-        from pyspark import SparkContext
+        from pyspark import SparkConf, SparkContext
         from pyspark.sql import SparkSession
 
         active = SparkSession.getActiveSession()
@@ -261,7 +250,23 @@ def spark_session() -> Any:
             return active
         if SparkContext._active_spark_context is not None:  # made in another thread
             return SparkSession.builder.getOrCreate()
-        return _private_session()
+        folder = Path(mkdtemp(prefix="dpqr-spark-"))  # 0700
+        gateway = None
+        try:
+            (folder / "tmp").mkdir()
+            gateway = _gateway(folder)
+            SparkContext._ensure_initialized(gateway=gateway)
+            java = gateway.jvm
+            java.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(java.java.io.File(str(folder)))
+            configured = SparkConf(_jvm=java)
+            for name, value in _settings(folder, dict(configured.getAll())).items():
+                configured.set(name, value)
+            session = SparkSession(SparkContext(conf=configured, gateway=gateway))
+        except BaseException:
+            _end(gateway, folder)
+            raise
+        atexit.register(_ended, os.getpid(), session, gateway, folder)
+        return session
 
 
 @contextmanager
@@ -289,29 +294,6 @@ def _unwarned() -> Iterator[None]:
         yield
 
 
-def _private_session() -> Any:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-
-    folder = Path(mkdtemp(prefix="dpqr-spark-"))  # 0700
-    gateway = None
-    try:
-        (folder / "tmp").mkdir()
-        gateway = _gateway(folder)
-        SparkContext._ensure_initialized(gateway=gateway)
-        java = gateway.jvm
-        java.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(java.java.io.File(str(folder)))
-        configured = SparkConf(_jvm=java)
-        for name, value in _settings(folder, dict(configured.getAll())).items():
-            configured.set(name, value)
-        session = SparkSession(SparkContext(conf=configured, gateway=gateway))
-    except BaseException:
-        _end(gateway, folder)
-        raise
-    atexit.register(_ended, os.getpid(), session, gateway, folder)
-    return session
-
-
 def _settings(folder: Path, configured: Mapping[str, str]) -> dict[str, str]:
     """Ours, which hold against the configuration. One machine's are left out where that names a cluster."""
     ours = {**_CLOSED, "spark.local.dir": str(folder)}
@@ -330,23 +312,18 @@ def _gateway(folder: Path) -> Any:
     unseen = "-XX:-UsePerfData"  # no file of counters in /tmp
     options = f"{unseen} -Djava.io.tmpdir={folder / 'tmp'} -Dderby.stream.error.file={folder / 'derby.log'}"
     nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with _environment({"SPARK_LAUNCHER_OPTS": unseen, "SPARK_LOCAL_DIRS": None}):
+    wanted: dict[str, str | None] = {"SPARK_LAUNCHER_OPTS": unseen, "SPARK_LOCAL_DIRS": None}
+    before = {name: os.environ.get(name) for name in wanted}
+    try:
+        _set_environment(wanted)
         conf = SparkConf(loadDefaults=False).set("spark.driver.defaultJavaOptions", options)
         return cast("Any", launch_gateway)(conf, nowhere)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Variables of this process while Java starts; None: not set."""
-    before = {name: os.environ.get(name) for name in values}
-    _set_all(values)
-    try:
-        yield
     finally:
-        _set_all(before)
+        _set_environment(before)
 
 
-def _set_all(values: Mapping[str, str | None]) -> None:
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    """Variables of this process; None: not set."""
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, product
 from typing import Any
@@ -62,11 +62,23 @@ def figure(node: Any, words: SqlText) -> SqlAggregate:
     if isinstance(node, exp.Sum):
         return _sum(node, words)
     if isinstance(node, exp.Avg):
-        return _mean(node, words)
+        asked = node.this.unnest()
+        if not isinstance(asked, exp.Case):
+            return SqlAggregate("mean", {"mean": _column(asked, node, words)})
+        met, value, otherwise = _two_ways(asked, words)
+        if otherwise is None and isinstance(value, exp.Column):
+            return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
+        if is_number(value, 1) and is_number(otherwise, 0):
+            return SqlAggregate("proportion", {"proportion": met.text})
+        raise words.fault(
+            asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)"
+        )
     if isinstance(node, exp.Median):
         return SqlAggregate("median", {"median": _column(node.this, node, words)})
     if isinstance(node, exp.Variance | exp.VariancePop):
-        return _variance(node, words)
+        if isinstance(node, exp.Variance):
+            words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
+        return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
     quantiles = _quantiles(node, words)
     if quantiles is None:
         raise _unknown(node, words)
@@ -157,7 +169,10 @@ def _two_ways(case: Any, words: SqlText) -> tuple[Text, Any, Any]:
 def _sum(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
-    asked, weight = split_weight(_filled(node.this), words)
+    summed = node.this.unnest()
+    if isinstance(summed, exp.Coalesce) and len(summed.expressions) == 1 and is_number(summed.expressions[0], 0):
+        summed = summed.this.unnest()  # what COALESCE(x, 0) adds to a sum is what x adds
+    asked, weight = split_weight(summed, words)
     met, inner = None, None
     if isinstance(asked, exp.Case):
         met, value, otherwise = _two_ways(asked, words)
@@ -169,37 +184,6 @@ def _sum(node: Any, words: SqlText) -> SqlAggregate:
     if is_number(asked, 1):
         return SqlAggregate(COUNT, {}, met, weight or inner)
     return SqlAggregate("sum", {"sum": _column(asked, node, words)}, met, weight or inner)
-
-
-def _filled(node: Any) -> Any:
-    """What COALESCE(x, 0) adds to a sum is what x adds."""
-    from sqlglot import exp
-
-    node = node.unnest()
-    zero = isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_number(node.expressions[0], 0)
-    return node.this.unnest() if zero else node
-
-
-def _mean(node: Any, words: SqlText) -> SqlAggregate:
-    from sqlglot import exp
-
-    asked = node.this.unnest()
-    if not isinstance(asked, exp.Case):
-        return SqlAggregate("mean", {"mean": _column(asked, node, words)})
-    met, value, otherwise = _two_ways(asked, words)
-    if otherwise is None and isinstance(value, exp.Column):
-        return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
-    if is_number(value, 1) and is_number(otherwise, 0):
-        return SqlAggregate("proportion", {"proportion": met.text})
-    raise words.fault(asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)")
-
-
-def _variance(node: Any, words: SqlText) -> SqlAggregate:
-    from sqlglot import exp
-
-    if isinstance(node, exp.Variance):
-        words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
-    return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
 
 
 def _quantiles(node: Any, words: SqlText) -> SqlAggregate | None:
@@ -245,21 +229,17 @@ def _quotient(node: Any, words: SqlText) -> SqlAggregate:
         return SqlAggregate("ratio", ratio, over.where, over.weight)
     if kinds == (COUNT, COUNT) and over.where and under.where is None:
         return SqlAggregate("proportion", {"proportion": over.where.text}, weight=over.weight)
-    if kinds == ("sum", COUNT) and _same_records(over.parts["sum"], over.where, under.where, words):
-        return SqlAggregate("mean", {"mean": over.parts["sum"]}, over.where, over.weight)
+    if kinds == ("sum", COUNT):
+        # Exactly those records are counted whose values are summed, nulls aside.
+        column, present = over.parts["sum"], _has_value(over.parts["sum"])
+        both = (all_of(over.where, present), all_of(present, over.where))
+        if under.where in both or (under.where == over.where and not words.has_null(column)):
+            return SqlAggregate("mean", {"mean": column}, over.where, over.weight)
     raise words.fault(
         node,
         "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*), of the same "
         "records and weights; ask others by their parts",
     )
-
-
-def _same_records(column: str, summed: Text | None, counted: Text | None, words: SqlText) -> bool:
-    """Whether exactly those records are counted whose values are summed, nulls aside."""
-    present = _has_value(column)
-    if counted in (all_of(summed, present), all_of(present, summed)):
-        return True
-    return counted == summed and not words.has_null(column)
 
 
 # Groups: GROUP BY as the sets of columns and conditions that each answer is asked for.
@@ -307,10 +287,17 @@ def grouping(select: Any, condition: Text | None, words: SqlText) -> Grouping:
         raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} grouping sets; list fewer columns")
     sets = tuple(dict.fromkeys(tuple(dict.fromkeys(chain(*each))) for each in product(*parts)))
     known = frozenset() if condition is None else condition.known
-    groups = tuple(islice((group for each in sets for group in _groups(each, known, words)), MOST_SETS + 1))
-    if len(groups) > MOST_SETS:
-        raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} groups; list fewer columns or branches")
-    return Grouping(groups=groups, keys=tuple(dict.fromkeys(chain(*sets))), sets=len(sets))
+    groups: list[SqlGroup] = []
+    for keys in sets:
+        by = tuple(dict.fromkeys(words.column(each) for each in keys if isinstance(each, exp.Column)))
+        cases = [branches(each, known, words) for each in keys if isinstance(each, exp.Case)]
+        # One group for each combination of branches.
+        for chosen in islice(product(*cases), MOST_SETS + 1 - len(groups)):
+            labels = tuple(label for label, _ in chosen)
+            groups.append(SqlGroup(by=by, where=all_of(*(text for _, text in chosen)), labels=labels))
+        if len(groups) > MOST_SETS:
+            raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} groups; list fewer columns or branches")
+    return Grouping(groups=tuple(groups), keys=tuple(dict.fromkeys(chain(*sets))), sets=len(sets))
 
 
 def _meant(item: Any, select: Any, words: SqlText) -> Any:
@@ -368,27 +355,20 @@ def _keys(item: Any, words: SqlText) -> tuple[Any, ...]:
     )
 
 
-def _groups(keys: Sequence[Any], known: frozenset[str], words: SqlText) -> Iterator[SqlGroup]:
-    """One group for each combination of branches."""
-    from sqlglot import exp
-
-    by = tuple(dict.fromkeys(words.column(each) for each in keys if isinstance(each, exp.Column)))
-    cases = [branches(each, known, words) for each in keys if isinstance(each, exp.Case)]
-    for chosen in product(*cases):
-        yield SqlGroup(by=by, where=all_of(*(text for _, text in chosen)), labels=tuple(label for label, _ in chosen))
-
-
 def branches(case: Any, known: frozenset[str], words: SqlText) -> tuple[tuple[str, Text], ...]:
     """Each label of a CASE with the condition of its records: the first WHEN that is true decides, else ELSE.
 
     known: columns that have a value in every record that is looked at.
     """
+    from sqlglot import exp
+
     if len(case.args["ifs"]) > MOST_BRANCHES:
         raise words.fault(case, f"CASE: more than {MOST_BRANCHES} branches; state bins in the domain")
     found: dict[str, list[Text]] = {}
     passed: list[Any] = []
     for branch in case.args["ifs"]:
-        when = _when(case, branch)
+        # The condition of a branch; CASE column WHEN value compares with the value.
+        when = branch.this if case.this is None else exp.EQ(this=case.this.copy(), expression=branch.this.copy())
         met = true(when, words)
         others = [untrue(each, words, met.known | known) for each in passed]
         found.setdefault(_label(branch.args["true"], words), []).append(all_of(*others, met) or met)
@@ -397,13 +377,6 @@ def branches(case: Any, known: frozenset[str], words: SqlText) -> tuple[tuple[st
     rest = all_of(*(untrue(each, words, known) for each in passed))
     found.setdefault(otherwise, []).extend([rest] if rest else [])
     return tuple((label, any_of(*texts)) for label, texts in found.items())
-
-
-def _when(case: Any, branch: Any) -> Any:
-    """The condition of a branch; CASE column WHEN value compares with the value."""
-    from sqlglot import exp
-
-    return branch.this if case.this is None else exp.EQ(this=case.this.copy(), expression=branch.this.copy())
 
 
 def _label(node: Any, words: SqlText) -> str:
@@ -439,19 +412,15 @@ def split_weight(node: Any, words: SqlText) -> tuple[Any, dict[str, Any] | None]
     if len(weights) > 1 or len(others) > 1:
         raise words.fault(node, f"*: a product is no query; {_FORM}")
     rest = others[0] if others else exp.Literal.number(1)
-    return rest, _stated(weights[0], words) if weights else None
-
-
-def _stated(least: Any, words: SqlText) -> dict[str, Any]:
-    from sqlglot import exp
-
-    parts = [each.unnest() for each in (least.this, *least.expressions)]
+    if not weights:
+        return rest, None
+    parts = [each.unnest() for each in (weights[0].this, *weights[0].expressions)]
     columns = [each for each in parts if isinstance(each, exp.Column)]
     numbers = [each.name for each in parts if isinstance(each, exp.Literal) and not each.is_string]
     if (len(parts), len(columns), len(numbers)) != (2, 1, 1):
-        raise words.fault(least, f"LEAST: takes a column and a number; {_FORM}")
+        raise words.fault(weights[0], f"LEAST: takes a column and a number; {_FORM}")
     (most,) = numbers
-    return {"column": words.column(columns[0]), "maximum": int(most) if most.isdigit() else float(most)}
+    return rest, {"column": words.column(columns[0]), "maximum": int(most) if most.isdigit() else float(most)}
 
 
 def is_number(node: Any, *values: float) -> bool:

@@ -122,7 +122,16 @@ def _leaf(node: Any, words: SqlText, *, negated: bool = False) -> Text:
     if isinstance(node, exp.Column):
         return _compared(node, "=", "true", words, negated)
     if node.key in _SIGNS:
-        return _comparison(node, words, negated)
+        from sqlglot import exp
+
+        sign, left, right = _SIGNS[node.key], node.this.unnest(), node.expression.unnest()
+        if not left.find(exp.Column):
+            sign, left, right = _TURNED[sign], right, left
+        if right.find(exp.Column):
+            quoted = any(name.quoted and not words.knows(name) for name in right.find_all(exp.Identifier))
+            hint = "a text stands in 'single quotes'" if quoted else "compare a column with a constant"
+            raise words.fault(node, f"compares two columns; {hint}")
+        return _compared(left, sign, constant(right, words), words, negated)
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
         return _compared(node.this, "=", constant(node.expression, words), words, negated)
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -136,19 +145,6 @@ def _leaf(node: Any, words: SqlText, *, negated: bool = False) -> Text:
     raise words.fault(
         node, f"{name_of_node(node)}: a condition compares a column with constants; write it by comparisons"
     )
-
-
-def _comparison(node: Any, words: SqlText, negated: bool) -> Text:
-    from sqlglot import exp
-
-    sign, left, right = _SIGNS[node.key], node.this.unnest(), node.expression.unnest()
-    if not left.find(exp.Column):
-        sign, left, right = _TURNED[sign], right, left
-    if right.find(exp.Column):
-        quoted = any(name.quoted and not words.knows(name) for name in right.find_all(exp.Identifier))
-        hint = "a text stands in 'single quotes'" if quoted else "compare a column with a constant"
-        raise words.fault(node, f"compares two columns; {hint}")
-    return _compared(left, sign, constant(right, words), words, negated)
 
 
 def _compared(column: Any, sign: str, value: str, words: SqlText, negated: bool) -> Text:
@@ -190,7 +186,9 @@ def constant(node: Any, words: SqlText) -> str:
 
     node = node.unnest()
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div) and not node.find(exp.Column, exp.AggFunc):
-        return _literal(_worked_out(node), node, words)
+        from sqlglot.optimizer.simplify import simplify
+
+        return _literal(simplify(node.copy()).unnest(), node, words)
     return _literal(node, node, words)
 
 
@@ -216,9 +214,3 @@ def _no_constant(node: Any, written: Any, words: SqlText) -> DocumentError:
     return words.fault(
         written, f"{name_of_node(node)}: is no constant; write a number, 'text', DATE 'text', TRUE or FALSE"
     )
-
-
-def _worked_out(node: Any) -> Any:
-    from sqlglot.optimizer.simplify import simplify
-
-    return simplify(node.copy()).unnest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from dpqr.domain.text.documents import read_document
 from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
 from dpqr.workload.queries_file import QueriesDocument, read_queries
-from dpqr.workload.sql.aggregates import COUNT, Grouping, SqlAggregate, SqlGroup, figure, grouping
+from dpqr.workload.sql.aggregates import COUNT, Grouping, SqlAggregate, figure, grouping
 from dpqr.workload.sql.conditions import Text, all_of, true
 from dpqr.workload.sql.statements import (
     SqlColumns,
@@ -57,40 +57,30 @@ def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: boo
     try:
         read = read_queries(found.document, domain, strict=strict)
     except DocumentError as error:
-        empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
+        # Entries at fault that are a branch of CASE which holds no cell: SQL has no group there either.
+        matches = ((_ENTRY.match(fault.path), fault) for fault in error.faults)
+        empty = {int(entry[1]) for entry, fault in matches if entry and fault.message.startswith(_EMPTY)}
+        empty &= found.branches
         if not empty or len(empty) == len(found.entries):
-            raise combine_faults(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
+            # Each once: several entries may come from one comparison.
+            faults = (_placed(fault, found, domain, strict) for fault in error.faults)
+            raise combine_faults(list({str(fault): fault for fault in faults}.values())) from None
         return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
-
-
-def _empty_branch(fault: Fault, found: Translation) -> int | None:
-    """The entry at fault, if it is a branch of CASE that holds no cell: SQL has no group there either."""
-    entry = _ENTRY.match(fault.path)
-    place = int(entry[1]) if entry else -1
-    return place if place in found.branches and fault.message.startswith(_EMPTY) else None
 
 
 def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translation:
     """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
     text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
-    return translate(SqlText(str(text["sql"]), name, _columns(domain)))
-
-
-def _columns(domain: str | dict[str, Any] | Domain | None) -> SqlColumns | None:
-    """None where the domain cannot be read; its reader says why."""
+    columns = None  # also where the domain cannot be read; its reader says why
     if isinstance(domain, Domain):
         nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
-        return SqlColumns(domain.names, frozenset(nulls))
-    with suppress(DpqrError):
-        return SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
-    return None
-
-
-def _distinct(faults: Iterable[Fault]) -> list[Fault]:
-    """Each once: several entries may come from one comparison."""
-    return list({str(fault): fault for fault in faults}.values())
+        columns = SqlColumns(domain.names, frozenset(nulls))
+    else:
+        with suppress(DpqrError):
+            columns = SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
+    return translate(SqlText(str(text["sql"]), name, columns))
 
 
 def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
@@ -224,7 +214,18 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any,
         return
     for each, found in figures:
         for group in asked.groups:
-            yield _entry(found, group, condition, _name(each, group, asked.sets)), each, bool(group.labels)
+            met = all_of(condition, group.where, found.where)
+            kind: dict[str, Any] = found.parts
+            if found.kind == COUNT:
+                kind = {"marginal": list(group.by)} if met is None else {"where": met.text}
+            by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
+            among = {"where": met.text} if met is not None else {}
+            weight = {} if found.weight is None else {"weight": found.weight}
+            # The alias; of a branch with its label, of one of several grouping sets with its columns.
+            alias = each.alias or (name_of_node(each.unalias()).lower() if group.labels else "")
+            grouped = (f"by {','.join(group.by)}" if group.by else "in total") if asked.sets > 1 else ""
+            name = {"name": " ".join(filter(None, (alias, ", ".join(group.labels), grouped)))} if alias else {}
+            yield {**kind, **among, **by, **weight, **name}, each, bool(group.labels)
 
 
 def _is_key(node: Any, asked: Grouping, words: SqlText) -> bool:
@@ -237,26 +238,6 @@ def _is_key(node: Any, asked: Grouping, words: SqlText) -> bool:
     return node in asked.keys
 
 
-def _entry(found: SqlAggregate, group: SqlGroup, condition: Text | None, name: str | None) -> dict[str, Any]:
-    where = all_of(condition, group.where, found.where)
-    kind: dict[str, Any] = found.parts
-    if found.kind == COUNT:
-        kind = {"marginal": list(group.by)} if where is None else {"where": where.text}
-    by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
-    among = {"where": where.text} if where is not None else {}
-    weight = {} if found.weight is None else {"weight": found.weight}
-    return {**kind, **among, **by, **weight, **({} if name is None else {"name": name})}
-
-
-def _name(item: Any, group: SqlGroup, sets: int) -> str | None:
-    """The alias; of a branch with its label, of one of several grouping sets with its columns."""
-    alias = item.alias or (name_of_node(item.unalias()).lower() if group.labels else "")
-    if not alias:
-        return None
-    told = (f"by {','.join(group.by)}" if group.by else "in total") if sets > 1 else ""
-    return " ".join(filter(None, (alias, ", ".join(group.labels), told)))
-
-
 def _top(
     select: Any, figures: list[tuple[Any, SqlAggregate]], asked: Grouping, condition: Text | None, words: SqlText
 ) -> dict[str, Any]:
@@ -266,8 +247,15 @@ def _top(
     limit = select.args["limit"]
     (item, found), group = figures[0], asked.groups[0]
     count = limit.expression if isinstance(limit, exp.Limit) else None
+    # The statement is ordered by this aggregate alone, the largest first: by its place, itself or its alias.
+    order = select.args["order"].expressions if select.args.get("order") else []
+    falls = False
+    if len(order) == 1 and order[0].args.get("desc"):
+        key, place = order[0].this, str(select.expressions.index(item) + 1)
+        named = isinstance(key, exp.Column) and item.alias and key.name == item.alias
+        falls = key.name == place if isinstance(key, exp.Literal) else key == item.unalias() or named
     single = len(figures) == 1 and found.kind == COUNT and len(asked.groups) == 1 and len(group.by) == 1
-    if not single or group.labels or not _falls(select, item) or not isinstance(count, exp.Literal) or count.is_string:
+    if not single or group.labels or not falls or not isinstance(count, exp.Literal) or count.is_string:
         at = words.text.upper().rfind("LIMIT", 0, limit.expression.meta.get("start", len(words.text)))
         raise words.at(max(0, at)).fault(
             "LIMIT: true answers would decide what is shown; leave it out, or ask a column's most frequent cells by "
@@ -277,16 +265,3 @@ def _top(
     entry = {"top": group.by[0], "k": int(count.name), **({} if where is None else {"where": where.text})}
     entry |= {} if found.weight is None else {"weight": found.weight}
     return {**entry, **({"name": item.alias} if item.alias else {})}
-
-
-def _falls(select: Any, item: Any) -> bool:
-    """Whether the statement is ordered by this aggregate alone, the largest first."""
-    from sqlglot import exp
-
-    order = select.args.get("order")
-    if order is None or len(order.expressions) != 1 or not order.expressions[0].args.get("desc"):
-        return False
-    key = order.expressions[0].this
-    if isinstance(key, exp.Literal):
-        return bool(key.name == str(select.expressions.index(item) + 1))
-    return bool(key == item.unalias() or (isinstance(key, exp.Column) and item.alias and key.name == item.alias))

@@ -84,7 +84,25 @@ def parsed(statement: Statement, words: SqlText) -> Any:
     first = statement[0].text
     if first.upper() not in ("SELECT", "FROM", "(", *REFUSED):
         raise words.at(statement[0].start).fault("only SELECT asks anything; begin with SELECT")
-    _refuse_words(statement, words)
+    # DocumentError at the first word that cannot be expressed.
+    from sqlglot import TokenType
+
+    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
+    texts = ["" if token.token_type in quoted else token.text.upper() for token in statement]
+    for place, text in enumerate(texts):
+        after = texts[place + 1] if place + 1 < len(texts) else ""
+        at = words.at(statement[place].start)
+        before = texts[place - 1] if place else ""
+        if text == "DISTINCT" and after == "FROM" and before in ("IS", "NOT"):
+            raise at.fault("DISTINCT FROM: write a <> 'x' OR a IS NULL")
+        if text == "TOP" and before == "SELECT" and after.isdigit():
+            raise at.fault(f"TOP: write ORDER BY COUNT(*) DESC LIMIT {after} at the end")
+        if text == "`" or (text == "[" and after.isidentifier()):
+            raise at.fault(f'{text}: names with blanks or signs stand in double quotes, as "pay (net)"')
+        if text in REFUSED and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
+            raise at.fault(f"{text}: {REFUSED[text]}")
+        if text == "SELECT" and place and "SELECT" in texts[:place]:
+            raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")
     try:
         (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
     except errors.ParseError as error:
@@ -105,28 +123,6 @@ def _as_case(node: Any, words: SqlText) -> Any:
     made = exp.Case(ifs=[branch], default=node.args.get("false"))
     made.meta["start"] = words.start(node)
     return made
-
-
-def _refuse_words(statement: Sequence[Any], words: SqlText) -> None:
-    """DocumentError at the first word that cannot be expressed."""
-    from sqlglot import TokenType
-
-    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
-    texts = ["" if token.token_type in quoted else token.text.upper() for token in statement]
-    for place, text in enumerate(texts):
-        after = texts[place + 1] if place + 1 < len(texts) else ""
-        at = words.at(statement[place].start)
-        before = texts[place - 1] if place else ""
-        if text == "DISTINCT" and after == "FROM" and before in ("IS", "NOT"):
-            raise at.fault("DISTINCT FROM: write a <> 'x' OR a IS NULL")
-        if text == "TOP" and before == "SELECT" and after.isdigit():
-            raise at.fault(f"TOP: write ORDER BY COUNT(*) DESC LIMIT {after} at the end")
-        if text == "`" or (text == "[" and after.isidentifier()):
-            raise at.fault(f'{text}: names with blanks or signs stand in double quotes, as "pay (net)"')
-        if text in REFUSED and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
-            raise at.fault(f"{text}: {REFUSED[text]}")
-        if text == "SELECT" and place and "SELECT" in texts[:place]:
-            raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")
 
 
 def _refuse_parts(select: Any, statement: Sequence[Any], words: SqlText) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import claimed_share, exact_share
-from dpqr.audit.cases import sparse_vector
-from dpqr.audit.cases.sparse_vector import EARLY, Epochs, HardQueryTrial, sparse_vector_cases
+from dpqr.audit.cases import filters as sparse_vector
+from dpqr.audit.cases.filters import EARLY, Epochs, HardQueryTrial, sparse_vector_cases
 from dpqr.audit.law import FirstPass
 from dpqr.audit.run import ALARM
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu

@@ -34,7 +34,7 @@ class Alone:
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         shares = self.shares(roles) if self.shares else [1.0] * len(self.blocks)
         portions = [Portion(share=Fraction(share).limit_denominator(10**6), count=1) for share in shares]
-        prices = roles.accountant.cut(budget, portions)
+        prices = roles.cut(budget, portions)
         phases: tuple[Phase, ...] = ()
         known = []
         for candidate, price in zip(self.blocks, prices, strict=True):
@@ -83,7 +83,7 @@ def plain(plan: Plan, records: int) -> float:
     def shares(roles: Roles) -> list[float]:
         """In rho a share x leaves x^-1/2 of the noise, in epsilon x^-1."""
         power = 1 / (1 + (0.5 if roles.accountant.concentrated else 1.0))
-        price = roles.accountant.cut(plan.budget, [Portion(share=Fraction(1), count=len(blocks))])[0]
+        price = roles.cut(plan.budget, [Portion(share=Fraction(1), count=len(blocks))])[0]
         laws = (roles.check.law((block,), problem.unit, price) for block in blocks)
         costs = [
             law.deviation * block.rows * float(block.scale) / reach

@@ -223,17 +223,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PermuteAndFlipVotes.sample",
+        "PermuteAndFlipVotes.drawn",
         ("self.rate", "2 * self.rate", "permute-and-flip draws at twice its rate"),
         (
-            "draw_permute_and_flip(row, self.rate, noise)",
-            "draw_exponential(row, 2 * self.rate, noise)",
+            "draw_permute_and_flip(votes, self.rate, noise)",
+            "draw_exponential(votes, 2 * self.rate, noise)",
             "another mechanism draws",
         ),
     ),
     *at(
         _ROOM,
-        "ExponentialVotes.sample",
+        "ExponentialVotes.drawn",
         ("self.rate", "2 * self.rate", "labels are drawn at twice their rate"),
     ),
     *at(
@@ -341,21 +341,21 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PredictionPlan.voted",
+        "VotesForm.mechanism",
         (
-            "make_selection(ensemble, self.price, self.noise)",
-            "make_selection(ensemble, self.price, 'exponential')",
+            "make_selection(ensemble, price, noise)",
+            "make_selection(ensemble, price, 'exponential')",
             "permute-and-flip is drawn as another selection",
         ),
     ),
     *at(
         _ROOM,
-        "PredictionPlan.tuner",
+        "BoundedPlan.tuner",
         ("self.tuning", "self.price", "the choice of lambda is drawn at the predictions' price", 1),
     ),
     *at(
         _ROOM,
-        "PredictionPlan.predictions",
+        "PointsPlan.predictions",
         ("self.recipe.limit", "None", "numbers are not clipped to the target's bounds"),
     ),
     *at(
@@ -453,7 +453,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PartsEnsemble._split",
+        "PartsEnsemble._members",
         (
             "np.repeat(codes[:, -1], records)",
             "np.repeat(codes[:, 0], records)",
@@ -488,7 +488,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "StableRecipe._online",
+        "StableRecipe.learner",
         ("unit.neighbours is not Neighbours.REPLACE", "True", "replaced records only come"),
         ("rows=unit.rows", "rows=1", "a person of many rows fills one slot"),
     ),

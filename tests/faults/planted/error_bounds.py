@@ -83,16 +83,16 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "strategies",
-        "_bounds",
+        "_plan_with_errors",
         (
-            "2 if price.epsilon is not None else 1",
+            "2 if split.bounds and price.epsilon is not None else 1",
             "1 if price.epsilon is not None else 2",
             "two draws where one was planned, and one where two are drawn",
         ),
     ),
     *at(
         "strategies",
-        "_event",
+        "_errors_event",
         (
             "problem.workload.blocks",
             "problem.workload.blocks[:1]",
@@ -101,7 +101,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "strategies",
-        "reserve_share",
+        "_reserve",
         ("1 - share", "2", "a share is another part of the budget"),
     ),
 )

@@ -16,7 +16,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "queries",
-        "_figure",
+        "with_survey_weight",
         ("None if figure.tested is None else found.of(figure.tested, ending)", "figure.tested", "errors of counts"),
     ),
     *at(

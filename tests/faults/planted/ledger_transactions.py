@@ -144,17 +144,20 @@ FAULTS: tuple[Anchored, ...] = (
         (
             (
                 "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or any(map(_SECRET.search, options)) "
-                "or _odd(ports)"
+                "or not all(map(_PORTS.fullmatch, ports))"
             ),
-            "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or _odd(ports)",
+            "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or not all(map(_PORTS.fullmatch, ports))",
             "a password may stand among an address' options",
         ),
         (
             (
                 "holds_credentials(f'//{netloc}') or '@' in user or '@' in path or any(map(_SECRET.search, options)) "
-                "or _odd(ports)"
+                "or not all(map(_PORTS.fullmatch, ports))"
             ),
-            "holds_credentials(f'//{netloc}') or '@' in user or any(map(_SECRET.search, options)) or _odd(ports)",
+            (
+                "holds_credentials(f'//{netloc}') or '@' in user or any(map(_SECRET.search, options)) "
+                "or not all(map(_PORTS.fullmatch, ports))"
+            ),
             "a password with a slash stands in a database's name",
         ),
     ),

@@ -93,13 +93,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "ExponentialVotes.events",
+        "SelectedLabels.events",
         ("self.ensemble.predictions", "1", "one label is charged for all points"),
     ),
     *at(
         _ROOM,
-        "PermuteAndFlipVotes.events",
-        ("self.ensemble.predictions", "1", "one label is charged for all points (permute-and-flip)"),
+        "PermuteAndFlipVotes.event",
         (
             "PermuteAndFlipEvent(epsilon=self.epsilon)",
             "ExponentialEvent(epsilon=self.epsilon)",

@@ -111,7 +111,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "_checks",
+        "_at",
         ("steepest * (1 + SLACK)", "2 * steepest * (1 + SLACK)", "slopes of twice the constant pass"),
         ("sharpest * steps", "2 * sharpest * steps", "twice the smoothness passes"),
         ("-SLACK * steepest", "-steepest", "losses that are not convex pass"),
@@ -124,7 +124,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "_of_loss",
-        ("loss_faults(loss)", "()", "stated constants are not tried"),
+        "read_third_party",
+        ("loss_faults(made)", "()", "stated constants are not tried"),
     ),
 )

@@ -347,7 +347,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "PartsEnsemble._split",
+        "PartsEnsemble._members",
         ("rows[order]", "rows", "rows are learned from in other parts than drawn"),
     ),
     *at(
@@ -418,7 +418,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "StableRecipe._online",
+        "StableRecipe.learner",
         ("records * unit.rows", "records", "a person's slots are one"),
     ),
     *at(
@@ -441,7 +441,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "_form",
+        "_forms",
         ("problem.points * recipe.releases", "problem.points", "the first release is paid alone"),
     ),
     *at(
@@ -465,7 +465,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "FunctionForm.event",
+        "FunctionForm.weights_event",
         ("weights_sensitivity(self.width)", "weights_sensitivity(1)", "many weights move as one"),
         ("moved ** 2", "moved", "a norm is not squared"),
     ),
@@ -487,7 +487,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "PredictionPlan.tuner",
+        "BoundedPlan.tuner",
         (
             "make_selection(voters, self.tuning, better_selection(self.budget))",
             "make_selection(voters, self.tuning.times(Fraction(2)), better_selection(self.budget))",
@@ -496,23 +496,32 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "PredictionPlan.voted",
+        "VotesForm.mechanism",
         (
-            "make_selection(ensemble, self.price, self.noise)",
-            "make_selection(ensemble, self.price.times(Fraction(2)), self.noise)",
+            "make_selection(ensemble, price, noise)",
+            "make_selection(ensemble, price.times(Fraction(2)), noise)",
             "labels are drawn at twice their price",
         ),
-        ("event.scale", "event.scale / 2", "half of an average's noise"),
     ),
     *at(
         "prediction",
-        "PredictionPlan.predictions",
+        "RandomisedVotesForm.mechanism",
+        ("self.event(price, noise).scale", "self.event(price, noise).scale / 2", "half of a coin's noise"),
+    ),
+    *at(
+        "prediction",
+        "AveragesForm.mechanism",
+        ("self.event(price, noise).scale", "self.event(price, noise).scale / 2", "half of an average's noise"),
+    ),
+    *at(
+        "prediction",
+        "PointsPlan.predictions",
         ("event.variance", "event.variance / 2", "half of a prediction's noise"),
         ("own=len(codes)", "", "an exact kernel's points are not told apart"),
     ),
     *at(
         "prediction",
-        "PredictionPlan.weights",
+        "FunctionPlan.weights",
         ("event.scale", "event.scale / 2", "half of a weight's noise"),
     ),
     *at(
@@ -536,8 +545,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "TuningVotes._best",
-        ("len(codes) < 2", "False", "an empty part is an error"),
+        "TuningVotes.votes",
+        ("mine.sum() >= 2", "True", "an empty part is an error"),
     ),
     *at(
         "prediction",

@@ -7,8 +7,8 @@ FAULTS: tuple[Anchored, ...] = (
         "prediction",
         "OneValue.fit",
         (
-            "self.shared.of(counts, lambda: self._values(counts))[self.place:self.place + 1]",
-            "self.shared.of(counts, lambda: self._values(counts))[:1]",
+            "self.shared.of(counts, values)[self.place:self.place + 1]",
+            "self.shared.of(counts, values)[:1]",
             "every point is predicted as the first one",
         ),
     ),

@@ -246,7 +246,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "Feasibility._smallest",
-        ("Fraction(high, TUNING.grid)", "Fraction(low, TUNING.grid)", "an alpha below the feasible ones"),
+        ("Fraction(high, ALPHA_GRID)", "Fraction(low, ALPHA_GRID)", "an alpha below the feasible ones"),
     ),
     *at(
         _ROOM,
@@ -264,49 +264,46 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "WithDroppedCount.plan",
-        ("problem.unit.apart", "problem.unit", "every count is planned as free"),
-    ),
-    *at(
-        _ROOM,
-        "WithDroppedCount._set_aside",
-        ("(_counted(roles, problem.unit, price), *plan.phases)", "plan.phases", "the count is not paid"),
-    ),
-    *at(
-        _ROOM,
-        "WithDroppedCount._free",
+        "plan_split",
+        ("not unit.apart", "not unit", "every count is planned as free", 1),
         (
-            "replace(plan, phases=(_counted(roles, problem.unit, price), *plan.phases))",
-            "plan",
-            "the free count is not charged",
+            "[_counting(roles, unit, _reserved_price(plan, reserved))]",
+            "()",
+            "the count is not paid",
         ),
-        ("epsilon is None", "False", "draws that a theorem does not know are planned"),
+        ("(counting, *plan.phases)", "plan.phases", "the free count is not charged"),
+        ("epsilon is not None", "True", "draws that a theorem does not know are planned"),
+        ("whole.times(split.left_out or FREE_SHARE)", "whole", "all of the budget for the count"),
     ),
     *at(
         _ROOM,
-        "_part",
-        ("whole.times(share)", "whole", "all of the budget for the count"),
-    ),
-    *at(
-        _ROOM,
-        "reserve_share",
+        "_reserve",
         ("share / (1 - share)", "share", "the part gets less than its share"),
-        ("accountant.homogeneous", "accountant is None", "unequal draws under equal ones' theorem"),
+        ("roles.accountant.homogeneous", "roles.accountant is None", "unequal draws under equal ones' theorem"),
     ),
     *at(
         _ROOM,
-        "_ReducedAccountant.cut",
-        ("self.odds * asked", "self.odds * asked / 2", "half of what the part costs is set aside"),
+        "Roles.cut",
+        ("odds * together", "odds * together / 2", "half of what the part costs is set aside"),
     ),
     *at(
         _ROOM,
-        "_times",
+        "Roles.reserving",
+        ("each * (1 + odds)", "each", "what was reserved first has no part in what is reserved later"),
+    ),
+    *at(
+        _ROOM,
+        "_reserved_price",
         (
             "phase.noun != 'search'",
             "phase.noun not in ('search', 'measurement')",
             "the part's price leaves measurements out",
         ),
-        ("reduce(Price.plus, draws).times(odds)", "reduce(Price.plus, draws)", "as much for the part as for all else"),
+        (
+            "reduce(Price.plus, draws).times(reserved.reserved[0])",
+            "reduce(Price.plus, draws)",
+            "as much for the part as for all else",
+        ),
         ("phase.noun != 'search'", "phase.noun not in ('search', 'stage')", "stages are left out of its share"),
         (
             "(phase.price.times(Fraction(phase.count)) for phase in plan.phases if phase.noun != 'search')",
@@ -316,27 +313,19 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_bounds",
+        "_plan_with_errors",
         ("price.times(Fraction(1, count))", "price", "two draws at the price of one"),
-    ),
-    *at(
-        _ROOM,
-        "unmeasured",
-        ("_named(block, names) or _inside(block, tables)", "_named(block, names)", "a wider table is forgotten"),
-    ),
-    *at(
-        _ROOM,
-        "_by_default",
         (
             "whole.stop is not None or not leaves_unmeasured(whole)",
             "not leaves_unmeasured(whole)",
             "a plan with a stop test buys errors unasked",
         ),
+        ("((_errors_event(problem, each), count),)", "()", "errors are not paid"),
     ),
     *at(
         _ROOM,
-        "WithErrorBars._bought",
-        ("((_event(problem, price), 1),)", "()", "errors are not paid"),
+        "unmeasured",
+        ("any((axes.issuperset(block.axes) for axes in tables))", "False", "a wider table is forgotten"),
     ),
     *at(
         _ROOM,

@@ -62,8 +62,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "_along",
         (
-            "np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)",
-            "np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, -1)",
+            "np.moveaxis(product.reshape((size, *front.shape[1:])), 0, position)",
+            "np.moveaxis(product.reshape((size, *front.shape[1:])), 0, -1)",
             "a product's rows are in another order",
         ),
     ),

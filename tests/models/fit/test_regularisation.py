@@ -29,8 +29,8 @@ def test_a_table_that_its_base_explains_has_one_strength() -> None:
 def test_large_cells_of_a_table_that_departs_lean_less() -> None:
     (found,) = regularisation.strengths_by_cell([observed(COPY, 0, 1)], BASE, RECORDS)
     shares = found.reshape(SIZES)
-    assert np.diag(shares) == pytest.approx(regularisation.TUNING.least)
-    assert shares[0, 1] == pytest.approx(NOISE / (regularisation.TUNING.most * 100))
+    assert np.diag(shares) == pytest.approx(regularisation.LEAST_FACTOR)
+    assert shares[0, 1] == pytest.approx(NOISE / (regularisation.LARGEST_CREDIT * 100))
 
 
 def test_cells_below_the_noise_are_never_trusted_more() -> None:
@@ -51,8 +51,8 @@ def test_single_attributes_lean_by_how_uneven_they_are() -> None:
     alike = regularisation.strengths([observed(even, axis, noise=50.0) for axis in range(5)], RECORDS)
     apart = regularisation.strengths([observed(uneven, axis, noise=50.0) for axis in range(5)], RECORDS)
     assert min(alike) > 2 * max(apart)
-    assert max(alike) <= 0.5 / regularisation.TUNING.even
-    assert min(apart) >= 0.5 / regularisation.TUNING.spread
+    assert max(alike) <= 0.5 / regularisation.SMALLEST_SPREAD
+    assert min(apart) >= 0.5 / regularisation.LARGEST_SPREAD
 
 
 def test_where_noise_covers_a_single_attribute_the_others_tell_how_much_it_leans() -> None:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.models.fit.buckets import SMOOTHING, HiddenMarkovSmoother, _forward, _posterior
+from dpqr.models.fit.buckets import LONGEST, HiddenMarkovSmoother, _forward, _posterior
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
@@ -55,7 +55,7 @@ def test_a_count_far_beyond_its_noise_stays_as_measured():
 
 @pytest.mark.parametrize(
     "counts",
-    [np.full(7, 300.0), np.full(SMOOTHING.longest + 1, 300.0), np.full(20, 1e6), np.full(20, -1e6), np.zeros(20)],
+    [np.full(7, 300.0), np.full(LONGEST + 1, 300.0), np.full(20, 1e6), np.full(20, -1e6), np.zeros(20)],
     ids=["short", "long", "exact", "negative", "nothing"],
 )
 def test_where_there_is_nothing_to_say_it_says_nothing_or_what_is_finite(counts):

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.releases.read_release import ReleaseFiles
-from dpqr.report.page.reported import file_hashes, first_rows, table_columns
+from dpqr.report.page.parts import file_hashes, first_rows, table_columns
 
 
 @pytest.fixture

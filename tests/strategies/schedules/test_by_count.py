@@ -137,7 +137,7 @@ def test_the_same_rounds_lead_to_the_same_steps():
 def test_before_a_count_the_plan_itself_is_followed():
     assert actual_plan(PLAN, Transcript()) is PLAN
     assert PLAN.schedule.reasons(PLAN, Transcript()) == ()
-    other = replace(PLAN, schedule=PLAN.schedule.schedule.schedule)
+    other = replace(PLAN, schedule=PLAN.schedule.schedule)
     assert actual_plan(other, Transcript()) is other
 
 

@@ -17,8 +17,8 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Explaining
 from dpqr.strategies.schedules import ordered as sequence
-from dpqr.strategies.schedules.error_bars import WithDroppedCount
 from dpqr.strategies.schedules.ordered import RECORDS, TUNING, Ordered
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import Factor, QueryBlock
@@ -106,9 +106,8 @@ def test_prices_that_depend_on_releases_need_a_filter() -> None:
 
 
 def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
-    plan = planned(
-        schedule=WithDroppedCount(schedule=Ordered(), share=Fraction(1, 10)), unit=PrivacyUnit(column="person")
-    )
+    alone = planned(unit=PrivacyUnit(column="person"))
+    plan = plan_split(Ordered(), Split(left_out=Fraction(1, 10)), alone.problem, alone.budget, alone.roles)
     paid = [plan.price("left out"), plan.price("opening"), *stages(plan)]
     assert sum(price.epsilon for price in paid) == 1
     assert plan.price("left out").epsilon == Fraction(1, 10)

@@ -86,7 +86,7 @@ def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
     )
     assert made.expected == found.expected
     for step in (parts.STEP, 1 / parts.STEP):
-        assert parts._Split.of(asked, made.budget, made.roles, found.odds * step).expected >= found.expected
+        assert parts._Candidate.of(asked, made.budget, made.roles, found.odds * step).expected >= found.expected
 
 
 def test_records_may_be_replaced():

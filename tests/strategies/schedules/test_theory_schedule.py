@@ -25,8 +25,9 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
-from dpqr.releases.receipt import plan_view
+from dpqr.releases.receipt import plan_facts
 from dpqr.releases.result import assemble
+from dpqr.report.html import facts
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter
@@ -321,7 +322,7 @@ def test_a_stated_accuracy_that_a_sample_serves_is_called_heuristic():
     plan = Theory().plan(problem(cells=8, queries=20, n=10**6, alpha=Fraction(1, 50)), EPSILON_ONE, roles(Median()))
     assert (plan.stop.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
     assert "heuristic" in plan.notes[0]
-    shown = printed(plan_view(plan))
+    shown = printed(facts(plan_facts(plan)))
     assert "probability" not in shown
     assert "a heuristic aim" in " ".join(shown.split())
 

@@ -7,10 +7,7 @@ import json
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.domain.form import Constraints, Treatment
 from dpqr.kernel.errors import DocumentError
-from dpqr.tables.codebooks.columns import CodebookColumn, Outline, read_types
-from dpqr.tables.codebooks.csvw import write_csvw
 
 CONTEXT = ["http://www.w3.org/ns/csvw", {"@language": "en"}]
 
@@ -93,35 +90,3 @@ def test_a_list_in_a_cell_is_no_column(given):
 def test_faults(content, said, given):
     with pytest.raises(DocumentError, match=said):
         given(content)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a=date:format=%d.%m.%Y",
-        "a=number:decimalChar=,:groupChar=.",
-        "a=boolean:trueValues=Y:falseValues=N",
-        "a=string:x.y|(z)|a b",
-        "a=string:x:missingValues=-|?",
-        "a=string:categories=x|y",
-    ],
-)
-def test_formats_come_back(text, given):
-    outline = read_types([text]).outline
-    again = given(write_csvw(outline, "t").text).outline
-    assert write_csvw(again, "t") == write_csvw(outline, "t")
-    assert write_csvw(again, "t").remarks == ()
-
-
-def test_what_it_has_no_place_for_is_said():
-    column = CodebookColumn(
-        name="a b", type="integer", constraints=Constraints(enum=(1, 4)), dpqr=Treatment(null="cell")
-    )
-    written = write_csvw(Outline(fields=(column,)), "t")
-    assert written.content["tableSchema"]["columns"] == [
-        {"titles": "a b", "datatype": {"base": "integer", "minimum": 1, "maximum": 4}}
-    ]
-    assert written.remarks == (
-        "whole numbers between the labels are allowed as well: a b",
-        "left out, for the form has no place for it: dpqr.null (a b)",
-    )

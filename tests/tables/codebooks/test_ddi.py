@@ -7,8 +7,7 @@ from support.codebooks import SAMPLES, fields_of
 
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.tables.codebooks.columns import read_types
-from dpqr.tables.codebooks.ddi import read_ddi, write_ddi
+from dpqr.tables.codebooks.ddi import read_ddi
 
 LAUGHS = """<!DOCTYPE codeBook [<!ENTITY a "SECRET"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <codeBook><dataDscr><var name="&b;"/></dataDscr></codeBook>"""
@@ -68,21 +67,6 @@ def test_frequencies_and_statistics_are_never_read():
     )
     for inside in (counted + statistics, f'<varFormat type="numeric"/>{statistics}'):
         assert "1234" not in str(read(f'<var name="a">{inside}</var>'))
-
-
-def test_dates_come_back_and_types_that_the_form_lacks_are_said():
-    columns = read_types(["d=date:2020-01-01..2020-12-31", "b=boolean", "t=datetime:2020-01-01T10:00:00.."]).outline
-    written = write_ddi(columns, "t")
-    (again,) = read_ddi(written.text.encode(), Location("c"))
-    assert fields_of(again) == {
-        "d": {"type": "date", "constraints": {"minimum": "2020-01-01", "maximum": "2020-12-31"}},
-        "b": {"type": "string", "constraints": {"enum": ["false", "true"]}},
-        "t": {"type": "date", "constraints": {"minimum": "2020-01-01T10:00:00"}},
-    }
-    assert written.remarks == (
-        "columns of type boolean are written as text: b",
-        "columns of type datetime are written as date: t",
-    )
 
 
 def test_titles_that_two_values_share_are_left_out():

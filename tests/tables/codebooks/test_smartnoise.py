@@ -6,11 +6,10 @@ import pytest
 from msgspec import UNSET
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.domain.form import Constraints, UnitForm
+from dpqr.domain.form import UnitForm
 from dpqr.domain.text.decoding import Location
-from dpqr.tables.codebooks.columns import CodebookColumn, Outline
 from dpqr.tables.codebooks.known import read_codebook
-from dpqr.tables.codebooks.smartnoise import read_smartnoise, write_smartnoise
+from dpqr.tables.codebooks.smartnoise import read_smartnoise
 
 
 def test_the_private_identifier_is_the_unit_and_no_column_and_row_counts_are_not_taken():
@@ -27,14 +26,6 @@ def test_persons_without_a_bound_on_their_rows_are_left_to_the_curator():
     (found,) = read_smartnoise({"": {"": {"t": table}}}, Location("book"))
     assert found.outline.unit is UNSET
     assert found.remarks == ("id says whose row it is; state how many rows of each person to use: --max-rows K",)
-
-
-def test_the_unit_comes_back(tmp_path):
-    unit = UnitForm(column="patient_id", max_rows=4)
-    written = write_smartnoise(Outline(fields=(CodebookColumn(name="age", type="integer"),), unit=unit), "clinic")
-    (tmp_path / "book.yaml").write_text(written.text)
-    assert read_codebook(str(tmp_path / "book.yaml")).outline.unit == unit
-    assert written.remarks == ()
 
 
 CLIPPED = {"null": "cell", "outside": "clip", "otherwise": "drop"}
@@ -70,16 +61,3 @@ def test_what_is_not_clamped_there_is_not_clipped_here():
     (found,) = read_smartnoise({"": {"": {"t": table}}}, Location("book"))
     assert fields_of(found) == {"a": {"type": "integer", "constraints": {"minimum": 0, "maximum": 9}}}
     assert found.remarks == ("a has a missing_value, which is not put in for null; null has a cell or is dropped",)
-
-
-def test_labels_cannot_be_written():
-    columns = (
-        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x",))),
-        CodebookColumn(name="d", type="date", constraints=Constraints(minimum="2020-01-01", maximum="somewhen")),
-    )
-    written = write_smartnoise(Outline(fields=columns), "t")
-    assert "lower: 2020-01-01\n" in written.text
-    assert written.remarks == (
-        "left out, for the form has no place for it: constraints.enum (a)",
-        "dates are written as datetime, the form's only type for them: d",
-    )

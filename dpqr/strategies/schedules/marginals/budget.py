@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError
+from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
@@ -103,61 +100,6 @@ class BudgetAllocation:
             if (shares >= 0.0).all():
                 return [float(each) for each in ROUNDING * shares]
             chosen &= shares > 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LastMeasurements:
-    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
-    workload's blocks; errors: what noise leaves in all of them."""
-
-    singles: tuple[QueryBlock, ...]
-    spent: tuple[float, ...]
-    asked: tuple[QueryBlock, ...]
-    errors: ExpectedError
-    budget: BudgetAllocation
-    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
-    _loads: Counter[Axes] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
-        object.__setattr__(self, "_loads", _below(self.asked))
-
-    def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
-        """Measured blocks, and one-way marginals for the asked blocks that were not measured, in the split of least
-        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
-        wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
-        even = self.budget.deviation_at(left / max(len(wanted), 1))
-        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
-        shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
-        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
-
-    def expected(self, blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
-        """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
-
-        Args:
-            blocks: those whose error is asked for, all of them among `measured`.
-            measured: blocks of the last measurements.
-            left: share of the budget.
-        """
-        names = {block.name for block in blocks}
-        shares = [one for one in self.split(measured, left) if one[0].name in names]
-        return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
-
-    def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
-        """Blocks, their weights and what went to them before."""
-        loads, asked = self._loads.copy(), {block.name for block in self.asked}
-        loads.subtract(_below([block for block in measured if block.name in asked]))
-        weights = [(frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))] for block in measured]
-        wanted = [(block, float(weight), 0.0) for block, weight in zip(measured, weights, strict=True)]
-        before = zip(self.singles, self.spent, strict=True)
-        return wanted + [(block, float(loads[block.axes]), spent) for block, spent in before]
-
-
-def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
-    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
-    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
-    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
-    return found
 
 
 # One table of all columns, the count of the records, and what is left after it.

@@ -28,15 +28,7 @@ from dpqr.strategies.schedules.marginals.budget import (
     remaining,
 )
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
-from dpqr.strategies.schedules.marginals.first_marginals import (
-    Continuation,
-    ContinuationForecaster,
-    plan_remeasurement,
-    start_search,
-)
-from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
-from dpqr.strategies.schedules.marginals.ways import (
+from dpqr.strategies.schedules.marginals.candidate_plans import (
     NOTES,
     NOUNS,
     CandidateForecaster,
@@ -47,30 +39,38 @@ from dpqr.strategies.schedules.marginals.ways import (
     noise_by_block,
     possible_records,
 )
+from dpqr.strategies.schedules.marginals.continuation import (
+    Continuation,
+    ContinuationForecaster,
+    plan_remeasurement,
+    start_search,
+)
+from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 
 def plan_non_adaptive(
-    way: CandidatePlan,
+    candidate: CandidatePlan,
     schedule: Schedule[Any],
     problem: Problem,
     budget: PrivacyBudget,
     roles: Roles,
     whole: BudgetAllocation,
 ) -> Plan:
-    """A plan of what the way measures, at the whole budget. Raises: InfeasiblePlan."""
-    shares = measurements_of(way, problem, roles, whole)
+    """A plan of what a candidate plan measures, at the whole budget. Raises: InfeasiblePlan."""
+    shares = measurements_of(candidate, problem, roles, whole)
     portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
-    prices = roles.accountant.cut(budget, portions)
+    prices = roles.cut(budget, portions)
     phases = tuple(
         phase
         for (block, _), price in zip(shares, prices, strict=True)
         for phase in opening_phase(roles, problem.unit, ((block,),), price)
     )
-    note = f"{NOTES[way]} ({full_table(problem).cells:,} cells)" if way == "table" else NOTES[way]
-    if way != "table" and not joint(with_surrogates(problem, roles.check)):
+    note = f"{NOTES[candidate]} ({full_table(problem).cells:,} cells)" if candidate == "table" else NOTES[candidate]
+    if candidate != "table" and not joint(with_surrogates(problem, roles.check)):
         note = SINGLES
     return Plan(
         problem=problem,
@@ -79,14 +79,16 @@ def plan_non_adaptive(
         schedule=schedule,
         phases=phases,
         epsilon=proved_epsilon(roles.accountant, phases, budget),
-        forecast=_forecast(way, problem, roles, whole),
+        forecast=_forecast(candidate, problem, roles, whole),
         notes=(note,),
     )
 
 
-def _forecast(way: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
-    """Noise of every block's answers where it is measured by the way: before the fit, which only lowers it."""
-    each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole).total.tolist(), strict=True)
+def _forecast(
+    candidate: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation
+) -> tuple[BlockForecast, ...]:
+    """Noise of every block's answers under the candidate plan: before the fit, which only lowers it."""
+    each = zip(problem.workload.blocks, noise_by_block(candidate, problem, roles, whole).total.tolist(), strict=True)
     return tuple(
         BlockForecast(
             name=block.name,
@@ -98,8 +100,8 @@ def _forecast(way: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetA
 
 
 COUNT = (
-    "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {ways}; the answers' total is "
-    "held to it"
+    "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {candidates}; the answers' "
+    "total is held to it"
 )
 SINGLES = "every block looks at one column at most, so all are measured once and nothing is searched"
 SEARCH = (
@@ -115,8 +117,8 @@ class Marginals:
     """For workloads of marginals, and of blocks that marginals answer: see `with_surrogates`.
 
     table: cells of the one table of all columns, at most; 0: there is always a search.
-    Where the records are known, the way of least forecast error is planned. Else it is, if it is the same for all
-    POSSIBLE_RECORDS, and a noisy count decides if it is not.
+    Where the records are known, the candidate plan of least forecast error is followed. Else it is, if it is the same
+    for all POSSIBLE_RECORDS, and a noisy count decides if it is not.
 
     Privacy:
         Neighbours: those of the problem's unit. Every draw is a selection among blocks or a noisy answer to one, each
@@ -142,33 +144,35 @@ class Marginals:
         if not self.table:
             return searching
         whole = remaining(searching)
-        outlook = CandidateForecaster.of(problem, roles, whole, self.table)
-        found = [outlook.at(number) for number in possible_records(problem)]
-        ways = tuple(dict.fromkeys(one.best for one in found))
+        forecaster = CandidateForecaster.of(problem, roles, whole, self.table)
+        found = [forecaster.at(number) for number in possible_records(problem)]
+        candidates = tuple(dict.fromkeys(one.best for one in found))
         plan = searching
-        if ways != ("search",):
+        if candidates != ("search",):
             plan = (
-                plan_non_adaptive(ways[0], self, problem, budget, roles, whole)
-                if len(ways) == 1
-                else self._counting(ways, problem, budget, roles, whole)
+                plan_non_adaptive(candidates[0], self, problem, budget, roles, whole)
+                if len(candidates) == 1
+                else self._counting(candidates, problem, budget, roles, whole)
             )
         errors = tuple(one.least for one in found)
         return replace(plan, expected=mean_error(errors), expected_at=errors)
 
     def _counting(
         self,
-        ways: tuple[CandidatePlan, ...],
+        candidates: tuple[CandidatePlan, ...],
         problem: Problem,
         budget: PrivacyBudget,
         roles: Roles,
         whole: BudgetAllocation,
     ) -> Plan:
-        """ways: that the count decides between, from few records to many."""
+        """candidates: that the count decides between, from few records to many."""
         plan = self._searching(problem, budget, roles, counted=True)
-        note = COUNT.format(share=float(TUNING.count), ways=" or ".join(NOUNS[way] for way in ways))
-        many = ways[-1]
+        note = COUNT.format(
+            share=float(TUNING.count), candidates=" or ".join(NOUNS[candidate] for candidate in candidates)
+        )
+        many = candidates[-1]
         known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
-        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in ways else ())))
+        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in candidates else ())))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -180,7 +184,7 @@ class Marginals:
         first = TUNING.count if counted else Fraction(0)
         opening = (1 - first) * TUNING.opening
         rest = (1 - first - opening) / rounds
-        prices = roles.accountant.cut(
+        prices = roles.cut(
             budget,
             [
                 *([Portion(share=first, count=1)] if counted else []),
@@ -265,11 +269,11 @@ class CountState:
     def after(self, finished: Round) -> MarginalsState:
         """A count that was lost in a crash leaves the search, which needs none."""
         plan, known = self.plan, finished.measurement
-        way = count_forecasts(plan, known, self.table).best if known is not None else "search"
-        if way == "search":
+        candidate = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        if candidate == "search":
             return OneWayState(plan=plan, foresees=True)
         budget = remaining(plan)
-        shares = measurements_of(way, plan.problem, plan.roles, budget)
+        shares = measurements_of(candidate, plan.problem, plan.roles, budget)
         return NonAdaptiveState(waiting=tuple((block, budget.price(share)) for block, share in shares))
 
 
@@ -294,8 +298,8 @@ class NonAdaptiveState:
 class OneWayState:
     """One-way marginals are measured for the first time.
 
-    released: by each of them so far; None: it was lost in a crash. foresees: whether another course may be better than
-    a search.
+    released: by each of them so far; None: it was lost in a crash. foresees: whether another continuation may be better
+    than a search.
     """
 
     plan: Plan
@@ -315,10 +319,10 @@ class OneWayState:
         if not self.foresees or not known.levels or None in grown.released:
             return _search(known, 0.0)
         foreseen = ContinuationForecaster.of(known)
-        courses, share = foreseen.courses, foreseen.share
-        if len(courses) > 1 and share:
+        continuations, share = foreseen.continuations, foreseen.share
+        if len(continuations) > 1 and share:
             return DependenceState(foreseen=foreseen, share=share)
-        return _continue_with(foreseen, "search" if len(courses) > 1 else min(courses), 0.0)
+        return _continue_with(foreseen, "search" if len(continuations) > 1 else min(continuations), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,8 +344,8 @@ class DependenceState:
         found = finished.errors
         if found is None:
             return _search(self.foreseen.known, self.share)
-        course, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
-        return _continue_with(self.foreseen, course, self.share)
+        continuation, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
+        return _continue_with(self.foreseen, continuation, self.share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -417,11 +421,11 @@ MarginalsState = (
 )
 
 
-def _continue_with(foreseen: ContinuationForecaster, course: Continuation, spent: float) -> MarginalsState:
+def _continue_with(foreseen: ContinuationForecaster, continuation: Continuation, spent: float) -> MarginalsState:
     """spent: share of the budget, beside that of the one-way marginals."""
-    if course == "search":
+    if continuation == "search":
         return _search(foreseen.known, spent)
-    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(course, spent))))
+    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(continuation, spent))))
 
 
 def _search(opened: MarginalSearch, spent: float) -> MarginalsState:

@@ -11,9 +11,9 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, estimate_gap, largest_gap
-from dpqr.strategies.schedules.marginals.interactions import Interactions
+from dpqr.strategies.schedules.marginals.last_measurements import Interactions, LastMeasurements
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 
@@ -104,7 +104,9 @@ class DependenceGraph:
         for gap in gaps:
             if len(gap.block.axes) == 2:
                 first, second = gap.block.axes
-                edge = PairDependence(error=gap.error, coefficient=_coefficient(gap))
+                # The gap as a part of the largest that two columns can have.
+                part = max(gap.squared, 0.0) ** 0.5 / largest_gap(gap.block)
+                edge = PairDependence(error=gap.error, coefficient=float(min(1.0, max(TUNING.weakest, part))))
                 ends.setdefault(first, {})[second] = edge
                 ends.setdefault(second, {})[first] = edge
         return DependenceGraph(ends)
@@ -140,11 +142,6 @@ class DependenceGraph:
         while second in came and second != first:
             yield self.ends[second][came[second]]
             second = came[second]
-
-
-def _coefficient(gap: Gap) -> float:
-    """The gap as a part of the largest that two columns can have."""
-    return float(min(1.0, max(TUNING.weakest, max(gap.squared, 0.0) ** 0.5 / largest_gap(gap.block))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +212,13 @@ class MarginalSearch:
             batch = self.batch(state)
             if batch is not None:
                 return state, batch
-            state = self._ended(state)
+            # On to the next level; where all are to be measured, they count as explored.
+            explored = state.explored
+            if self.sweeps(state):
+                last = self.levels[-1]
+                names = {block.name for block in (*last, *self.coarse)}
+                explored = (*(block for block in explored if block.name not in names), *last)
+            state = replace(state, gap=TUNING.first_gap, explored=explored, unimproved=0, level=state.level + 1)
         return state, None
 
     def batch(self, state: SearchState) -> SelectionBatch | None:
@@ -228,21 +231,19 @@ class MarginalSearch:
             return None
         size = min(1 + len(names) // TUNING.batch, len(waiting))
         even = state.left / len(blocks)
-        enough = self._enough(waiting, min(state.gap, TUNING.first_gap), TUNING.fine_part * even)
+        # The share that measures a block to within the gap; to `fine_error` where that is cheap.
+        gap = min(state.gap, TUNING.first_gap)
+        within, fine = (
+            self.budget.share(self.errors.deviation(waiting, error * self.records))
+            for error in (TUNING.precision * gap, TUNING.fine_error)
+        )
+        enough = max(within, min(fine, TUNING.fine_part * even))
         share = min(enough, TUNING.batch_share * state.left / size)
         selection = min(self.budget.selection(max(TUNING.temperature * state.gap * self.records, 1e-6)), share)
         batch = SelectionBatch(
             size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share
         )
         return batch if batch.cost <= state.left / 2 else None
-
-    def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
-        """The share that measures a block to within the gap; to `fine_error` where that costs `cheap` at most."""
-        within, fine = (
-            self.budget.share(self.errors.deviation(waiting, error * self.records))
-            for error in (TUNING.precision * gap, TUNING.fine_error)
-        )
-        return max(within, min(fine, cheap))
 
     def offered(self, level: int) -> tuple[QueryBlock, ...]:
         """The candidates of a level."""
@@ -258,15 +259,6 @@ class MarginalSearch:
             return min(errors) <= TUNING.hopeless * self.records
         blocks = self.levels[state.level]
         return self._reached(blocks, (*state.explored, *blocks), state.left) < TUNING.wide_error
-
-    def _ended(self, state: SearchState) -> SearchState:
-        """On to the next level; where all are to be measured, they count as explored."""
-        explored = state.explored
-        if self.sweeps(state):
-            last = self.levels[-1]
-            names = {block.name for block in (*last, *self.coarse)}
-            explored = (*(block for block in explored if block.name not in names), *last)
-        return replace(state, gap=TUNING.first_gap, explored=explored, unimproved=0, level=state.level + 1)
 
     def _explored(self, state: SearchState) -> tuple[QueryBlock, ...]:
         """Those of the level."""

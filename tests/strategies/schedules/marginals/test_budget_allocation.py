@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.budget import Price
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.strategies.schedules.marginals.last_measurements import LastMeasurements
 from dpqr.workload.block import Factor, QueryBlock
 
 RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)

@@ -9,7 +9,7 @@ import pytest
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
 
 RECORDS = 1_000
 CELLS = 12

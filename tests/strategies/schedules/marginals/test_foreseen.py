@@ -13,8 +13,8 @@ from strategies.schedules.marginals.test_one_table import BUDGET, marginals, pro
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.guard import make_filter
+from dpqr.strategies.schedules.marginals.continuation import ContinuationForecaster, start_search
 from dpqr.strategies.schedules.marginals.errors import TUNING
-from dpqr.strategies.schedules.marginals.first_marginals import ContinuationForecaster, start_search
 from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
@@ -163,9 +163,7 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
-    monkeypatch.setattr(
-        "dpqr.strategies.schedules.marginals.first_marginals.TUNING", replace(TUNING, table=15 * 16 - 1)
-    )
+    monkeypatch.setattr("dpqr.strategies.schedules.marginals.continuation.TUNING", replace(TUNING, table=15 * 16 - 1))
     assert not foreseen(plan).share
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
-from dpqr.strategies.schedules.marginals.interactions import Interactions
+from dpqr.strategies.schedules.marginals.last_measurements import Interactions, LastMeasurements
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.strategy_matrices import is_interaction
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import marginals
 
-from dpqr.strategies.schedules.marginals.interactions import MarginalParts
+from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

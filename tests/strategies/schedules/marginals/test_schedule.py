@@ -20,9 +20,9 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.error_bars import WithDroppedCount
-from dpqr.strategies.schedules.marginals.first_marginals import opening_counts
+from dpqr.strategies.schedules.marginals.continuation import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -263,8 +263,9 @@ def test_what_has_two_columns_is_searched_still():
 def test_the_plan_on_paper_costs_the_budget(accountant):
     plan = Marginals().plan(problem(), BUDGETS[accountant], roles(accountant))
     assert 0.99 < float(plan.epsilon) <= 1
-    counted = WithDroppedCount(schedule=Marginals(), share=Fraction(1, 10))
-    assert 0.98 < float(counted.plan(problem(), BUDGETS[accountant], roles(accountant)).epsilon) <= 1
+    split = Split(left_out=Fraction(1, 10))
+    counted = plan_split(Marginals(), split, problem(), BUDGETS[accountant], roles(accountant))
+    assert 0.98 < float(counted.epsilon) <= 1
 
 
 def test_a_public_number_of_records_serves():

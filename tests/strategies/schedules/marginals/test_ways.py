@@ -18,9 +18,9 @@ from strategies.schedules.marginals.test_one_table import (
 )
 
 from dpqr.strategies.schedules.marginals.budget import remaining
+from dpqr.strategies.schedules.marginals.candidate_plans import CandidateForecaster, Forecasts, noise_by_block
 from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import CandidateForecaster, Forecasts, noise_by_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
 

@@ -1,7 +1,7 @@
-"""Last measurements of interactions: what pairs, single columns and all records together add, each measured apart.
+"""The last measurements, which spend what is left: tables, or what each of their parts adds, measured apart.
 
-Why: the table of a pair holds the sums of both columns too, and so do the tables of all other pairs of these columns.
-Where columns have few cells, that is much of what a table is paid for.
+Why apart: the table of a pair holds the sums of both columns too, and so do the tables of all other pairs of these
+columns. Where columns have few cells, that is much of what a table is paid for.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 import numpy as np
 
-from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError
@@ -25,9 +25,69 @@ Shares = list[tuple[QueryBlock, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
-    """One way to spend what is left. pairs, columns, total: deviations, per cell of what each of these adds, in
-    records."""
+class LastMeasurements:
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    workload's blocks; errors: what noise leaves in all of them."""
+
+    singles: tuple[QueryBlock, ...]
+    spent: tuple[float, ...]
+    asked: tuple[QueryBlock, ...]
+    errors: ExpectedError
+    budget: BudgetAllocation
+    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
+    _loads: Counter[Axes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
+        object.__setattr__(self, "_loads", _below(self.asked))
+
+    def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
+        """Measured blocks, and one-way marginals for the asked blocks that were not measured, in the split of least
+        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
+        wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
+        even = self.budget.deviation_at(left / max(len(wanted), 1))
+        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
+        shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
+        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
+
+    def expected(self, blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
+        """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
+
+        Args:
+            blocks: those whose error is asked for, all of them among `measured`.
+            measured: blocks of the last measurements.
+            left: share of the budget.
+        """
+        names = {block.name for block in blocks}
+        shares = [one for one in self.split(measured, left) if one[0].name in names]
+        return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
+
+    def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
+        """Blocks, their weights and what went to them before."""
+        loads, asked = self._loads.copy(), {block.name for block in self.asked}
+        loads.subtract(_below([block for block in measured if block.name in asked]))
+        weights = [(frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))] for block in measured]
+        wanted = [(block, float(weight), 0.0) for block, weight in zip(measured, weights, strict=True)]
+        before = zip(self.singles, self.spent, strict=True)
+        return wanted + [(block, float(loads[block.axes]), spent) for block, spent in before]
+
+
+def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
+    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
+    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
+    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+    return found
+
+
+# Interactions: what pairs, single columns and all records together add.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastAllocation:
+    """Last measurements, and what they leave.
+
+    pairs, columns, total: deviations, per cell of what each of these adds, in records.
+    """
 
     measured: Shares
     pairs: Mapping[QueryBlock, float]
@@ -68,16 +128,13 @@ class Interactions:
         names = {block.name for block in self.asked}
         asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
         apart = {block: _named(block, names) for block in asked}
-        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, self._totals)]
+        totals = (0.0,) if self.unit.rows_public else TUNING.apart_totals
+        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, totals)]
         errors = [self._error(split) for split in splits]
         worth = min(errors) <= TUNING.apart_worth * self._error(self._tables(direct))
         return splits[errors.index(min(errors))].measured if worth else direct
 
-    @property
-    def _totals(self) -> Sequence[float]:
-        return (0.0,) if self.unit.rows_public else TUNING.apart_totals
-
-    def _tables(self, direct: Shares) -> Split:
+    def _tables(self, direct: Shares) -> LastAllocation:
         """Tables hold the sums of their columns, which add to what is known of these."""
         new = {block.axes[0]: share for block, share in direct if len(block.axes) == 1}
         known = {
@@ -92,11 +149,11 @@ class Interactions:
             total += deviation**-2.0 / block.cells
             for factor in block.factors:
                 known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
-        return Split(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
+        return LastAllocation(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
 
     def _apart(
         self, pairs: Shares, interactions: Mapping[QueryBlock, QueryBlock], left: float, singles: float, total: float
-    ) -> Split:
+    ) -> LastAllocation:
         """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables. Columns
         of no pair are measured as tables."""
         names = {block.name for block in self.asked}
@@ -120,7 +177,7 @@ class Interactions:
             everybody = QueryBlock(name=_free("records", names))
             measured.insert(0, (everybody, left * total))
             records += self._deviation(everybody, left * total) ** -2.0
-        return Split(
+        return LastAllocation(
             measured=measured,
             pairs={
                 block: self._deviation(apart, share) * _part(block)
@@ -138,7 +195,7 @@ class Interactions:
     def _of_columns(self, known: Mapping[int, float]) -> dict[int, float]:
         return {block.axes[0]: known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles}
 
-    def _error(self, split: Split) -> float:
+    def _error(self, split: LastAllocation) -> float:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
         total = 0.0 if self.unit.rows_public else NOISE * split.total
         squares = {block.axes: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}

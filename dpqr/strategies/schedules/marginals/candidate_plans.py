@@ -1,4 +1,4 @@
-"""Ways to spend a budget on marginals, and the error that each is forecast to leave among so many records."""
+"""Candidate plans: how to spend a budget on marginals, and the error that each is forecast to leave."""
 
 from __future__ import annotations
 
@@ -64,28 +64,28 @@ NOTES: Mapping[CandidatePlan, str] = {
 }
 
 
-def measurements_of(way: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
-    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs.
+def measurements_of(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
+    """What a candidate plan measures, in the split of least noise; nothing for a search, or where there are no pairs.
 
     The number of records is measured beside blocks that are no marginals, for rows need a total.
     """
-    if way == "table":
+    if candidate == "table":
         return ((full_table(problem), 1.0),)
-    blocks = _blocks(way, problem, roles)
+    blocks = _blocks(candidate, problem, roles)
     costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
     untold = bool(blocks) and public_records(problem) is None and not any(block.is_marginal for block in blocks)
     total = ((RECORDS, float(TUNING.count)),) if untold else ()
     return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
 
 
-def _blocks(way: CandidatePlan, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
-    """What a way measures."""
+def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+    """What a candidate plan measures."""
     searched = with_surrogates(problem, roles.check).workload.blocks
-    if way == "columns":
+    if candidate == "columns":
         return tuple(block for (block,) in one_way(problem))
-    if way == "blocks":
+    if candidate == "blocks":
         return _widest(searched)
-    if way == "search" or max(len(block.axes) for block in searched) < 3:
+    if candidate == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
     asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
@@ -136,9 +136,9 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
-    """Expected errors by way, means over the blocks of L1 over n, at so many records.
+    """Forecast errors by candidate plan, means over the blocks of L1 over n, at so many records.
 
-    searched: error of a search over its forecast, beside that of other ways and of other accountants.
+    searched: error of a search over its forecast, beside that of other candidate plans and of other accountants.
     """
 
     records: float
@@ -151,13 +151,15 @@ class Forecasts:
 
     @property
     def least(self) -> float:
-        """Of the best way: what accountants are compared by."""
+        """Of the best candidate: what accountants are compared by."""
         return self.errors[self.best] * (self.searched if self.best == "search" else 1.0)
 
     @property
     def sentence(self) -> str:
         """For the release."""
-        others = ", ".join(f"{way} {error_words(error)}" for way, error in self.errors.items() if way != self.best)
+        others = ", ".join(
+            f"{candidate} {error_words(error)}" for candidate, error in self.errors.items() if candidate != self.best
+        )
         return (
             f"{WORDS[self.best]}: at {self.records:,.0f} records (the count less its deviation) that has the least "
             f"forecast error (L1 over n), {error_words(self.errors[self.best])} ({others})"
@@ -166,7 +168,7 @@ class Forecasts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateForecaster:
-    """Noise by way and block of the workload, from which errors are forecast at any number of records.
+    """Noise by candidate and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
     5/8 q where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
@@ -174,11 +176,11 @@ class CandidateForecaster:
 
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
     over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
-    two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
+    two measurements of a block the better one is all that counts. In rho they add up, so no candidate but the table is
     better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures (`Foreseen`):
-    these are a way of their own only where noise would hide the dependence.
+    these are a candidate of their own only where noise would hide the dependence.
 
-    crowded: the model has no room for all blocks together, so measuring them all is no way (`fitted_together`).
+    crowded: the model has no room for all blocks together, so measuring them all is no candidate (`fitted_together`).
     searchable: whether a block has two columns or more. One-way marginals answer all others, and nothing is searched.
     """
 
@@ -191,16 +193,16 @@ class CandidateForecaster:
     @classmethod
     def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> CandidateForecaster:
         """Where `budget` is all that is left; table: cells of one table of all columns, at most."""
-        ways: list[CandidatePlan] = ["blocks", "pairs", "columns"]
+        candidates: list[CandidatePlan] = ["blocks", "pairs", "columns"]
         if full_table(problem).cells <= table:
-            ways.insert(0, "table")
-        noise = {way: noise_by_block(way, problem, roles, budget) for way in ways}
+            candidates.insert(0, "table")
+        noise = {candidate: noise_by_block(candidate, problem, roles, budget) for candidate in candidates}
         most = TUNING.explored * len(problem.workload.axes)
         searched: tuple[CandidatePlan, ...] = ("blocks", "pairs")
-        numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
-        explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
+        numbers = {candidate: len(_blocks(candidate, problem, roles)) for candidate in searched}
+        explored = {candidate: min(1.0, most / number) for candidate, number in numbers.items() if number}
         return cls(
-            noise={way: one for way, one in noise.items() if one.total.size},
+            noise={candidate: one for candidate, one in noise.items() if one.total.size},
             explored=explored,
             budget=budget,
             crowded=not fitted_together(_blocks("blocks", problem, roles), problem, roles),
@@ -210,10 +212,10 @@ class CandidateForecaster:
     def at(self, records: float) -> Forecasts:
         """Where so many records were counted or declared."""
         n, pure = max(1.0, records), not self.budget.concentrated
-        ways = (way for way in self.noise if way != "blocks" or not self.crowded)
+        candidates = (candidate for candidate in self.noise if candidate != "blocks" or not self.crowded)
         if not self.searchable:
-            return Forecasts(records=n, errors={way: self._error(way, n) for way in ways})
-        errors = {way: self._error(way, n) for way in ways if pure or way == "table"}
+            return Forecasts(records=n, errors={candidate: self._error(candidate, n) for candidate in candidates})
+        errors = {candidate: self._error(candidate, n) for candidate in candidates if pure or candidate == "table"}
         errors["search"] = self._searched(n)
         if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
             errors["search"] = min(errors["search"], errors.pop("columns"))
@@ -225,14 +227,14 @@ class CandidateForecaster:
         passed = self._error("columns", records, (1.0 / (1.0 - last)) ** power, TUNING.passed_over)
         hopeless = self._error("columns", records, (1.0 / last) ** power)
         searched = (
-            part * self._error(way, records, (part / last) ** power) + (1.0 - part) * passed
-            for way, some in self.explored.items()
+            part * self._error(candidate, records, (part / last) ** power) + (1.0 - part) * passed
+            for candidate, some in self.explored.items()
             for part in (some, 1.0)
         )
         return min(hopeless, *searched)
 
-    def _error(self, way: CandidatePlan, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
-        return float(self.noise[way].errors(records, louder, hidden).mean())
+    def _error(self, candidate: CandidatePlan, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
+        return float(self.noise[candidate].errors(records, louder, hidden).mean())
 
 
 def error_words(error: float) -> str:
@@ -261,11 +263,11 @@ def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
     return CandidateForecaster.of(plan.problem, plan.roles, remaining(plan), table).at(least)
 
 
-def noise_by_block(way: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
-    """Of the workload's blocks, in their order; none where the way measures nothing."""
+def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
+    """Of the workload's blocks, in their order; none where the candidate measures nothing."""
     alike: dict[float, float] = {}  # marginals at one share have one deviation
     known = []
-    for block, share in measurements_of(way, problem, roles, budget):
+    for block, share in measurements_of(candidate, problem, roles, budget):
         deviation = alike.get(share) if block.is_marginal else None
         if deviation is None:
             deviation = roles.check.law((block,), problem.unit, budget.price(share)).deviation

@@ -1,4 +1,4 @@
-"""Foreseen errors: what the ways to go on after the first one-way marginals are forecast to leave."""
+"""Continuations after the first one-way marginals, and the error that each is forecast to leave."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import (
     fitted_together,
     with_surrogates,
 )
+from dpqr.strategies.schedules.marginals.candidate_plans import error_words
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError, estimated_records
-from dpqr.strategies.schedules.marginals.interactions import MarginalParts
+from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
-from dpqr.strategies.schedules.marginals.ways import error_words
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -44,8 +44,11 @@ LARGEST = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ContinuationForecaster:
-    """known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: blocks
-    whose errors are forecast."""
+    """Forecasts the error of each continuation.
+
+    known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: blocks
+    whose errors are forecast.
+    """
 
     known: MarginalSearch
     blocks: tuple[QueryBlock, ...]
@@ -77,7 +80,7 @@ class ContinuationForecaster:
         return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
     @property
-    def courses(self) -> frozenset[Continuation]:
+    def continuations(self) -> frozenset[Continuation]:
         """That may be best, before it is known how much columns depend."""
         return frozenset(self.after(dependence, 0.0)[0] for dependence in (TUNING.least_dependence, LARGEST))
 
@@ -98,7 +101,7 @@ class ContinuationForecaster:
         return float(max(measured**2 - noise**2, TUNING.least_dependence**2) ** 0.5)
 
     def after(self, dependence: float, share: float) -> tuple[Continuation, Mapping[Continuation, float]]:
-        """The course of least forecast error, and the errors, means over the asked blocks of L1 over n.
+        """The continuation of least forecast error, and the errors, means over the asked blocks of L1 over n.
 
         In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
         one-way marginals alone may be better: where they are so even if few pairs hold most of the dependence. Blocks
@@ -114,9 +117,9 @@ class ContinuationForecaster:
         if self.known.started:
             errors["search"] /= TUNING.started
         levels: dict[Continuation, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
-        for course, place in levels.items():
-            if (course == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
-                errors[course] = self._error(self._split(self.known.levels[place], left), dependence)
+        for continuation, place in levels.items():
+            if (continuation == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
+                errors[continuation] = self._error(self._split(self.known.levels[place], left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
             if alone < self._searched(left, dependence, most):
@@ -127,15 +130,17 @@ class ContinuationForecaster:
         """For the release."""
         dependence = self.dependence(found)
         best, errors = self.after(dependence, self.share)
-        others = ", ".join(f"{course} {error_words(error)}" for course, error in errors.items() if course != best)
+        others = ", ".join(
+            f"{continuation} {error_words(error)}" for continuation, error in errors.items() if continuation != best
+        )
         return (
             f"{WORDS[best]}: one-way marginals leave about {error_words(dependence)} (L1 over n) in pairs of columns, "
             f"by a noisy sum; the least forecast error is then {error_words(errors[best])} ({others})"
         )
 
-    def ended(self, course: Continuation, share: float) -> SearchState:
-        """The end of a search that has explored all that the course measures."""
-        swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(course, ())
+    def ended(self, continuation: Continuation, share: float) -> SearchState:
+        """The end of a search that has explored all that the continuation measures."""
+        swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(continuation, ())
         left = 1.0 - sum(self.known.spent) - share
         return SearchState(left=left, explored=tuple(chain(*swept)), level=len(self.known.levels))
 
