@@ -299,7 +299,7 @@ class ChainedLedger:
             reservation: of the run.
             events: that were charged.
             note: how the run ended.
-            drawn: the SHA-256 of what was drawn, as the run's record states it (`drawn_digest`); empty: there is none.
+            drawn: the SHA-256 of what was drawn, as the run's record states it (`draws_digest`); empty: there is none.
 
         Privacy:
             `events` must be a function of the released transcript (the draws that were charged are). The sum of all

@@ -14,7 +14,7 @@ ALL_PERIODS = ""
 """Stands, among the names of periods, for releases that read the rows of all periods."""
 
 Spending = Mapping[str, Cost]
-"""What the releases of each period cost, by its name; under WHOLE those that name none."""
+"""What the releases of each period cost, by its name; under ALL_PERIODS those that name none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -405,9 +405,9 @@ class OpenRun:
 class AccountState:
     """A dataset's budget, and the runs that are paid and not settled, by their reservation's number.
 
-    spent: by period; under WHOLE that of all periods, and of a dataset that has none. nodes: what is spent on counters
-    that bound each person's rows over their life, and is not part of the former.
-    approvals: those that no reservation has used up: the hash of a plan, and who approved it.
+    spent: by period; under ALL_PERIODS that of all periods, and of a dataset that has none. nodes: what is spent on
+    counters that bound each person's rows over their life, and is not part of the former. approvals: those that no
+    reservation has used up: the hash of a plan, and who approved it.
     """
 
     terms: BudgetTerms

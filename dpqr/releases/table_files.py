@@ -93,7 +93,7 @@ def _joined(parts: list[Any]) -> IntArray:
 
 
 def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
-    """The cell of an attribute for every value of a figure; NOTHING where it makes no groups of it."""
+    """The cell of an attribute for every value of a figure; NO_TEXT where it makes no groups of it."""
     by, values = one.figure.by, one.estimate.shape[1]
     if axis not in by:
         return np.full(one.estimate.size, NO_TEXT)

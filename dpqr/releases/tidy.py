@@ -19,7 +19,7 @@ NO_TEXT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """A column of texts. places: of each row's text in `titles`, or NOTHING, shape (rows,). Titles may repeat."""
+    """A column of texts. places: of each row's text in `titles`, or NO_TEXT, shape (rows,). Titles may repeat."""
 
     places: AnyArray
     titles: Sequence[str]

@@ -34,14 +34,14 @@ class Counter:
         rules make of these. Of period p a release uses min(rows of p that pass the rules, max(0, K - N(p))), whichever.
 
         Lemma. The nodes of one level together use at most K rows of a person, if each of their rows stays in the table,
-        well-formed (`Records`), with this person and in its period, in all later releases. (Rows may come late, move to
-        an earlier period of the counter, or change in other columns.) Proof. Nodes of a level share no period and are
-        drawn in the order of their periods. Let k_i be what the i-th of them uses and N_i the N of its first period, in
-        the table as release i reads it. Each period stops at K rows counted from the counter's first period on, so k_i
-        <= max(0, K - N_i). The rows that the level's earlier nodes used lie before that period and are still there, so
-        k_1 + ... + k_(i-1) <= N_i. Their sum s <= K becomes at most s + max(0, K - s) = K.
-        Only the *number* of earlier rows decides, so which rows a release uses of a period may be drawn with a new key
-        each time, and nothing has to be remembered between releases.
+        well-formed (`TableBatch`), with this person and in its period, in all later releases. (Rows may come late, move
+        to an earlier period of the counter, or change in other columns.) Proof. Nodes of a level share no period and
+        are drawn in the order of their periods. Let k_i be what the i-th of them uses and N_i the N of its first
+        period, in the table as release i reads it. Each period stops at K rows counted from the counter's first period
+        on, so k_i <= max(0, K - N_i). The rows that the level's earlier nodes used lie before that period and are still
+        there, so k_1 + ... + k_(i-1) <= N_i. Their sum s <= K becomes at most s + max(0, K - s) = K. Only the *number*
+        of earlier rows decides, so which rows a release uses of a period may be drawn with a new key each time, and
+        nothing has to be remembered between releases.
 
         Theorem. All releases of the life together keep the budget `life` for `unit`, if each node is drawn once, in the
         order of periods, a row stays in its period and, of persons, the lemma's condition holds.

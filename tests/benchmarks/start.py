@@ -9,7 +9,7 @@ the second alone, the others from the first. Months are released one from the ot
 
 A line a table: mean over the marginals of the L1 error over n with a start, without, and the ratio. A line a drift: the
 geometric mean of the ratios, the worst, and paid draws with a start over without. Budgets are epsilon and delta of one
-month. Constants of `Foreseen` that speak of starts were set on one half and are reported on the other.
+month. Constants of `ContinuationForecaster` that speak of starts were set on one half and are reported on the other.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def at_least_distance(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> 
 # | basis      | lower, upper                                                                                    |
 # |------------|-------------------------------------------------------------------------------------------------|
 # | measured   | around the last unbiased draw; proved, over the noise (`answers.noisy`), or around              |
-# |            | the sum of a measured table's cells, where that is no wider (`answers.summed`)                  |
+# |            | the sum of a measured table's cells, where that is no wider (`answers.noisy`)                   |
 # | estimate   | estimate +- 1.96 errors; estimated, from refits with new noise (`answers.refits`)               |
 # | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
 # | compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |

@@ -48,7 +48,7 @@ class Noisy:
     |                      | draw before it only finds the block, and has no interval of its own |                     |
     | -, an opening block  | the last one of the opening, re-measurement and last measurements   | SHARES, by number   |
     | opens, and no more   | a query that is not drawn itself: its sum over the smallest table   | all of it           |
-    |                      | that holds all of its attributes (`answers.summed`)                 |                     |
+    |                      | that holds all of its attributes (`summed_answers`)                 |                     |
     | any other            | the first; further draws of a query have the same law               | all of it           |
 
     Theorem. values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.

@@ -375,7 +375,8 @@ class Anytime:
 
     *A marginal a round.* Where the block of the chosen query moves at most twice as far as that query
     (`measured_whole`), all its answers are measured: gamma is shared by its rows, the stop test looks at the furthest
-    row, and U takes the rows one by one (`made_consistent`). Both proofs stay: on the good event all rows are within N.
+    row, and U takes the rows one by one (`restore_consistency`). Both proofs stay: on the good event all rows are
+    within N.
 
     *Why ||x||_2 is not bought for the perceptron.* It would make T smaller, and T is in no price and in no certificate:
     rounds that a table does not need are not run, so they are not paid. Only `certain` would gain, which is said before

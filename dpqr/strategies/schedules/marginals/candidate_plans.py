@@ -178,8 +178,8 @@ class CandidateForecaster:
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
     over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
     two measurements of a block the better one is all that counts. In rho they add up, so no candidate but the table is
-    better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures (`Foreseen`):
-    these are a candidate of their own only where noise would hide the dependence.
+    better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures
+    (`ContinuationForecaster`): these are a candidate of their own only where noise would hide the dependence.
 
     crowded: the model has no room for all blocks together, so measuring them all is no candidate (`fitted_together`).
     searchable: whether a block has two columns or more. One-way marginals answer all others, and nothing is searched.
