@@ -9,9 +9,9 @@ from support.ledger_jobs import SERVER, UNIT, another, draws, kept, ledger_in, r
 
 from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
-from dpqr.ledger import chained_ledger as moves
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.session import StoreTransaction
 from dpqr.ledger.sqlite import SqliteStore
 from dpqr.ledger.state import Charge
 
@@ -91,7 +91,7 @@ def test_the_move_is_finished_by_the_same_command_and_by_no_other(lived, tmp_pat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(moves, "_write_rest", fail)
+        broken.setattr(StoreTransaction, "keep_keys", fail)
         with pytest.raises(MemoryError):
             move(here, there)
     with pytest.raises(LedgerError, match="was moved to"):
