@@ -21,8 +21,9 @@ from dpqr.strategies.known import (
     DISTINGUISHERS,
     SCHEDULE_ROWS,
     SCHEDULES,
+    THIRD_PARTYS_SCHEDULE,
     UPDATES,
-    schedule_row,
+    ScheduleRow,
 )
 from dpqr.strategies.plan import Planner
 from dpqr.strategies.schedules.auto import Auto, ScheduleChoice
@@ -34,6 +35,11 @@ SCHEDULES_BY_OPTION = {
     for option in row.options
 }
 """The schedules that an option belongs to."""
+
+
+def schedule_row(name: str) -> ScheduleRow:
+    """The row of a schedule; of a third party's the defaults."""
+    return SCHEDULE_ROWS.get(name, THIRD_PARTYS_SCHEDULE)
 
 
 def resolve_auto_schedule(
@@ -98,17 +104,17 @@ def refuse_unused_options(request: PlanRequest) -> None:
 
 def make_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
-    settings = {"rounds": request.rounds, "opening": request.opening, "variant": _variant(request)}
+    # Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated.
+    fixed = request.schedule == "theory" and request.accountant in ACCOUNTANT_ROWS
+    fixed = fixed and not _may_be_filter(request.accountant)
+    settings = {
+        "rounds": request.rounds,
+        "opening": request.opening,
+        "variant": request.variant or ("sharp" if fixed else None),
+    }
     stated_settings = {option: value for option, value in settings.items() if value is not None}
     schedule: Planner = _make_strategy(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
-
-
-def _variant(request: PlanRequest) -> str | None:
-    """Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated."""
-    fixed = request.schedule == "theory" and request.accountant in ACCOUNTANT_ROWS
-    fixed = fixed and not _may_be_filter(request.accountant)
-    return request.variant or ("sharp" if fixed else None)
 
 
 def roles_named_by_user(request: PlanRequest) -> frozenset[str]:

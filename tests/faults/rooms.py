@@ -9,8 +9,6 @@ from faults.fault import SOURCE
 _JOURNAL = (
     "releases/test_transcript_file.py",
     "releases/test_ledger_journal.py",
-    "releases/test_record_journal.py",
-    "releases/test_table_mark.py",
     "releases/test_fingerprints.py",
 )
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -34,8 +32,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "counters": (
         *("strategies/test_counter*.py", "kernel/test_counter*.py", "domain/test_periods.py"),
         *("releases/test_counters.py", "releases/test_person_counters.py", "releases/test_resumed_counters.py"),
-        *("releases/test_earlier_counts.py", "releases/answers/test_cumulative.py", "releases/answers/test_series.py"),
-        *("releases/test_cumulative_table.py", "report/test_series.py", "tables/test_person*.py"),
+        "releases/answers/test_answered.py",
+        *("releases/test_answered_table.py", "report/test_series.py", "tables/test_person*.py"),
         *("tables/test_first_rows.py", "audit/cases/test_counters.py"),
     ),
     "layers": (
@@ -45,7 +43,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "periods": (
         *("ledger/test_periods.py", "ledger/test_period_budgets.py", "ledger/test_histories.py"),
         *("releases/test_paying_periods.py", "releases/test_planning_periods.py", "domain/test_periods.py"),
-        *("tables/test_period_filter.py", "audit/cases/test_periods.py"),
+        *("tables/test_p*.py", "audit/cases/test_counters.py"),
     ),
 }
 """The tests of each room, below tests/: files, directories and globs. A fault of a room must be noticed by them."""

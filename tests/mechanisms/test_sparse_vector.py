@@ -1,5 +1,5 @@
 """Prices of epochs, what questions are refused, and that a threshold serves until it is passed. The law and its loss:
-tests/audit/cases/test_sparse_vector.py."""
+tests/audit/cases/test_filters.py."""
 
 from dataclasses import replace
 from fractions import Fraction

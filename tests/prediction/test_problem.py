@@ -4,11 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.prediction_tables import UNITS
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.prediction.problem import read_target
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.losses import Pinball
+from dpqr.prediction.problem import METHODS, REGULARISED, read_target, require_method
+from dpqr.prediction.risk_bounds import NORM_GUESSES, balanced_penalty, on_grid, theory_exponent
 
 DOMAIN = Domain(
     (
@@ -56,3 +61,42 @@ def test_refusals_name_what_there_is():
         read_target(many, "many", "x")
     with pytest.raises(InfeasiblePlan, match="has one label only, so there is nothing to predict"):
         read_target(many, "one", None).signs()
+
+
+# Methods of learners.
+
+
+def test_every_learner_with_a_lambda_has_a_descent_without():
+    assert all(METHODS[name][-1] == "descent" for name in REGULARISED)
+
+
+def test_a_learner_has_its_own_methods_only():
+    require_method("svm", "exact")
+    require_method("online", None)
+    with pytest.raises(UsageFault, match="has output or objective or descent"):
+        require_method("logistic", "exact")
+    with pytest.raises(UsageFault, match="one method only"):
+        require_method("online", "descent")
+
+
+# Penalties on their grid, and what they balance.
+
+
+def test_two_digits_within_the_bounds():
+    assert [on_grid(value) for value in (0.012345, 1e-12, 1e6)] == [Fraction(12, 1000), Fraction(1, 10**9), 100]
+
+
+def test_no_other_penalty_has_less_of_what_is_balanced():
+    """Lipschitz losses: lambda R^2 + spread C_L / (2 lambda m0) for a record that comes; R is the public guess."""
+    scale, loss = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=1000), Pinball(tau=Fraction(4, 5))
+    found = balanced_penalty(NORM_GUESSES["quantile"], loss, scale, 3.0)
+
+    def cost(penalty):
+        return penalty * NORM_GUESSES["quantile"] ** 2 + 3.0 * float(loss.lipschitz) / (2 * penalty * 1000)
+
+    assert cost(found) == pytest.approx(min(cost(found * factor) for factor in (0.5, 0.9, 1, 1.1, 2)))
+
+
+def test_exponents_of_the_theory():
+    assert theory_exponent("least-squares", Fraction(1, 4)) == pytest.approx(4 / 7)
+    assert theory_exponent("svm", Fraction(1, 2)) == 0.5

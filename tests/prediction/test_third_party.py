@@ -14,9 +14,10 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.third_party import ThirdParty, read_third_party
+from dpqr.prediction.third_party import PREDICTIONS, ThirdParty, loss_faults, read_third_party
 
 NUMBER = Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))
 TABLE = Domain((*domain(3).attributes, NUMBER))
@@ -46,3 +47,20 @@ def test_a_learner_states_its_bound_and_chooses_no_lambda():
     assert (made.penalty, recipe.classifies) == (0, True)
     with pytest.raises(UsageFault, match="has no lambda"):
         replace(recipe, penalty=Fraction(1, 10))
+
+
+# The trial of a loss' constants: sound ones pass; what `tests/audit/conformance/test_learners.py` plants is found.
+
+
+@pytest.mark.parametrize("kind", [Logistic, Hinge, Pinball])
+def test_the_built_in_losses_keep_their_constants(kind):
+    named = type("Named", (kind,), {"classifies": kind is not Pinball})()
+    assert list(loss_faults(named)) == []
+
+
+def test_a_fault_names_its_place():
+    steep = type("Steep", (Logistic,), {"classifies": True, "lipschitz": Fraction(999, 1000)})()
+    (fault,) = loss_faults(steep)
+    assert fault.startswith("states a Lipschitz constant of 999/1000, and breaks it at prediction")
+    assert fault.endswith("target -1")
+    assert 0.0 in PREDICTIONS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.guide_pages import GUIDE
+from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.report.guide import TOPICS, Hit, read_topic, search_guide, summary
+from dpqr.report.guide import TOPICS, Hit, guide_view, read_topic, search_guide, summary
 
 TEXT = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
 
@@ -48,3 +49,20 @@ def test_search_goes_through_all_topics_in_their_order():
 def test_nothing_to_search_for():
     with pytest.raises(UsageFault, match="is empty"):
         list(search_guide("  "))
+
+
+def test_headings_stand_on_the_left_and_words_are_whole():
+    code = "```sh\ndpqr guide a-long-name another-name\n```\n"
+    text = f"# topic: what it holds\n\n## Part\n\nWords, `code` and words.\n\n{code}"
+    assert printed(guide_view(text), 24).splitlines() == [
+        "topic: what it holds",
+        "",
+        "Part",
+        "",
+        "Words, code and words.",
+        "",
+        "",
+        " dpqr guide a-long-name",
+        " another-name",
+        "",
+    ]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.counters import MONTHS, released
+from support.handmade_release import make_release
 
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.answers.answered import answered_block, trend
 from dpqr.releases.read_release import read_answers, read_release
 from dpqr.releases.record.plan_document import seal_document
-from dpqr.report.series import series
+from dpqr.report.series import CHANGES, FIGURES, series, series_table
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"
@@ -149,3 +152,28 @@ def test_refusals(out, copied):
             series(places)
     with pytest.raises(UsageFault, match="has no query"):
         series([str(out), str(out)], "nothing")
+
+
+# A series as a table: the order of its rows, and attributes that are called like its own columns.
+
+RELEASE = make_release()
+BLOCKS = [answered_block(one, RELEASE.plan.problem.domain) for one in RELEASE.answers[:2]]
+TRENDS = [trend((block, replace(block, estimate=block.estimate + 1))) for block in BLOCKS]
+
+
+def test_one_row_an_answer_and_point():
+    records = series_table(("2026-01", "2026-02"), TRENDS).records()
+    first, second = (block.rows for block in BLOCKS)
+    assert [one["query"] for one in records] == [BLOCKS[0].name] * 2 * first + [BLOCKS[1].name] * 2 * second
+    assert [one["point"] for one in records[: 2 * first]] == ["2026-01"] * first + ["2026-02"] * first
+    assert list(records[0])[:2] == ["query", "point"]
+    assert list(records[0])[-6:] == [*FIGURES, *CHANGES]
+    assert {one["change"] for one in records} == {None, 1.0}
+
+
+def test_an_attribute_called_point_gets_another_name():
+    columns = tuple(replace(column, name="point") for column in BLOCKS[0].columns[:1])
+    block = replace(BLOCKS[0], columns=columns)
+    (record, *_) = series_table(("a", "b"), [trend((block, block))]).records()
+    assert record["point"] == "a"
+    assert record["column_point"] == block.cells(0)[0]

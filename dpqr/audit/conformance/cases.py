@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -97,3 +98,10 @@ def blocks(shape: tuple[int, ...]) -> Iterator[QueryBlock]:
     ):
         matrix = Dense(row.reshape(1, -1).astype(np.int64))
         yield QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=matrix),), scale=scale)
+
+
+def frozen_faults(value: Any) -> Iterator[str]:
+    """Whether it is a frozen dataclass, as all strategies are: a plan may hold it, and compares it by its fields."""
+    kind = type(value)
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"

@@ -7,7 +7,7 @@ most `ALARM`, whatever the strategy is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from dpqr.audit.attack import attack, lower_limits
 from dpqr.audit.case import Case, MechanismTrial, Pair, worst_pair
+from dpqr.audit.conformance.cases import frozen_faults
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
@@ -59,7 +60,7 @@ def distinguisher_faults(distinguisher: Any) -> Iterator[str]:
     if lack is not None:
         yield f"protocol: the distinguisher {lack}"
         return
-    yield from _value(distinguisher)
+    yield from frozen_faults(distinguisher)
     price = Price(epsilon=PRICE)
     for unit in _units():
         mechanism = distinguisher.mechanism(CellCountScores(), unit, price)
@@ -87,7 +88,7 @@ def check_faults(check: Any) -> Iterator[str]:
     if lack is not None:
         yield f"protocol: the check {lack}"
         return
-    yield from _value(check)
+    yield from frozen_faults(check)
     price = Price(epsilon=PRICE) if check.pure else Price(rho=RHO)
     for unit in _units():
         mechanism = check.mechanism(BLOCKS, unit, price)
@@ -105,12 +106,6 @@ def check_faults(check: Any) -> Iterator[str]:
         if lower_limits(np.array([beyond]), RUNS, ALARM)[0] > BETA:
             yield f"law: {beyond} of {RUNS} draws lie beyond its tail of {BETA:g}, under {unit.neighbours.value}"
     yield from _stop_test(check)
-
-
-def _value(strategy: Any) -> Iterator[str]:
-    kind = type(strategy)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"
 
 
 def _units() -> Iterator[PrivacyUnit]:

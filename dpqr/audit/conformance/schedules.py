@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpqr.audit.conformance.cases import Universe, universes
+from dpqr.audit.conformance.cases import Universe, frozen_faults, universes
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
@@ -35,9 +35,7 @@ def schedule_faults(schedule: Any) -> Iterator[str]:
     if lack is not None:
         yield f"protocol: the schedule {lack}"
         return
-    kind = type(schedule)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"
+    yield from frozen_faults(schedule)
     planned, seen = 0, set[str]()
     for universe, budget in _cases():
         try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from dpqr.audit.conformance.cases import Universe, at_level, universes
+from dpqr.audit.conformance.cases import Universe, at_level, frozen_faults, universes
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray, IntArray
@@ -39,9 +39,7 @@ def update_rule_faults(rule: Any) -> Iterator[str]:
         yield f"protocol: the rule {lack}"
         return
     # Whether the rule is a frozen value with the right constants.
-    kind = type(rule)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"
+    yield from frozen_faults(rule)
     if not isinstance(rule.name, str) or not rule.name:
         yield "name: it is no text"
     if not isinstance(rule.trust, tuple) or not all(isinstance(each, str) for each in rule.trust):

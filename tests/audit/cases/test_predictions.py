@@ -7,16 +7,25 @@ import numpy as np
 import pytest
 from support.breaches import RUNS, breach
 
+from dpqr.audit.case import exact_share
 from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
     SingleDraw,
+    flips_case,
     function_case,
+    function_cases,
+    gaussian_objective_case,
     hinge,
+    moments_case,
     predict_cases,
     prediction_case,
     pure_function_case,
+    randomised_case,
+    vote_cases,
+    votes_case,
 )
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learned_functions import PREDICTION, LaplacePredictions, LearnerAtPoints, round_to_grid, step
 
@@ -84,3 +93,114 @@ def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
         batch=OneScalar(case.trial.batch), view=np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]), delta=Fraction(1, 100)
     )
     assert breach(case, trial)
+
+
+# What the audit attacks of perturbed objectives and noisy moments; and that narrower noise is refuted.
+
+LEARNED_RELATION = Neighbours.ADD_REMOVE.value
+
+
+@pytest.mark.parametrize("case", list(function_cases()), ids=lambda case: case.name)
+def test_one_record_of_a_learner_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    moved = (two - one)[two != one].tolist()
+    assert sorted(moved) == ([-1, 1] if case.name.endswith("replace") else [1])
+
+
+@pytest.mark.parametrize(
+    ("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)]
+)
+def test_the_noisy_moments_come_near_their_claim_by_their_exact_law(relation, reached):
+    """Two thirds of the stated variance would be a breach where a record comes; so would a half be where one is
+    replaced by one of the other class."""
+    case = moments_case(relation, UNITS[relation])
+    for sums, law in zip(case.pair, case.laws, strict=True):
+        assert case.trial.batch.moments.learner.sums(sums).tolist() == [one.answer for one in law]
+    assert reached < exact_share(*case.laws, case.claim) <= 1
+    wrong = [tuple(replace(one, variance=one.variance * (reached - 0.05)) for one in law) for law in case.laws]
+    assert exact_share(*wrong, case.claim) > 1
+
+
+@pytest.mark.slow
+def test_a_normal_pull_of_half_its_deviation_is_refuted():
+    case = gaussian_objective_case(LEARNED_RELATION, UNITS[LEARNED_RELATION])
+    assert not breach(case, case.trial)
+    batch = case.trial.batch
+
+    class Half:
+        events = batch.events
+        sample = replace(batch.weights, variance=batch.weights.variance / 4).sample
+
+    assert breach(case, replace(case.trial, batch=Half()), 2 * RUNS)
+
+
+# What the audit attacks of votes; and that it refutes what the sources print.
+
+VOTES = {case.name: case for case in vote_cases()}
+RELATIONS = [each.value for each in Neighbours]
+VOTES_RELATION = Neighbours.ADD_REMOVE.value
+
+
+@pytest.mark.parametrize("case", VOTES.values(), ids=VOTES.keys())
+def test_one_record_of_voters_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    moved = (two - one)[two != one].tolist()
+    assert sorted(moved) == ([-1, 1] if case.name.endswith("replace") else [1])
+
+
+class WholeEpsilon:
+    """Votes with the weight exp(eps c) that is printed."""
+
+    def __init__(self, votes):
+        self.events, self.ensemble, self.epsilon = votes.events, votes.ensemble, votes.epsilon
+
+    def sample(self, value, noise):
+        votes = self.ensemble.votes(value, noise)
+        return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_permute_and_flip_of_votes_uses_all_of_its_epsilon_and_is_no_bounded_range_draw(relation):
+    """By its exact law: the second label's ratio is exp(2), the first one's at most 1 / (2 - exp(-2))."""
+    case = flips_case(relation)
+    one, two = (law.log_probabilities(np.array([0, 1])) for (law,) in case.laws)
+    epsilon = float(case.trial.batch.epsilon)
+    assert two - one == pytest.approx([-np.log(2 - np.exp(-epsilon)), epsilon])
+    assert np.ptp(two - one) > epsilon
+
+
+class Forgetful:
+    """Permute-and-flip of votes whose 2 is forgotten: a vote moves one label up and another down."""
+
+    def __init__(self, votes):
+        self.events, self.ensemble, self.rate = votes.events, votes.ensemble, votes.epsilon
+
+    def sample(self, value, noise):
+        votes = self.ensemble.votes(value, noise)
+        return np.array([draw_permute_and_flip(row, self.rate, noise) for row in votes])
+
+
+@pytest.mark.slow
+def test_permute_and_flip_of_votes_without_its_2_is_refuted():
+    case = flips_case(VOTES_RELATION)
+    assert breach(case, SingleDraw(batch=Forgetful(case.trial.batch)), 2 * RUNS, laws=case.laws)
+
+
+@pytest.mark.slow
+def test_the_printed_soft_majority_is_refuted():
+    case = votes_case(VOTES_RELATION)
+    assert breach(case, SingleDraw(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
+
+
+class HalfSensitivity:
+    """Randomised votes that take one vote for half of one."""
+
+    def __init__(self, votes):
+        self.events, self.sample = votes.events, replace(votes, scale=votes.scale / 2).sample
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
+    case = randomised_case(relation)
+    assert breach(case, SingleDraw(batch=HalfSensitivity(case.trial.batch)), laws=case.laws)

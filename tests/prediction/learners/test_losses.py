@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from support.prediction_tables import TAPERED
 
-from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.learners.losses import (
+    Hinge,
+    Logistic,
+    Pinball,
+    Square,
+    Tapered,
+    cornered_loss,
+    errors,
+    smooth_loss,
+)
+from dpqr.prediction.learners.stable import opposed_pulls
 
 QUANTILES = [Pinball(), Pinball(tau=Fraction(9, 10)), Pinball(tau=Fraction(1, 10))]
 LOSSES = [Logistic(), Hinge(), Hinge(width=Fraction(1, 2)), *QUANTILES, Square(), *TAPERED]
@@ -46,3 +56,94 @@ def test_rounded_corners_stay_close_to_the_printed_losses():
     short = -GRID
     apart = pinball.value(GRID, np.zeros_like(GRID)) - np.maximum(short / 4, -3 * short / 4)
     assert -1e-12 <= apart.min() <= apart.max() <= float(pinball.width) / 4 + 1e-12
+
+
+# Losses by name, and the error of a prediction under each.
+
+HALF = Fraction(1, 2)
+
+
+def test_every_rounded_loss_has_its_cornered_one():
+    assert smooth_loss("online", HALF) is None
+    points = np.array([3.0, -2.0])
+    targets = np.array([1.0, 1.0])
+    for name, classifies in (("svm", True), ("quantile", False)):
+        rounded, exact = smooth_loss(name, HALF), cornered_loss(HALF, classifies=classifies)
+        assert rounded.value(points, targets) == pytest.approx(exact.value(points, targets))
+
+
+def test_errors_of_classes_are_counted_and_of_numbers_weighed():
+    predicted, targets = np.array([3.0, -2.0]), np.array([1.0, 1.0])
+    assert errors(None, predicted, targets, classifies=True).tolist() == [0, 1]
+    assert errors(None, predicted, targets, classifies=False).tolist() == [0, 4]
+    assert errors(cornered_loss(HALF, classifies=False), predicted, targets, classifies=False).tolist() == [0, 1]
+
+
+# Tapered losses: second derivatives that fall towards either slope, corners close to the printed ones.
+
+TAPERED_GRID = np.linspace(-4, 4, 4001)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), *TAPERED, Hinge(), Pinball()], ids=repr)
+def test_second_derivatives_of_tapered_losses_fall_towards_either_slope(loss):
+    """At most 4 smoothness p (1 - p), which those of a corner rounded by a parabola exceed."""
+    for target in (-1.0, 1.0):
+        targets = np.full_like(TAPERED_GRID, target)
+        slopes, largest = loss.slope(TAPERED_GRID, targets), float(loss.lipschitz)
+        least = -largest if slopes.min() < -0.9 * largest else -float(loss.opposite)
+        place = (slopes - least) / (largest + float(loss.opposite))
+        most = 4 * float(loss.smoothness) * place * (1 - place)
+        assert (loss.curvature(TAPERED_GRID, targets) <= most + 1e-9).all() == isinstance(loss, Tapered)
+
+
+def test_a_tapered_corner_stays_close_to_the_printed_loss():
+    loss = TAPERED[2]
+    apart = loss.value(TAPERED_GRID, np.zeros_like(TAPERED_GRID)) - loss.corner.value(
+        TAPERED_GRID, np.zeros_like(TAPERED_GRID)
+    )
+    assert -1e-12 <= apart.min() <= apart.max() <= float(loss.width) * np.log(2) + 1e-12
+    assert float(np.sum(apart) * (TAPERED_GRID[1] - TAPERED_GRID[0])) == pytest.approx(
+        (np.pi * float(loss.width)) ** 2 / 6, rel=1e-3
+    )
+
+
+# The largest difference of two records' pulls: by search, and where it is met.
+
+
+def pull(function, vector, target):
+    return (function @ vector - target) * vector
+
+
+@pytest.mark.parametrize("norm", ["1/100", "1/3", "1", "9/4", "30"])
+def test_no_pair_of_records_pulls_further_apart(norm):
+    """Random functions, rows (short ones too) and targets in three dimensions; half of them close to the worst pair."""
+    drawn, reach, bound = np.random.default_rng(4), float(Fraction(norm)), float(opposed_pulls(Fraction(norm)))
+    cosine = 2 * reach / (1 + np.sqrt(1 + 8 * reach**2))
+    worst = np.array([cosine, np.sqrt(1 - cosine**2), 0.0])
+    best = 0.0
+    for trial in range(2000):
+        near = trial % 2
+        vectors = drawn.normal(size=(2, 3)) * (0.1 if near else 1.0)
+        vectors += near * np.array([worst, worst * [1, -1, 1]])
+        vectors /= np.linalg.norm(vectors, axis=1)[:, None] * (1 if near else drawn.uniform(1, 3, size=(2, 1)))
+        targets = np.array([-1.0, -1.0]) if near else drawn.uniform(-1, 1, size=2)
+        function = np.array([reach, 0.0, 0.0]) if near else drawn.normal(size=3)
+        function *= reach / max(np.linalg.norm(function), reach)
+        one, two = (pull(function, vector, target) for vector, target in zip(vectors, targets, strict=True))
+        best = max(best, np.linalg.norm(one - two))
+    assert 0.9 * bound <= best <= bound
+
+
+@pytest.mark.parametrize("norm", ["0", "1/7", "1", "5"])
+def test_it_is_met_and_lies_below_the_simpler_bounds(norm):
+    reach, bound = Fraction(norm), float(opposed_pulls(Fraction(norm)))
+    angles = np.linspace(0, np.pi, 100_001)
+    assert bound == pytest.approx((2 * np.sin(angles) * (1 + float(reach) * np.cos(angles))).max(), rel=1e-8)
+    assert float(reach) + np.sqrt(2) <= bound <= float(reach) + 2 + 1e-9
+    assert bound <= 2 * (float(reach) + 1) + 1e-9
+
+
+def test_it_is_never_rounded_down():
+    """D(1) = 3 sqrt(3) / 2 and D(0) = 2."""
+    assert opposed_pulls(Fraction(1)) ** 2 >= Fraction(27, 4)
+    assert opposed_pulls(Fraction(0)) >= 2

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
-from support.pages import Read, made, require_accessible, require_alone
+from support.handmade_release import make_plan, make_theory_plan
+from support.pages import Read, made, require_accessible, require_alone, spending
 
-from dpqr.report.page.release_page import NOT_PRIVATE, REHEARSAL
-from dpqr.report.reports import release_html
+from dpqr.kernel.budget import Cost
+from dpqr.releases.record.plan_document import plan_document, seal_document
+from dpqr.releases.resources import Resources
+from dpqr.report.page import release_page as section
+from dpqr.report.page.charts import budget_chart
+from dpqr.report.page.release_page import (
+    FIGURE_LINES,
+    NOT_PRIVATE,
+    REHEARSAL,
+    answers_section,
+    figures_section,
+    forecast_section,
+    typical,
+)
+from dpqr.report.reports import plan_html, release_html
 
 CHAPTERS = ["promise", "budget", "price", "answers", "forecast", "synthetic", "domain", "checklist", "verify"]
 
@@ -76,3 +94,180 @@ def test_foreign_text_is_text():
     require_alone(text)
     require_accessible(text)
     assert "\x1b" not in text
+
+
+# The chapter of answers: a card a block, tables that fit, and forecasts beside results.
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Without charts, which have tests of their own."""
+    monkeypatch.setattr(section, "block_chart", lambda block, salt: None)
+
+
+def test_every_block_is_a_card_with_chart_and_table(found):
+    cards = answers_section(found).parts[1].cards
+    assert [card.title for card in cards] == [block.name for block in found.blocks]
+    assert all(card.chart and card.table for card in cards)
+    assert cards[0].words == "9 answers, measured; typical error 2.5"
+    assert cards[1].words == "3 answers, never measured; typical error 2.5"
+
+
+@pytest.mark.usefixtures("plain")
+def test_estimated_errors_are_called_estimated(found):
+    said = " ".join(answers_section(found).parts[0].lines)
+    assert "were measured at least once" in said
+    assert "each for one answer alone" in said
+    unknown = " ".join(answers_section(made(error_bars=None)).parts[0].lines)
+    assert "Some answers have no error" in unknown
+
+
+@pytest.mark.usefixtures("plain")
+def test_more_blocks_than_a_page_holds_are_listed(found, monkeypatch):
+    monkeypatch.setattr(section, "CHARTS", 2)
+    *_, rest = answers_section(found).parts
+    assert [row[0] for row in rest.rows] == [block.name for block in found.blocks[2:]]
+
+
+@pytest.mark.usefixtures("plain")
+def test_long_tables_are_cut_to_the_largest(found, monkeypatch):
+    monkeypatch.setattr(section, "MOST", 2)
+    monkeypatch.setattr(section, "LEAST", 2)
+    table = answers_section(found).parts[1].cards[0].table
+    assert len(table.rows) == 2
+    assert table.caption.startswith("The 2 largest of 9 answers")
+
+
+def test_forecast_and_result_stand_side_by_side(found):
+    words, chart, table = forecast_section(found).parts
+    assert "2 of 2 blocks came further than a factor 1.5" in words.text
+    assert [row[0] for row in table.rows] == ["sex by age", "years"]
+    assert [row[3] for row in table.rows] == ["0.36", "0.01"]
+    assert "2 blocks" in chart.alt
+
+
+def test_the_plan_s_forecast_comes_before_its_noise_and_the_simulated_one_first(found):
+    plan = json.loads(json.dumps(found.plan))
+    plan["forecast"] = [{"name": "sex by age", "error": 2.0, "noise_deviation": 7.0}]
+    for more, row in (
+        ({}, ("sex by age", "2.51", "2.5", "1.00")),
+        (
+            {"expected": {"blocks": [{"name": "sex by age", "error": {"mean": 4.0}}]}},
+            ("sex by age", "5.01", "2.5", "0.50"),
+        ),
+    ):
+        shown = replace(found, record={**found.record, "plan": plan | more})
+        words, _, table = forecast_section(shown).parts
+        assert table.rows == [row]
+        assert "mean absolute error times 1.25" in words.text
+    plan["forecast"][0]["error"] = None
+    words, _, _ = forecast_section(replace(found, record={**found.record, "plan": plan})).parts
+    assert "the noise of one measurement" in words.text
+
+
+def test_without_errors_the_noise_is_typical():
+    block = made().blocks[0]
+    assert typical(block) == pytest.approx(block.deviation[0])
+    assert np.isnan(typical(made().blocks[1]))
+
+
+@pytest.mark.usefixtures("plain")
+def test_proved_bounds_stand_on_their_cards(found):
+    bounds = {"confidence": 0.95, "blocks": [{"name": "years", "records": 1234.2}]}
+    legend, cards = answers_section(replace(found, record={**found.record, "bounds": bounds})).parts
+    assert any("with probability 0.95" in line for line in legend.lines)
+    assert [card.title for card in cards.cards if "at most 1,235" in card.words] == ["years"]
+
+
+@pytest.mark.slow
+def test_all_pairs_of_fourteen_columns_fit_into_two_megabytes(found):
+    from report.page.test_block_charts import PAGE, PAIRS, grid
+
+    from dpqr.report.reports import release_html
+
+    rough = np.random.default_rng(1)
+    sizes = [(100, 100)] * 12 + [(100, 42)] * 20 + [(42, 16)] * (PAIRS - 32)
+    blocks = []
+    for number, (down, across) in enumerate(sizes):
+        block, unknown = grid(down, across), np.full(down * across, np.nan)
+        drawn = rough.random((2, block.rows)) * 1000
+        blocks.append(replace(block, name=f"pair {number}", estimate=drawn[0], error=drawn[1], measured=unknown))
+    text = release_html(replace(found, blocks=tuple(blocks)))
+    assert text.count("<svg") >= PAIRS
+    assert len(text.encode()) < PAGE
+
+
+ROW: dict[str, Any] = {
+    "figure": "mean(pay) by sex",
+    "kind": "mean",
+    "sex": "f",
+    "detail": None,
+    "estimate": 31.234,
+    "error": 0.5,
+    "lower": 30.2,
+    "upper": 32.3,
+    "basis": "measured",
+    "flag": None,
+}
+ROWS = (
+    ROW,
+    {**ROW, "sex": "<m>", "error": None, "lower": 0.0, "upper": 50.0, "flag": "small denominator"},
+    {**ROW, "figure": "median(pay)", "sex": None, "detail": "0.5"},
+)
+
+
+def test_figures_have_a_chapter_before_the_answers(found):
+    text = release_html(replace(found, figures=ROWS, blocks=found.blocks[:1]))
+    require_alone(text)
+    require_accessible(text)
+    chapters = [given["id"] for _, given, _ in Read(text).all_of("section")]
+    assert chapters[3:5] == ["figures", "answers"]
+    (figures,) = (words for _, given, words in Read(text).all_of("section") if given["id"] == "figures")
+    for said in ("mean(pay) by sex", "sex=f", "sex=<m>", "+-0.50", "small denominator", "median(pay)", "0.5"):
+        assert said in figures
+
+
+def test_very_many_rows_are_counted(found):
+    last = figures_section(replace(found, figures=(ROW,) * (FIGURE_LINES + 2))).parts[-1]
+    assert last.lines == ("2 rows more stand in the file of figures.",)
+
+
+# The page of a plan.
+
+
+@pytest.mark.parametrize("made", [make_plan, make_theory_plan])
+def test_a_plan_is_a_page_before_there_is_data(made):
+    plan = made()
+    text = plan_html(plan, Resources.of(plan))
+    require_alone(text)
+    require_accessible(text)
+    names = [given["id"] for _, given, _ in Read(text).all_of("section")]
+    assert names == ["promise", "plan", "forecast", "domain", "checklist", "hashes"]
+    assert "A PLAN: nothing was drawn" in text
+
+
+def test_it_shows_expected_errors_and_its_hash():
+    plan = make_plan()
+    name = plan.problem.workload.blocks[0].name
+    parts = {"expected": {"blocks": [{"name": name, "error": {"mean": 220.0}}]}}
+    text = plan_html(plan, Resources.of(plan), parts)
+    assert "Expected error of an answer, block by block" in text
+    assert "220" in text
+    assert seal_document(plan_document(plan) | parts)["sha256"] in text
+    assert "forecasts no error" in plan_html(plan, Resources.of(plan))
+
+
+# The budget bar.
+
+
+def test_this_release_others_and_what_is_left_are_told():
+    chart = budget_chart(spending())
+    assert chart.alt == ("Budget bar: this release took 25.0%, others 50.0%; spent epsilon 3, left epsilon 1")
+    assert "this release 25.0%" in chart.svg
+    assert "left 25.0%" in chart.svg
+
+
+def test_a_budget_of_two_figures_has_no_bar():
+    found = spending()
+    terms = replace(found.account.terms, limit=Cost(Fraction(4), Fraction(1, 10**6)))
+    assert budget_chart(replace(found, account=replace(found.account, terms=terms))) is None

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.plain_screen import printed
+
+from dpqr.releases.answers.answered import answered_block
+from dpqr.report.answers import (
+    answer_texts,
+    answers_view,
+    block_view,
+    blocks_view,
+    error_texts,
+    figures_view,
+    lower_texts,
+    upper_texts,
+    views_view,
+)
+from dpqr.report.html import text
+
+ANSWERS = """\
+query        cells                     estimate  measured  noise  lower  upper  basis
+sex by age   sex=F, age=[0, 20)             5.0        -4  +-7.1    -19     11  measured
+sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.1    -18     12  measured
+sex by age   sex=F, age=[40, 60]            4.0        -2  +-7.1    -17     13  measured
+sex by age   sex=M, age=[0, 20)             5.0        -1  +-7.1    -16     14  measured
+sex by age   sex=M, age=[20, 40)            0.0         0  +-7.1    -15     15  measured
+sex by age   sex=M, age=[40, 60]            7.0         1  +-7.1    -14     16  measured
+sex by age   sex=(null), age=[0, 20)        1.0         2  +-7.1    -13     17  measured
+sex by age   sex=(null), age=[20, 40)       0.0         3  +-7.1    -12     18  measured
+sex by age   sex=(null), age=[40, 60]       0.0         4  +-7.1    -11     19  measured
+cdf          < 20                          11.0
+cdf          < 40                          15.5
+cdf          <= 60                         26.5
+young women                                 9.5
+years        sex=F, sum of age              385       3.5  +-2.2   -1.0    8.0  measured
+years        sex=M, sum of age              400      -1.0  +-2.2   -5.5    3.5  measured
+years        sex=(null), sum of age          10       0.0  +-2.2   -4.5    4.5  measured
+boxes        age < 20, region 0            10.0
+boxes        age >= 20, any region         15.5
+all                                        26.5
+"""
+BLOCK = """\
+sex  age       estimate  measured  noise  lower  upper
+F    [0, 20)        5.0        -4  +-7.1    -19     11
+F    [20, 40)       4.5        -3  +-7.1    -18     12
+... and 7 more answers; --rows N
+noise: deviation of what was measured; lower, upper: 95% interval, one by one
+"""
+NARROW = """\
+cells         estimate  measured  noise  lower  upper
+sex=F,             5.0        -4  +-7.1    -19     11
+age=[0, 20)
+sex=F,             4.5        -3  +-7.1    -18     12
+age=[20, 40)
+"""
+
+
+@pytest.fixture
+def blocks(release):
+    return [answered_block(each, release.plan.problem.domain) for each in release.answers]
+
+
+def test_all_answers_as_one_table(blocks):
+    assert printed(answers_view(blocks)) == ANSWERS
+
+
+def test_all_answers_block_by_block(blocks):
+    shown = printed(blocks_view([blocks[1], blocks[0].first(2)]), 80).splitlines()
+    assert shown[:3] == ["cdf: 3 answers", "detail  estimate", "< 20        11.0"]
+    assert shown[6:10] == ["sex by age: 2 answers", *BLOCK.splitlines()[:3]]
+
+
+def test_the_first_answers_of_a_block(blocks):
+    assert printed(block_view(blocks[0], 2), 80) == BLOCK
+
+
+def test_one_answer_is_left(blocks):
+    assert "... and 1 more answer; --rows N" in printed(block_view(blocks[0], 8))
+    assert "more" not in printed(block_view(blocks[0], 9))
+
+
+@pytest.mark.parametrize("width", [46, 20])
+def test_where_columns_do_not_fit_they_share_one_and_no_figure_is_cut_off(blocks, width):
+    assert printed(block_view(blocks[0], 2), 48).startswith(NARROW)
+
+
+def test_what_was_not_measured_says_so(blocks):
+    assert printed(block_view(blocks[2], 1)) == (
+        "estimate\n     9.5\nno error is known: these answers come from the model alone\n"
+    )
+
+
+def test_labels_can_neither_draw_nor_colour(blocks):
+    column = replace(blocks[0].columns[0], texts=("[red]q\x1b[0m", "M", "(null)"))
+    block = replace(blocks[0], name="\x1b[2J", columns=(column, *blocks[0].columns[1:]))
+    for view in (answers_view([block]), blocks_view([block]), block_view(block, 9)):
+        assert "[red]q\\x1b[0m" in printed(view)
+        assert "\x1b" not in printed(view)
+
+
+def test_every_terminal_can_show_it(blocks):
+    assert printed(answers_view(blocks)).isascii()
+
+
+ROW = {"figure": "mean(pay) by sex", "kind": "mean", "sex": "f", "detail": None, "basis": "measured"}
+
+
+def test_a_row_names_its_group_and_its_flag() -> None:
+    rows = [
+        {**ROW, "estimate": 31.234, "error": 0.5, "lower": 30.2, "upper": 32.3, "flag": None},
+        {**ROW, "sex": "m", "estimate": 12.0, "error": None, "lower": 0.0, "upper": 50.0, "flag": "small denominator"},
+    ]
+    shown = text(figures_view(rows))
+    assert "sex=f" in shown
+    assert "+-0.50" in shown
+    assert "small denominator: the interval is all that a table can give" in shown
+    assert "all that a table can give" not in text(figures_view(rows[:1]))
+
+
+def test_views_show_their_bias() -> None:
+    row = {"query": "sex", "sex": "f", "answer": 12.4, "integer": 12, "rounded": 10, "mark": None}
+    shown = text(views_view([row], ("integer: moves an answer by -0.4",), 5))
+    assert all(word in shown for word in ("sex=f", "12", "by 5", "10", "moves an answer by -0.4"))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (22861.749, 48.6, "22,862"),
+        (22861.749, 3.31, "22,861.7"),
+        (203_912_345.6, 813_200.0, "203,910,000"),
+        (-3.04, 0.47, "-3.04"),
+        (2.0, 1e-109, "2"),
+        (2.5, 0.0, "2.5"),
+        (22861.749, NAN, "22,860"),
+        (0.0, 7.0, "0"),
+        (-0.0001, 7.0, "0"),
+        (NAN, 7.0, ""),
+    ],
+)
+def test_two_digits_of_the_error_or_four_of_the_figure(value, error, text):
+    assert answer_texts(np.array([value]), np.array([error])) == [text]
+
+
+def test_without_errors_no_figure_has_more_decimals_than_the_largest():
+    values, none = np.array([6012.3, 12.3456, 0.4]), np.full(3, NAN)
+    assert answer_texts(values, none) == ["6,012", "12", "0"]
+    assert answer_texts(values[1:], none[1:]) == ["12.35", "0.40"]
+
+
+def test_zeros_that_all_share_behind_the_point_are_left_out():
+    assert answer_texts(np.array([1.5, 2.0, NAN]), np.full(3, 0.25)) == ["1.5", "2.0", ""]
+    assert answer_texts(np.array([1.0, 20.0]), np.full(2, 0.25)) == ["1", "20"]
+
+
+@pytest.mark.parametrize("error", [0.31, 4.86, 48.6, 3171.0])
+def test_intervals_are_never_narrowed(error):
+    ends = np.linspace(-1234.5, 98765.4, 50)
+    errors = np.full(50, error)
+    shown = [[float(text.replace(",", "")) for text in texts(ends, errors)] for texts in (lower_texts, upper_texts)]
+    assert (shown[0] <= ends).all()
+    assert (shown[1] >= ends).all()
+    assert (np.array(shown[1]) - shown[0] <= error / 5).all()
+
+
+def test_errors_have_two_digits():
+    assert error_texts(np.array([390.2, 48.61, 7.06, 0.123, NAN])) == ["390", "49", "7.1", "0.12", ""]

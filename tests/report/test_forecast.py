@@ -1,0 +1,122 @@
+"""Forecasts as text."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from support.handmade_forecasts import forecasts
+from support.plain_screen import printed
+
+from dpqr.releases.forecast import Goal
+from dpqr.report.forecast import explanation_view, forecast_view
+from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
+
+
+def shown(found, **more):
+    return printed(forecast_view(found, ("the tables are made up",), **more), width=110)
+
+
+def test_one_epsilon_has_a_line_a_query_with_its_spread():
+    text = shown(forecasts(1))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["one", "4", "10", "4.34", "to", "17.6", "0.4"] in lines
+    assert ["years", "1", "500", "217", "to", "878", "0.5"] in lines
+    assert "Basis  over 6 simulated releases of table (100 records)" in text
+    assert "eps 1  rounds: mean of the blocks 7.5 (3.25 to 13.2 in 9 of 10 releases), L1 / n 0.45" in text
+    assert "Note  the tables are made up" in text
+
+
+def test_several_have_a_column_each_and_a_plot():
+    text = shown(forecasts(1, 2), top=1)
+    assert ["query", "answers", "eps", "1", "eps", "2"] in [line.split() for line in text.splitlines()]
+    assert ["years", "1", "500", "250"] in [line.split() for line in text.splitlines()]
+    assert "... and 1 more query of smaller error: --top N shows more" in text
+    assert "0.45 |*" in text
+    assert text.isascii()
+
+
+def test_a_goal_is_said_with_what_is_reached():
+    text = shown(forecasts(2), goal=Goal(most=10.0), seconds=12.0)
+    assert "Goal     the blocks' mean error is at most 10 records with probability 0.95" in text
+    assert "Epsilon  2 is the smallest that is forecast to keep it: 3.75 records on average, at most 6.584 with" in text
+    assert "Time     about 10 s of one processor for the forecast of one epsilon" in text
+
+
+def test_names_cannot_steer_a_terminal():
+    assert "\x1b" not in shown(forecasts(1, name="\x1b[31mred"))
+
+
+FORECASTS = (
+    ScheduleForecast(name="strategy", use="for prefixes", noise=9.61, error=6.52),
+    ScheduleForecast(name="queries", use="for single queries", rounds=60, noise=189.4),
+    ScheduleForecast(name="theory", use="for a bound", rounds=1, noise=461.2, alpha=0.8224),
+    ScheduleForecast(name="rounds", use="for marginals", refusal="too many cells"),
+)
+HALF = Fraction(1, 2)
+RULES = (
+    RuleBounds(name="weights", use="for all", mistakes={"printed": 1234, "sharp": 56}, alphas={"sharp": HALF}, bytes=9),
+    RuleBounds(
+        name="perceptron", use="for few", mistakes={"printed": 7}, unlike={"printed": 5, "sharp": None}, bytes=8
+    ),
+    RuleBounds(name="median", use="for a dozen", mistakes={"printed": None}, refusal="5 cells are too many"),
+)
+
+
+def told(rules=RULES, n=100_000):
+    return Explanation(
+        cells=1024,
+        queries=3,
+        blocks=1,
+        n=n,
+        chosen="strategy",
+        reason="--schedule auto: strategy, for it is ordered",
+        schedules=FORECASTS,
+        alpha=HALF,
+        rules=rules,
+    )
+
+
+def test_everything_is_said() -> None:
+    assert (
+        printed(explanation_view(told()), width=160)
+        == """\
+Universe      1,024 cells
+Workload      3 queries in 1 block
+Records       100,000, as declared
+auto takes    strategy: for it is ordered
+
+--schedule    for this budget
+  strategy    for prefixes
+              noise typically 9.61 on a measured answer; mean error 6.52 of an answer, in records
+  queries     for single queries
+              60 rounds, noise typically 189 on a measured answer; `dpqr plan --schedule queries` forecasts the error
+  theory      for a bound
+              at most 1 round, noise typically 461 on a measured answer; no answer off by more than 0.822 n
+  rounds      for marginals
+              not here: too many cells
+
+--update      longest update sequence T(alpha / 2) at alpha 0.5, on these cells and queries
+  weights     for all
+              T: 1,234 printed, 56 sharp; 9 bytes
+              smallest alpha that one fixed plan of theory promises with it: 0.5 sharp
+  perceptron  for few
+              T: 7 printed; 8 bytes
+              were no two records alike: 5 printed; nothing public tells it, so theory does not use it
+  median      for a dozen
+              no bound is proved; not here: 5 cells are too many
+
+theory        promises most with --update weights --variant sharp: alpha 0.5
+              --variant anytime, the default, is certain of about as much, and on most tables certifies far less error
+"""
+    )
+
+
+def test_no_bound_at_this_alpha_is_not_no_bound() -> None:
+    rule = RuleBounds(name="median", use="for a dozen", mistakes={"printed": None}, alphas={"printed": HALF}, bytes=9)
+    assert "no bound is proved at this alpha; 9 bytes\n" in printed(explanation_view(told(rules=(rule,))), width=160)
+
+
+def test_nothing_is_promised_without_a_number_of_records() -> None:
+    text = printed(explanation_view(told(rules=RULES[1:], n=None)), width=160)
+    assert "Records       not declared; --n N tells what depends on it\n" in text
+    assert text.endswith("theory        promises nothing here\n")
