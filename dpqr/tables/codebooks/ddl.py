@@ -173,7 +173,10 @@ def _facts(predicate: Any) -> Iterator[_Fact]:
     comparisons = {exp.GTE: "from", exp.GT: "above", exp.LTE: "to", exp.LT: "below", exp.EQ: "in"}
     turned = {"from": "to", "to": "from", "above": "below", "below": "above", "in": "in"}
     parts = list(predicate.flatten()) if isinstance(predicate, exp.And) else [predicate]
-    for part in (_not_null(_bare(each)) for each in parts):
+    for part in map(_bare, parts):
+        if isinstance(part, exp.Or):  # without "or it is null"
+            others = [each for each in part.flatten() if not isinstance(_bare(each), exp.Is)]
+            part = _bare(others[0]) if len(others) == 1 else part
         if isinstance(part, exp.And):
             yield from _facts(part)
         elif isinstance(part, exp.In) and part.expressions:
@@ -187,16 +190,6 @@ def _facts(predicate: Any) -> Iterator[_Fact]:
             swap = not isinstance(_bare(part.this), exp.Column)
             left, right = (part.expression, part.this) if swap else (part.this, part.expression)
             yield from _fact(turned[kind] if swap else kind, left, [right])
-
-
-def _not_null(part: Any) -> Any:
-    """Without "or it is null"."""
-    from sqlglot import exp
-
-    if not isinstance(part, exp.Or):
-        return part
-    others = [each for each in part.flatten() if not isinstance(_bare(each), exp.Is)]
-    return _bare(others[0]) if len(others) == 1 else part
 
 
 def _fact(kind: str, column: Any, constants: Sequence[Any]) -> Iterator[_Fact]:

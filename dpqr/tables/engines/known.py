@@ -45,7 +45,13 @@ def address_in(text: str) -> EngineAddress | None:
     stated, colon, _ = text.partition(":")
     scheme = ALIASES.get(stated.lower(), stated.lower())
     if not colon or scheme not in ENGINES:
-        _require_path(text)
+        # What names neither an engine nor a file, but a server, may hold a password.
+        if "://" in text or names_password(text):
+            raise UsageFault(
+                f"the table is named by an address of no engine that dpqr knows ({', '.join(ENGINES)}); "
+                "it is not repeated, for it may hold a password\n"
+                "name a file, or an engine's table as in `dpqr guide tables`"
+            )
         return None
     if _QUERY.search(unquote(text)):
         raise UsageFault(
@@ -72,16 +78,6 @@ def address_in(text: str) -> EngineAddress | None:
             raise _password("postgresql") from None
         require_no_password(parts.netloc, parts.path, [], "postgresql")
     return EngineAddress(scheme=scheme, place=place, table=table)
-
-
-def _require_path(text: str) -> None:
-    """UsageFault for what names neither an engine nor a file, but a server, and may hold a password."""
-    if "://" in text or names_password(text):
-        raise UsageFault(
-            f"the table is named by an address of no engine that dpqr knows ({', '.join(ENGINES)}); "
-            "it is not repeated, for it may hold a password\n"
-            "name a file, or an engine's table as in `dpqr guide tables`"
-        )
 
 
 def _password(scheme: str) -> UsageFault:
