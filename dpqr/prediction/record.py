@@ -78,6 +78,7 @@ class PredictionRelease:
     >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
     >>> target = read_target(domain, "ill", None)
     >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=2)
+    >>> from dpqr.prediction.recipes import StableRecipe
     >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
     >>> budget = PrivacyBudget(epsilon=Fraction(1))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
