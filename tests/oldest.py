@@ -22,7 +22,15 @@ LEFT_OUT = ("-m", "not slow and not quality")
 SHORT = tuple(
     f"tests/{name}"
     for name in (
-        *("tables", "ledger", "report", "python", "cli/test_screens.py", "cli/test_predict.py", "cli/test_sql.py"),
+        *(
+            "tables",
+            "ledger",
+            "report",
+            "python",
+            "cli/test_screens.py",
+            "cli/test_predict.py",
+            "cli/test_documents.py",
+        ),
         *("releases", "models", "domain", "kernel/accountants", "prediction/ensembles"),
         "kernel/noise/test_opendp_oracle.py",
     )

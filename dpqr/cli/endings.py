@@ -91,7 +91,9 @@ def ending_of(error: BaseException) -> Ending | None:
     """
     if _reader_left(error):
         return None
-    return replace(_ending(error), notes=_notes(error))
+    # No other notes are shown: those of other packages may quote the table.
+    notes = tuple(note for note in (RESUMABLE, STAYS_SPENT) if note in getattr(error, "__notes__", ()))
+    return replace(_ending(error), notes=notes)
 
 
 def _ending(error: BaseException) -> Ending:
@@ -120,14 +122,10 @@ def say_ending(ending: Ending, error: BaseException) -> None:
     if isinstance(error, DocumentError):
         _say_lines(fault_lines(error))
     else:
-        _say(ending.text)
+        first, _, second = ending.text.partition("\n")
+        _say_lines((first, second))  # two lines at most
     for note in ending.notes:
         say(wrap_line(note, sys.stderr))
-
-
-def _notes(error: BaseException) -> tuple[str, ...]:
-    """The only notes that are shown: those of other packages may quote the table."""
-    return tuple(note for note in (RESUMABLE, STAYS_SPENT) if note in getattr(error, "__notes__", ()))
 
 
 def _usage_words(error: click.ClickException) -> str:
@@ -147,12 +145,6 @@ def _unknown_option(error: click.NoSuchOption) -> str:
         return f"no such option {error.option_name!r} any more; give {found}"
     near = "" if found else " or ".join(map(repr, sorted(error.possibilities or ())))
     return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
-
-
-def _say(text: str) -> None:
-    """Two lines at most."""
-    first, _, second = text.partition("\n")
-    _say_lines((first, second))
 
 
 def _say_lines(lines: Sequence[str]) -> None:
@@ -227,17 +219,15 @@ def failure_document(ending: Ending, code: int) -> dict[str, Any]:
         "what": parts["what"],
         "where": parts["where"],
         "fix": None if several else "\n".join(filter(None, (parts["fix"], second))) or None,
-        "faults": [_fault(fault) for fault in ending.faults],
+        "faults": [
+            {  # null: a fault of no document, or of one without lines; fixable: by `dpqr check --fix`
+                "document": str(fault.file) if fault.file else fault.document or None,
+                "path": fault.path or None,
+                "line": fault.line,
+                "message": fault.message,
+                "fixable": fault.fix is not None and fault.line is not None,
+            }
+            for fault in ending.faults
+        ],
         "notes": list(ending.notes),
-    }
-
-
-def _fault(fault: Fault) -> dict[str, Any]:
-    """Null: it is a fault of no document, or of one without lines. fixable: by `dpqr check --fix`."""
-    return {
-        "document": str(fault.file) if fault.file else fault.document or None,
-        "path": fault.path or None,
-        "line": fault.line,
-        "message": fault.message,
-        "fixable": fault.fix is not None and fault.line is not None,
     }

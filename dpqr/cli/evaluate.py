@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
-from typing import TYPE_CHECKING
-
 import click
 
 from dpqr.cli import options
-from dpqr.cli import options as groups
-from dpqr.cli.options import Integer, Positive
+from dpqr.cli.options import Integer, Positive, keywords, require_option, takes
 from dpqr.cli.settings import say_settings
-
-if TYPE_CHECKING:
-    from dpqr.releases.exact_errors import Accuracy
+from dpqr.python.options import CsvOptions, DocumentOptions, PayerOptions
 
 TOP = 10
 _ask, _say = options.under("Evaluation"), options.under("Screen")
@@ -24,14 +17,18 @@ _goal = Positive()
 @click.command("evaluate", cls=options.SectionedCommand)
 @click.argument("true", metavar="TRUE", callback=options.require_file_name)
 @click.argument("release", metavar="RELEASE", callback=options.require_file_name)
-@groups.documents
+@takes(DocumentOptions, "documents")
 @_ask("--rows", is_flag=True, help="Judge synthetic rows: those of the release, or a table of them.")
 @_ask("--max-error", metavar="X", type=_goal, help="Exit code 6 if an answer is off by more than X times n.")
 @_ask("--max-l1", metavar="X", type=_goal, help="Exit code 6 if the blocks' mean L1 error is above X times n.")
 @_ask("--top", metavar="N", type=Integer(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
-@partial(groups.payer, dataset="What the ledger calls the true table; refused if it is private there.")
-@options.delimiter(options.under("Table"))
-@options.encoding(options.under("Table"))
+@takes(
+    PayerOptions,
+    "payer",
+    words={"dataset": "What the ledger calls the true table; refused if it is private there."},
+    unset=("dataset", "ledger"),
+)
+@takes(CsvOptions, "csv")
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
 @_say(
     "--html",
@@ -45,14 +42,13 @@ def command(
     true: str,
     release: str,
     *,
-    documents: groups.Documents,
+    documents: DocumentOptions,
     rows: bool,
     max_error: float | None,
     max_l1: float | None,
     top: int | None,
-    payer: groups.Payer,
-    delimiter: str | None,
-    encoding: str | None,
+    payer: PayerOptions,
+    csv: CsvOptions,
     counts: str | None,
     html: str | None,
     as_json: bool,
@@ -67,21 +63,16 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
+    from dpqr.cli.screen import Screen
     from dpqr.python.evaluate import evaluate
-
-    asked = groups.keywords(documents, payer)
-    say_settings()
-    read = partial(evaluate, delimiter=delimiter, encoding=encoding, counts=counts)
-    found = read(true, release, rows=rows, html=html, **asked)
-    _show(found.accuracy, top, as_json=as_json, color=not no_color)
-    found.require(max_error=max_error, max_l1=max_l1)
-
-
-def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import product, product_json, render
+    from dpqr.python.shown import Shown
     from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view, document
 
-    if as_json:
-        product_json(document(found, top))
-        return
-    product(render(accuracy_view(found, top or TOP, NOT_FOR_RELEASE), sys.stdout, color))
+    require_option("queries")
+    say_settings()
+    found = evaluate(true, release, rows=rows, html=html, counts=counts, **keywords({**documents, **payer, **csv}))
+    screen = Screen(color=not no_color, as_json=as_json)
+    screen.show(
+        Shown(lambda: accuracy_view(found.accuracy, top or TOP, NOT_FOR_RELEASE), lambda: document(found.accuracy, top))
+    )
+    found.require(max_error=max_error, max_l1=max_l1)

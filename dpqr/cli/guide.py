@@ -28,25 +28,26 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     dpqr guide ledger | less
     dpqr guide --search interval
     """
+    from dpqr.report.guide import TOPICS, search_guide, summary
+
+    color = not no_color
     if search is not None:
-        _print_hits(topic, search, not no_color)
-    elif topic is None:
-        _print_topics(not no_color)
+        hits = list(search_guide(search, (topic,) if topic else TOPICS))
+        for hit in hits:
+            product(_line(hit, search, color))
+        if not hits:
+            say(f"no line of the guide holds {search!r}; a shorter word finds more")
+    elif topic is not None:
+        _print_topic(topic, color)
     else:
-        _print_topic(topic, not no_color)
+        if is_terminal(sys.stdout):
+            from dpqr.report.html import facts
 
-
-def _print_topics(color: bool) -> None:
-    from dpqr.report.guide import TOPICS, summary
-
-    if is_terminal(sys.stdout):
-        from dpqr.report.html import facts
-
-        product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
-    else:
-        for name in TOPICS:
-            product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
-    say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
+            product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
+        else:
+            for name in TOPICS:
+                product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
+        say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
 
 
 def _print_topic(topic: str, color: bool) -> None:
@@ -59,16 +60,6 @@ def _print_topic(topic: str, color: bool) -> None:
     from dpqr.report.guide import guide_view
 
     print_paged(render(guide_view(text), sys.stdout, color))
-
-
-def _print_hits(topic: str | None, words: str, color: bool) -> None:
-    from dpqr.report.guide import TOPICS, search_guide
-
-    hits = list(search_guide(words, (topic,) if topic else TOPICS))
-    for hit in hits:
-        product(_line(hit, words, color))
-    if not hits:
-        say(f"no line of the guide holds {words!r}; a shorter word finds more")
 
 
 def _line(hit: Hit, words: str, color: bool) -> str:

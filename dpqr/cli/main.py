@@ -15,7 +15,7 @@ import click
 
 from dpqr import __version__
 from dpqr.cli.completion import VARIABLE
-from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
+from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, print_failure, say_ending
 from dpqr.cli.settings import give_defaults, settings_hint
 from dpqr.cli.streams import escape_unencodable, fill_closed_streams, has_output, silence_others
 from dpqr.kernel.errors import DpqrError
@@ -46,6 +46,7 @@ COMMANDS = {
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {
+    **dict.fromkeys(("release", "plan"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
     **dict.fromkeys(("answer", "export", "show", "series", "report"), "releases"),
@@ -79,9 +80,10 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
-        if not set(HELP) & set(args):
+        command = None if set(HELP) & set(args) else self.get_command(ctx, args[0])
+        if command is not None:
             with suppress(DpqrError) if ctx.resilient_parsing else nullcontext():
-                give_defaults(ctx, args[0])
+                give_defaults(ctx, args[0], command)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,29 +109,20 @@ class Commands(click.Group):
         except click.exceptions.Exit as ended:
             code = ended.exit_code
         except BaseException as error:
-            code = _failed(error, context, arguments, signals or Signals())
+            # Print how the command ended; None: the reader of standard output has left, which is no fault.
+            if (ending := ending_of(error)) is not None:
+                if ending.code in HINTED:
+                    ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
+                code = (signals or Signals()).code(ending.code)
+                say_ending(ending, error)
+                if JSON in options_of(arguments) and (context is None or not has_output(context)):
+                    print_failure(ending, code)
         sys.exit(code)
 
 
 def options_of(arguments: list[str]) -> list[str]:
     """The words before --: all options, and their values, for these arguments could not be parsed."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
-
-
-def _failed(error: BaseException, context: click.Context | None, arguments: list[str], signals: Signals) -> int:
-    """Print how the command ended, and return its exit code."""
-    ending = ending_of(error)
-    if ending is None:
-        return 0
-    if ending.code in HINTED:
-        ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
-    code = signals.code(ending.code)
-    say_ending(ending, error)
-    if JSON in options_of(arguments) and (context is None or not has_output(context)):
-        from dpqr.cli.endings import print_failure
-
-        print_failure(ending, code)
-    return code
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": HELP, "max_content_width": 100})

@@ -55,24 +55,48 @@ def page_name(page: click.Context) -> str:
 
 def page_text(page: click.Context) -> str:
     """The page in the macros of man(7)."""
-    name = page.command_path.replace(" ", "-")
-    return "\n".join(
-        [
-            f'.TH "{escaped(name.upper())}" "1" "" "dpqr {escaped(__version__)}" "dpqr manual"',
-            ".SH NAME",
-            f"{escaped(name)} \\- {escaped(_first_line(page.command).rstrip('.'))}",
-            ".SH SYNOPSIS",
-            f".B {escaped(page.command_path)}",
-            line(" ".join(page.command.collect_usage_pieces(page))),
-            *_description(page.command),
-            *_options(page),
-            *_commands(page),
-            *_exit_codes(page),
-            ".SH SEE ALSO",
-            line(_see_also(page)),
-            "",
-        ]
-    )
+    return "\n".join([*_lines(page), ""])
+
+
+def _lines(page: click.Context) -> Iterator[str]:
+    command, name = page.command, page.command_path.replace(" ", "-")
+    yield f'.TH "{escaped(name.upper())}" "1" "" "dpqr {escaped(__version__)}" "dpqr manual"'
+    yield from (".SH NAME", f"{escaped(name)} \\- {escaped(_first_line(command).rstrip('.'))}")
+    yield from (".SH SYNOPSIS", f".B {escaped(page.command_path)}", line(" ".join(command.collect_usage_pieces(page))))
+    # The paragraphs of --help; the last of them are examples.
+    yield ".SH DESCRIPTION"
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        if paragraph.startswith(EXAMPLES):
+            yield from (".SH EXAMPLES", ".nf", *map(line, paragraph.splitlines()[1:]), ".fi")
+        else:
+            yield from (".PP", line(" ".join(paragraph.split())))
+    # The options, under the headings that --help has, if it has any.
+    yield ".SH OPTIONS"
+    heading, headed = None, isinstance(command, options.SectionedCommand)
+    for option in command.get_params(page):
+        record = option.get_help_record(page) if isinstance(option, click.Option) else None
+        if record is None:
+            continue
+        if headed and (found := getattr(option, "heading", None)) != heading:
+            heading = found
+            yield f".SS {escaped(heading or 'Other')}"
+        yield from (".TP", f".B {escaped(record[0])}", line(" ".join(record[1].split())))
+    below = [one for one in _below(page) if one.parent is page]
+    if below:
+        yield ".SH COMMANDS"
+    for one in below:
+        yield from (".TP", f".B {escaped(str(one.info_name))}", line(_first_line(one.command)))
+    if page.parent is not None:
+        yield from (".SH SEE ALSO", line(f"{page_name(page.parent)[:-2]}(1); `dpqr guide` has the manual by topics"))
+        return
+    # On the program's page also the exit codes, from the table of the guide, and all pages below it.
+    from dpqr.report.guide import read_topic
+
+    yield ".SH EXIT STATUS"
+    for code, meaning in re.findall(r"^\| (\d+) \| (.+?) \|", read_topic("ci"), re.MULTILINE):
+        yield from (".TP", f".B {code}", line(meaning))
+    others = (f"{page_name(one)[:-2]}(1)" for one in pages(command) if one.parent is not None)
+    yield from (".SH SEE ALSO", line(", ".join(others)))
 
 
 def escaped(text: str) -> str:
@@ -88,52 +112,3 @@ def line(text: str) -> str:
 
 def _first_line(command: click.Command) -> str:
     return " ".join((command.help or "").partition("\n\n")[0].split())
-
-
-def _description(command: click.Command) -> Iterator[str]:
-    """The paragraphs of --help; the last of them are examples."""
-    yield ".SH DESCRIPTION"
-    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
-        if paragraph.startswith(EXAMPLES):
-            yield from (".SH EXAMPLES", ".nf", *map(line, paragraph.splitlines()[1:]), ".fi")
-        else:
-            yield from (".PP", line(" ".join(paragraph.split())))
-
-
-def _options(page: click.Context) -> Iterator[str]:
-    """Under the headings that --help has, if it has any."""
-    heading, headed = None, isinstance(page.command, options.SectionedCommand)
-    yield ".SH OPTIONS"
-    for option in page.command.get_params(page):
-        record = option.get_help_record(page) if isinstance(option, click.Option) else None
-        if record is None:
-            continue
-        if headed and (found := getattr(option, "heading", None)) != heading:
-            heading = found
-            yield f".SS {escaped(heading or 'Other')}"
-        yield from (".TP", f".B {escaped(record[0])}", line(" ".join(record[1].split())))
-
-
-def _commands(page: click.Context) -> Iterator[str]:
-    below = [one for one in _below(page) if one.parent is page]
-    if below:
-        yield ".SH COMMANDS"
-    for one in below:
-        yield from (".TP", f".B {escaped(str(one.info_name))}", line(_first_line(one.command)))
-
-
-def _exit_codes(page: click.Context) -> Iterator[str]:
-    """On the program's page, from the table of the guide."""
-    if page.parent is None:
-        from dpqr.report.guide import read_topic
-
-        yield ".SH EXIT STATUS"
-        for code, meaning in re.findall(r"^\| (\d+) \| (.+?) \|", read_topic("ci"), re.MULTILINE):
-            yield from (".TP", f".B {code}", line(meaning))
-
-
-def _see_also(page: click.Context) -> str:
-    """The page above, or all pages below the program's."""
-    if page.parent is None:
-        return ", ".join(f"{page_name(one)[:-2]}(1)" for one in pages(page.command) if one.parent is not None)
-    return f"{page_name(page.parent)[:-2]}(1); `dpqr guide` has the manual by topics"

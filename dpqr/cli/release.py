@@ -1,132 +1,29 @@
-"""`dpqr release`: the main job."""
+"""`dpqr release`: the main job.
+
+`dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli import options as counter_options
-from dpqr.cli import options as groups
-from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.options import Integer
+from dpqr.cli.completion import TABLES
+from dpqr.cli.options import SectionedCommand, keywords, ledger_arguments, require_file_name, require_option, takes
 from dpqr.cli.settings import settings_notes
+from dpqr.python.options import ForecastOptions, PlanCommand, PlanFileOptions, ReadingOptions, ReleaseCommand, rows
 
 if TYPE_CHECKING:
-    from dpqr.releases.requests import ReleaseRequest
-
-_forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
-_existing = click.Choice(["skip", "fail", "replace"])
+    from dpqr.releases.forecast import EpsilonForecasts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """Where the release goes, and what it holds beside the answers."""
-
-    out: str | None
-    format: Literal["csv", "parquet", "json"] | None
-    synthetic: Literal["rows", "cells"] | None
-    bins: Literal["title", "midpoint", "sampled"] | None
-    views: int | None
-    if_exists: Literal["skip", "fail", "replace"] | None
-
-
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--out, --format, --synthetic, --bins, --views and --if-exists, as `output`."""
-    option = options.under("Output")
-    return options.list_options(
-        options.gather_options(Output, "output")(command),
-        option("--out", metavar="DIR", help="Write the release into this new directory."),
-        option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
-        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet."),
-        option(
-            "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
-        ),
-        option(
-            "--views",
-            metavar="BASE",
-            type=Integer(min=1, max=10**6),
-            help="Also write whole numbers, and multiples of BASE, that add up.",
-        ),
-        option("--if-exists", type=_existing, help="Where DIR is there: skip a finished release. [default: fail]"),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
-    """The plan that was reviewed, who approved it, and whose release it is."""
-
-    plan: str | None
-    approved_by: str | None
-    publisher: str | None
-
-
-def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--plan, --approved-by and --publisher, as `review`."""
-    option = options.under("Review")
-    file = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": DOCUMENTS}
-    return options.list_options(
-        options.gather_options(Review, "review")(command),
-        option("--plan", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
-        option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
-        option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFlags:
-    """The period whose rows are read, and whether a killed run is continued or a run is rehearsed."""
-
-    period: str | None
-    resume: bool
-    rehearse: bool
-
-
-@click.command("release", cls=options.SectionedCommand)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.require_file_name, shell_complete=TABLES)
-@partial(groups.strict_documents_options, required=False)
-@groups.guarantee
-@review_options
-@groups.error_estimate_options
-@groups.strategies
-@groups.table
-@options.period(options.under("Table"))
-@counter_options.counter_options
-@groups.payer
-@groups.asker
-@options.under("Budget for life")(
-    "--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice."
-)
-@output_options
-@options.under("Output")(
-    "--rehearse", is_flag=True, help="Run on rows drawn from the domain: free, stamped; the data is not opened."
-)
-@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
-@groups.display
-@options.gather_options(RunFlags, "course")
-def command(
-    data: tuple[str, ...],
-    *,
-    documents: groups.StrictDocuments,
-    eps: str | None,
-    guarantee: groups.Guarantee,
-    counted: counter_options.CounterOptions,
-    review: Review,
-    bought: groups.ErrorEstimateOptions,
-    strategies: groups.Strategies,
-    table: groups.TableOptions,
-    payer: groups.Payer,
-    asker: groups.Asker,
-    output: Output,
-    course: RunFlags,
-    dry_run: bool,
-    display: groups.Display,
-) -> None:
+@click.command("release", cls=SectionedCommand)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=require_file_name, shell_complete=TABLES)
+@takes(ReleaseCommand)
+def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
     """Release private answers to the queries over the table DATA.
 
     DATA: CSV (.csv, .csv.gz) or Parquet files, a directory or glob of them, - for CSV on stdin, duckdb:FILE?table=NAME.
@@ -138,66 +35,106 @@ def command(
     dpqr release data.csv --plan plan.json --dataset survey --out release/
     dpqr release --queries q.json --eps 1 --dataset survey
     """
-    from dpqr.python.release import release_request
-    from dpqr.releases.release import already_released
-
-    if not (data or payer.dataset or course.rehearse):
-        raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
-    _require_stated(review)
-    request = release_request(
-        data or None,
-        eps=eps,
-        notes=settings_notes(),
-        **groups.keywords(
-            documents, guarantee, counted, bought, strategies, table, payer, asker, review, output, course
-        ),
-    )
-    if already_released(request):
-        _skipped(display, output.out or "")
-    elif dry_run:
-        _plan(request, display)
-    else:
-        _release(request, display, payer.typed)
-
-
-def _require_stated(review: Review) -> None:
-    """Raise click's error of a missing option for --queries and --eps, which are required without --plan."""
-    context = click.get_current_context()
-    for parameter in () if review.plan else context.command.params:
-        stated = context.params["sql"] if parameter.name == "queries" else None
-        if parameter.name in ("queries", "eps") and context.params[parameter.name] is None and stated is None:
-            raise click.MissingParameter(ctx=context, param=parameter)
-
-
-def _plan(request: ReleaseRequest, display: groups.Display) -> None:
-    from dpqr.cli.screen import Screen
-    from dpqr.releases.release import dry_run
-
-    Screen.of(display).plan(*dry_run(request))
-
-
-def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
     from dpqr.cli.screen import Screen, progress
-    from dpqr.cli.streams import product
-    from dpqr.releases.release import release
+    from dpqr.cli.streams import product, product_json, say
+    from dpqr.kernel.wording import plain
+    from dpqr.python.requests import release_request
+    from dpqr.python.shown import release_plan
+    from dpqr.releases.release import already_released, dry_run, release
     from dpqr.releases.sentences import release_guarantee
 
-    screen, directory = Screen.of(display), request.output.directory
-    with progress(display.progress, color=screen.color) as observer:
+    if not (data or given["dataset"] or given["rehearse"]):
+        raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
+    if not given["plan"]:
+        require_option("queries")
+        require_option("eps")
+    request = release_request(data or None, notes=settings_notes(), **keywords(given))
+    screen, directory = Screen.of(given), request.output.directory
+    if already_released(request):
+        if screen.lines:
+            say(json.dumps({"event": "skipped", "out": directory}))
+        else:
+            say(f"{plain(directory or '')} holds this release already; nothing was opened, and nothing paid")
+        if screen.as_json:
+            product_json({"skipped": directory})
+        return
+    if given["dry_run"]:
+        screen.show(release_plan(*dry_run(request)))
+        return
+    with progress(given["progress"], color=screen.color) as observer:
         finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
-    if finished.rehearsal and not directory and not display.as_json:
+    if finished.rehearsal and not directory and not screen.as_json:
         product(release_guarantee(finished))
-    screen.release(finished, directory, ledger)
+    screen.release(finished, directory, ledger_arguments(given))
 
 
-def _skipped(display: groups.Display, directory: str) -> None:
-    """Say that the release exists already, and that nothing was opened, drawn or paid."""
-    from dpqr.cli.streams import product_json, say
-    from dpqr.kernel.wording import plain
+@click.command("plan", cls=SectionedCommand)
+@takes(PlanCommand)
+def plan_command(given: PlanCommand) -> None:
+    """Plan a release, and forecast its error. No private table is named, and none is opened.
 
-    if display.progress == "json":
-        say(json.dumps({"event": "skipped", "out": directory}))
-    else:
-        say(f"{plain(directory)} holds this release already; nothing was opened, and nothing paid")
-    if display.as_json:
-        product_json({"skipped": directory})
+    --eps takes one epsilon, or several with commas between them. --n is the number of records to forecast for.
+
+    \b
+    dpqr plan --queries q.json --eps 1 --n 50000
+    dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
+    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
+    """
+    from dpqr.cli.screen import Screen, remarks
+    from dpqr.cli.streams import product, say
+    from dpqr.python.forecast import forecast_request, goal_request, proxy_table
+    from dpqr.python.requests import release_request
+    from dpqr.python.shown import forecasts as shown_forecasts
+    from dpqr.python.shown import release_plan
+    from dpqr.releases.documents import write_new
+    from dpqr.releases.files import reserve_file
+    from dpqr.releases.forecast import forecast_releases
+    from dpqr.releases.locked_plan import plan_file, save_plan
+    from dpqr.report.charts import forecast_svg
+    from dpqr.report.page.parts import require_extra
+    from dpqr.report.reports import plan_html
+
+    require_option("queries")
+    own = {"eps", *rows(ForecastOptions), *rows(PlanFileOptions)}
+    stated = {name: value for name, value in keywords(given).items() if name not in own}
+    reading = {name: value for name, value in stated.items() if name in rows(ReadingOptions)}
+    request = forecast_request(
+        release_request(given["source"], eps="1", notes=settings_notes(), **stated),
+        eps=None if given["eps"] is None else str(given["eps"]).split(","),
+        goal=goal_request(given["error"], given["relative"], given["confidence"], given["names"]),
+        proxy=proxy_table(given["proxy"], reading),
+        like=given["like"],
+        runs=given["runs"],
+    )
+    # All files are looked at before anything is simulated.
+    if given["html"]:
+        require_extra()
+    for option, path in (("--svg", given["svg"]), ("--html", given["html"])):
+        if path:
+            reserve_file(path, option=option)
+    for option, path in (("--out", given["out"]), ("--html", given["html"])):
+        if path and len(request.epsilons) > 1:
+            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal")
+    place = None if given["out"] is None else plan_file(given["out"])
+    forecasts = forecast_releases(request, remarks(given["progress"]))
+    screen = Screen.of(given)
+    if given["svg"]:
+        write_new(given["svg"], forecast_svg([point.forecast for point in forecasts.points]), "--svg")
+    if given["html"]:
+        (point,) = forecasts.points
+        write_new(given["html"], plan_html(point.plan, point.resources, _parts(forecasts)), "--html")
+    if len(forecasts.points) == 1 and not screen.as_json:
+        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
+        product("")
+    screen.show(shown_forecasts(forecasts, top=given["top"], seconds=forecasts.seconds))
+    if place:
+        digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
+        say(f"planned into {place.given}, sha256 {digest}")
+
+
+def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
+    """What stands in the document beside the plan of the only point."""
+    from dpqr.releases.forecast import forecast_document
+
+    return {"expected": forecast_document(forecasts.points[0].forecast) | {"notes": list(forecasts.notes)}}

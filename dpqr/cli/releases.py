@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import options
-from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
-from dpqr.cli.options import Integer
+from dpqr.cli.options import Integer, file_or_sql, takes
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.owner_options import HumanFields
 
 if TYPE_CHECKING:
-    from dpqr.python.answer import Later
     from dpqr.report.release import Form, SeriesForm
 
 
@@ -55,16 +54,12 @@ def answer_command(
     dpqr answer release/ --where "age >= 68" --by sex --by region
     dpqr answer release/ --queries more.json --out more.csv
     """
-    from dpqr.python.answer import answer
-
-    found = answer(release, queries=groups.file_or_sql(queries, sql), where=where, by=by, out=out)
-    _show(found, as_json=as_json, color=not no_color)
-
-
-def _show(found: Later, *, as_json: bool, color: bool) -> None:
     from dpqr.cli.streams import print_paged, product_json, render, say
     from dpqr.kernel.wording import plain
+    from dpqr.python.answer import answer
     from dpqr.report.answers import blocks_view, figures_view
+
+    found, color = answer(release, queries=file_or_sql(queries, sql), where=where, by=by, out=out), not no_color
 
     document = found.document()
     views = [blocks_view(found.blocks)] if found.blocks else []
@@ -166,86 +161,44 @@ def show_command(
     dpqr show release/ --views 5
     dpqr show predictions.csv
     """
-    if views is not None or query is not None or as_json:
-        _say_unverified(release)
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import say
+    from dpqr.kernel.wording import plain
+    from dpqr.published.show import show, show_answers, show_bound, show_figure, show_views, why_unverified
+    from dpqr.python.shown import Shown
+    from dpqr.releases.read_release import block_records
+    from dpqr.releases.views import view_records
+    from dpqr.report.answers import figures_view, views_view
+    from dpqr.report.release import stored_block_view, stored_run_view
+
+    # On stderr, where the receipt, which says it too, is not shown.
+    if (views is not None or query is not None or as_json) and (doubt := why_unverified(release)):
+        say(f"not verified: {plain(doubt)}")
     if views is not None:
         if query is not None or form is not None or rows is not None:
             raise UsageFault("--views shows all marginals together; leave --query, --as and --rows out")
-        _views(release, views, as_json=as_json, color=not no_color)
-        return
-    if query is not None:
-        if form is None and rows is None and _figure(release, query, as_json=as_json, color=not no_color):
-            return
-        _answers(release, query, form or "table", rows, as_json=as_json, color=not no_color)
-        return
-    if form is not None or rows is not None:
+        made = show_views(release, views)
+        records, bias = view_records(made), made.bias
+        shown = Shown(
+            lambda: views_view(records, bias, views),
+            lambda: {"base": views, "bias": list(bias), "answers": records},
+        )
+    elif query is not None and form is None and rows is None and (figure := show_figure(release, query)):
+        shown = Shown(lambda: figures_view(figure), lambda: list(figure))
+    elif query is not None:
+        block = show_answers(release, query)
+        most = rows or block.rows
+        shown = Shown(
+            lambda: stored_block_view(block, form or "table", most, show_bound(release, block.name)),
+            lambda: block_records(block.first(most)),
+        )
+    elif form is not None or rows is not None:
         raise UsageFault(f"--{'as' if form else 'rows'} is about the answers of a query; add --query NAME")
-    _receipt(release, as_json=as_json, color=not no_color)
-
-
-def _say_unverified(release: str) -> None:
-    """On stderr, where the receipt, which says it too, is not shown."""
-    from dpqr.cli.streams import say
-    from dpqr.kernel.wording import plain
-    from dpqr.published.show import why_unverified
-
-    if doubt := why_unverified(release):
-        say(f"not verified: {plain(doubt)}")
-
-
-def _receipt(release: str, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import print_paged, product_json, render
-    from dpqr.published.show import show
-    from dpqr.report.release import stored_run_view
-
-    kept = show(release)
-    if as_json:
-        product_json(kept.record)
-        return
-    asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
-    print_paged(render(stored_run_view(kept.receipt, asked, kept.figures), sys.stdout, color))
-
-
-def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
-    """Whether there is a figure of this name, which is shown then."""
-    from dpqr.cli.streams import print_paged, product_json, render
-    from dpqr.published.show import show_figure
-    from dpqr.report.answers import figures_view
-
-    found = show_figure(release, name)
-    if found and as_json:
-        product_json(list(found))
-    elif found:
-        print_paged(render(figures_view(found), sys.stdout, color))
-    return bool(found)
-
-
-def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import print_paged, product_json, render
-    from dpqr.published.show import show_views
-    from dpqr.releases.views import view_records
-    from dpqr.report.answers import views_view
-
-    views = show_views(release, base)
-    if as_json:
-        product_json({"base": base, "bias": list(views.bias), "answers": view_records(views)})
-        return
-    print_paged(render(views_view(view_records(views), views.bias, base), sys.stdout, color))
-
-
-def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import print_paged, product_json, render
-    from dpqr.published.show import show_answers, show_bound
-    from dpqr.releases.read_release import block_records
-    from dpqr.report.release import stored_block_view
-
-    block = show_answers(release, query)
-    if as_json:
-        product_json(block_records(block.first(rows or block.rows)))
-        return
-    print_paged(
-        render(stored_block_view(block, form, rows or block.rows, show_bound(release, block.name)), sys.stdout, color)
-    )
+    else:
+        kept = show(release)
+        asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
+        shown = Shown(lambda: stored_run_view(kept.receipt, asked, kept.figures), lambda: kept.record)
+    Screen(color=not no_color, as_json=as_json).show(shown, paged=True)
 
 
 # `dpqr series`: releases of the same queries at several points in time.
@@ -297,7 +250,7 @@ def series_command(
 
 # `dpqr report`: a release as a page, as a record for the deployments registry, and as a dataset card.
 
-_write, _budget, _say_report = (options.under(heading) for heading in ("Files", "Budget for life", "Registry and card"))
+_write, _budget = (options.under(heading) for heading in ("Files", "Budget for life"))
 
 
 @click.command("report", cls=options.SectionedCommand)
@@ -310,20 +263,13 @@ _write, _budget, _say_report = (options.under(heading) for heading in ("Files", 
     "--croissant", help="A dataset card (Croissant 1.0, JSON-LD)."
 )
 @partial(_budget, metavar="FILE", callback=options.require_file_name, shell_complete=LEDGERS)(
-    "--ledger", help="Show what the budget has paid for, and what is left."
+    "--ledger", help="Show what the budget has paid for, and what is left.", setting=True
 )
 @partial(_budget, metavar="FILE", callback=options.require_file_name)(
     "--anchor", help="What finds rollbacks of the ledger."
 )
-@_say_report("--title", metavar="TEXT", help="Name of the data product.")
-@_say_report("--curator", metavar="NAME", help="Who publishes it. [default: the record's publisher]")
-@_say_report("--use", metavar="TEXT", help="What it is meant for. [default: the record's purpose]")
-@_say_report("--region", metavar="TEXT", help="The region that it describes.")
-@_say_report("--about", metavar="TEXT", help="What it is, in a sentence or two.")
-@_say_report("--sector", metavar="NAME", help="Technology, Healthcare, Education, Government, Energy or Finance.")
-@_say_report("--author", metavar="NAME", help="Who fills in the record. [default: who asked for the release]")
-@_say_report("--date", metavar="YYYY-MM-DD", help="Of publication. [default: the release's]")
-def report_command(release: str, **options: Any) -> None:
+@takes(HumanFields, "human")
+def report_command(release: str, human: HumanFields, **options: Any) -> None:
     """Write a report of RELEASE, for people, registries and catalogues.
 
     RELEASE is the directory that `dpqr release` has made. No table is opened, and nothing is spent.
@@ -340,5 +286,5 @@ def report_command(release: str, **options: Any) -> None:
 
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
-    for path in write_report(release, **options):
+    for path in write_report(release, **options, **human):
         say(f"wrote {plain(path)}")

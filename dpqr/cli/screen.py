@@ -7,30 +7,29 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TextIO, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO, TypeVar, cast
 
-from dpqr.cli.streams import is_terminal, product, product_json, render, require_output, say, uses_color
+from dpqr.cli.streams import is_terminal, print_paged, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import plain
 from dpqr.report.html import facts
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.progress import Progress, TaskID
 
-    from dpqr.cli.options import Display
     from dpqr.kernel.arrays import AnyArray
-    from dpqr.prediction.plan import PredictionPlan
-    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.prediction.record import PredictionRelease
+    from dpqr.python.options import DisplayOptions
+    from dpqr.python.shown import Shown
+    from dpqr.releases.files import SingleFile
     from dpqr.releases.release import ReleaseObserver as Observer
-    from dpqr.releases.resources import Resources
     from dpqr.releases.result import FinishedRun
-    from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
 
+Planned = TypeVar("Planned")
+More = TypeVar("More")
 TABLE_ROWS = 5000
 """Answers that are shown as a table; of more, --out or --json is asked for before anything is spent."""
 
@@ -47,24 +46,32 @@ class Screen:
     lines: bool = False
 
     @classmethod
-    def of(cls, display: Display) -> Screen:
+    def of(cls, given: DisplayOptions) -> Screen:
         """The screen that a command's options ask for."""
-        return cls(color=not display.no_color, as_json=display.as_json, lines=display.progress == "json")
+        return cls(color=not given["no_color"], as_json=given["as_json"], lines=given["progress"] == "json")
 
-    def plan(self, plan: Plan, taken: Resources) -> None:
-        """The plan is the product of a dry run: stdout."""
-        from dpqr.releases.receipt import plan_facts
-        from dpqr.releases.record.plan_document import plan_document
-
+    def show(self, shown: Shown, *, paged: bool = False) -> None:
+        """A result as the product of a command that releases nothing: stdout, in a pager if it is long and `paged`."""
         if self.as_json:
-            product_json(plan_document(plan) | {"resources": asdict(taken)})
+            product_json(shown.document())
         else:
-            product(render(facts(plan_facts(plan, taken)), sys.stdout, self.color))
+            (print_paged if paged else product)(render(shown.view(), sys.stdout, self.color))
 
-    def explanation(self, found: Explanation) -> None:
-        from dpqr.report.forecast import explanation_view
+    def planned(
+        self,
+        shown: Callable[[Planned, More], Shown],
+        make: Callable[[], tuple[Planned, More]],
+        lock: str | None,
+        save: Callable[[Planned, SingleFile], str],
+    ) -> None:
+        """Make a plan, show it, and save it in the new file `lock`, which is looked at before anything is planned."""
+        from dpqr.releases.locked_plan import plan_file
 
-        product(render(explanation_view(found), sys.stdout, self.color))
+        place = None if lock is None else plan_file(lock)
+        plan, more = make()
+        self.show(shown(plan, more))
+        if place:
+            say(f"planned into {place.given}, sha256 {save(plan, place)}")
 
     def release(self, release: FinishedRun, directory: str | None, ledger: Sequence[str] = ()) -> None:
         """Answers on stdout unless they went to a directory; then, on stderr, what they are worth, and where they are.
@@ -72,24 +79,45 @@ class Screen:
         ledger: the options that named it on the command line.
         A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
         """
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.sentences import release_guarantee
+
         try:
             with _report_lost_output(directory):
                 if self.as_json:
-                    self._document(release)
+                    from dpqr.releases.record.release_document import release_document
+                    from dpqr.releases.release_files import answer_records
+                    from dpqr.releases.table_files import figure_records
+
+                    figures = {"figures": figure_records(release)} if release.figures else {}
+                    record = release_document(release, receipt=receipt(release))
+                    product_json(record | {"answers": answer_records(release)} | figures)
                 elif not directory:
-                    product(render(self._answers(release), sys.stdout, self.color))
+                    from rich.console import Group
+                    from rich.text import Text
+
+                    from dpqr.releases.answers.answered import answered_block
+                    from dpqr.releases.table_files import figures_table
+                    from dpqr.report.answers import answers_view, blocks_view, figures_view
+
+                    blocks = [answered_block(each, release.plan.problem.domain) for each in release.answers]
+                    shown = blocks_view(blocks) if is_terminal(sys.stdout) else answers_view(blocks)
+                    if release.figures:
+                        shown = Group(shown, Text(""), figures_view(figures_table(release).records()))
+                    product(render(shown, sys.stdout, self.color))
         finally:
-            self._receipt(release, directory, ledger)
+            if self.lines:
+                guarantee, trust = release_guarantee(release), list(release.trust)
+                say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
+            elif is_terminal(sys.stderr):
+                from dpqr.report.release import release_view  # with its charts: no log needs them
 
-    def prediction_plan(self, plan: PredictionPlan, outlook: PlanAlternatives) -> None:
-        """The plan of a prediction run, and what else its budget would buy: stdout."""
-        from dpqr.prediction.receipt import prediction_plan_facts
-        from dpqr.prediction.record import alternatives_part, prediction_plan_document
-
-        if self.as_json:
-            product_json(prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)})
-        else:
-            product(render(facts(prediction_plan_facts(plan, outlook)), sys.stdout, self.color))
+                files = sorted(os.listdir(directory)) if directory else ()
+                say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
+            else:
+                say(render(facts(receipt(release)), sys.stderr, self.color))
+                if directory:
+                    say(f"released to {plain(directory)}")
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""
@@ -140,45 +168,6 @@ class Screen:
         if self.as_json or not out:
             require_output()
 
-    def _receipt(self, release: FinishedRun, directory: str | None, ledger: Sequence[str]) -> None:
-        from dpqr.releases.receipt import receipt
-        from dpqr.releases.sentences import release_guarantee
-
-        if self.lines:
-            guarantee, trust = release_guarantee(release), list(release.trust)
-            say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
-        elif is_terminal(sys.stderr):
-            from dpqr.report.release import release_view
-
-            files = sorted(os.listdir(directory)) if directory else ()
-            say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
-        else:
-            say(render(facts(receipt(release)), sys.stderr, self.color))
-            if directory:
-                say(f"released to {plain(directory)}")
-
-    def _answers(self, release: FinishedRun) -> RenderableType:
-        from rich.console import Group
-        from rich.text import Text
-
-        from dpqr.releases.answers.answered import answered_block
-        from dpqr.releases.table_files import figures_table
-        from dpqr.report.answers import answers_view, blocks_view, figures_view
-
-        blocks = (answered_block(each, release.plan.problem.domain) for each in release.answers)
-        shown = (blocks_view if is_terminal(sys.stdout) else answers_view)(list(blocks))
-        return Group(shown, Text(""), figures_view(figures_table(release).records())) if release.figures else shown
-
-    def _document(self, release: FinishedRun) -> None:
-        from dpqr.releases.receipt import receipt
-        from dpqr.releases.record.release_document import release_document
-        from dpqr.releases.release_files import answer_records
-        from dpqr.releases.table_files import figure_records
-
-        record = release_document(release, receipt=receipt(release))
-        figures = {"figures": figure_records(release)} if release.figures else {}
-        product_json(record | {"answers": answer_records(release)} | figures)
-
 
 @contextmanager
 def _report_lost_output(out: str | None) -> Iterator[None]:
@@ -193,16 +182,6 @@ def _report_lost_output(out: str | None) -> Iterator[None]:
 # Progress on stderr: how much of the table is read, and the measurements; nothing where nobody watches.
 #
 # **Privacy** Sizes of a table's files are private. What is printed of its reading is the same for all (`Percent`).
-
-
-class SilentObserver:
-    """No display."""
-
-    def read(self, percent: int) -> None: ...
-
-    def finished(self, rounds: int, planned: int) -> None: ...
-
-    def certified(self, stage: int, records: float) -> None: ...
 
 
 class Lines:
@@ -277,10 +256,12 @@ class Bars:
 @contextmanager
 def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
     """The display for `mode`: auto (bars on a terminal that can redraw a line, else nothing), json or none."""
+    from dpqr.releases.loop import SILENT
+
     if mode == "json":
         yield Lines()
     elif mode == "none" or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
-        yield SilentObserver()
+        yield SILENT
     else:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn

@@ -1,59 +1,26 @@
-"""`dpqr interactive`: questions one at a time, under one budget."""
+"""`dpqr interactive`: questions one at a time, under one budget.
+
+`dpqr predict open`, `ask`, `status` and `close`: predictions for points that come one at a time.
+
+Both are sessions, and have one life: opened, asked, looked at and closed under a name beside the ledger that pays.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpqr.cli import options, predict_options
-from dpqr.cli import options as groups
-from dpqr.cli import predict_options as session_options
+import dpqr
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.predict_options import REVIEW, is_dry_run, last_commands, lock, of_session, show
-from dpqr.cli.settings import settings_notes
-from dpqr.cli.streams import product_json, require_output, say
-from dpqr.report.budget import answer_lines, prediction_status_lines, status_lines
+from dpqr.cli.options import SectionedCommand, file_or_sql, keywords, require_file_name, takes
+from dpqr.cli.settings import say_settings, settings_notes
+from dpqr.cli.streams import product, product_json, require_output, say
+from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand, PredictCommand
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen
-    from dpqr.sessions.planning import OpenRequest
-    from dpqr.sessions.predictions import OpenPredictions
-
-
-SESSION_ONLY_OPTIONS = ("domain", "expect", "surprises", "questions", "plan", "dataset", "ledger", "anchor")
-"""Options of `open` that are no options of a plan."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionOpening:
-    """What the session is opened for."""
-
-    domain: str | None
-    expect: str | None
-    surprises: int | None
-    questions: int | None
-    accountant: str | None
-    seed: int
-    plan: str | None
-    approved_by: str | None
-
-
-def session_opening(command: Any) -> Any:
-    """--domain, --expect, --surprises, --questions, --accountant, --seed, --plan and --approved-by, as `asked`."""
-    option, count = options.under("Questions"), options.Integer(min=1)
-    file = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": DOCUMENTS}
-    return options.list_options(
-        options.gather_options(SessionOpening, "asked")(command),
-        option("--domain", help="Domain file; its columns are those that may be asked about.", **file),
-        option("--expect", help="Queries that are expected: measured first, with half of the budget.", **file),
-        option("--surprises", metavar="N", type=count, help="Paid for. [default: a twentieth of --questions]"),
-        option("--questions", metavar="N", type=count, help="How many are expected. [default: 1000]"),
-        option("--accountant", metavar="NAME", help="basic, zcdp or gdp. [default: gdp with a delta, else basic]"),
-        option("--seed", metavar="N", type=options.Integer(min=0), default=0, help="Public seed of the listed rows."),
-        *REVIEW,
-    )
 
 
 @click.group("interactive")
@@ -69,108 +36,6 @@ def interactive_command() -> None:
     """
 
 
-@interactive_command.command("open", cls=options.SectionedCommand)
-@click.argument("name")
-@click.argument("data", nargs=-1, callback=options.require_file_name, shell_complete=TABLES)
-@session_opening
-@groups.guarantee
-@groups.table
-@groups.payer
-@groups.asker
-@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
-@lock
-@groups.display
-def open_command(
-    name: str,
-    data: tuple[str, ...],
-    *,
-    asked: SessionOpening,
-    eps: str | None,
-    guarantee: groups.Guarantee,
-    table: groups.TableOptions,
-    payer: groups.Payer,
-    asker: groups.Asker,
-    dry_run: bool,
-    lock: str | None,
-    display: groups.Display,
-) -> None:
-    """Pay for the session NAME over the private table DATA, and measure what its questions start from.
-
-    Its plan (--dry-run) says what is measured first, and how many surprises are paid for.
-    """
-    from dpqr.cli.screen import Screen, progress
-    from dpqr.python.sessions import open_request
-    from dpqr.sessions.interactive import open_session
-
-    paper = is_dry_run(dry_run, lock, asked.plan)
-    if not (data or paper or payer.dataset):
-        raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
-    given = groups.keywords(asked, guarantee, table, payer, asker)
-    stated = {key: given.pop(key) for key in SESSION_ONLY_OPTIONS}
-    request = open_request(data or None, name=name, eps=eps, **stated, options=given, notes=settings_notes())
-    if paper:
-        _plan(request, Screen.of(display), lock)
-        return
-    require_output()
-    with progress(display.progress, color=not display.no_color) as observer:
-        found = open_session(request, observer)
-    show(found.document(), status_lines(found), as_json=display.as_json)
-
-
-def _plan(request: OpenRequest, screen: Screen, lock: str | None) -> None:
-    from dpqr.releases.locked_plan import plan_file, save_plan
-    from dpqr.sessions.interactive import session_plan
-
-    place = None if lock is None else plan_file(lock)
-    made, taken = session_plan(request)
-    screen.plan(made, taken)
-    if place:
-        say(f"planned into {place.given}, sha256 {save_plan(made, place)}")
-
-
-@interactive_command.command("ask")
-@click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
-@click.option(
-    "--queries", metavar="FILE", callback=options.require_file_name, shell_complete=DOCUMENTS, help="Queries file."
-)
-@click.option("--sql", metavar="TEXT", help="SELECT statements.")
-@of_session
-def ask_command(
-    name: str,
-    *,
-    where: str | None,
-    queries: str | None,
-    sql: str | None,
-    ledger: str | None,
-    anchor: str | None,
-    as_json: bool,
-) -> None:
-    """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.python.release import SilentObserver
-    from dpqr.python.sessions import ask_request, session_payer
-    from dpqr.sessions.interactive import ask
-
-    require_output()
-    payer = session_payer(ledger, anchor)
-    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), SilentObserver())
-    show([each.document() for each in found], answer_lines(found), as_json=as_json)
-    if any(each.answer.low is None or each.answer.high is None for each in found):
-        say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
-
-
-last_commands(
-    interactive_command,
-    "Session",
-    status_lines,
-    empty="answered",
-    out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
-    written="released to {}",
-)
-
-
-# `dpqr predict open`, `ask`, `status` and `close`: predictions for points that come one at a time.
-
-
 @click.group("predict")
 def sessions() -> None:
     """Predict for points that come one at a time, under one budget.
@@ -184,100 +49,214 @@ def sessions() -> None:
     """
 
 
-@sessions.command("open", cls=options.SectionedCommand)
+def _session_lines(found: Any) -> Iterable[str]:
+    from dpqr.report.budget import status_lines
+
+    return status_lines(found)
+
+
+def _prediction_session_lines(found: Any) -> Iterable[str]:
+    from dpqr.report.budget import prediction_status_lines
+
+    return prediction_status_lines(found)
+
+
+@interactive_command.command("open", cls=SectionedCommand)
 @click.argument("name")
-@click.argument("data", nargs=-1, callback=options.require_file_name, shell_complete=TABLES)
-@predict_options.session
-@groups.guarantee
-@predict_options.learner
-@groups.table
-@groups.payer
-@groups.asker
-@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
-@session_options.lock
-@groups.display
-def open_prediction_command(
-    name: str,
-    data: tuple[str, ...],
-    *,
-    asked: predict_options.SessionOptions,
-    eps: str | None,
-    guarantee: groups.Guarantee,
-    learner: predict_options.Learner,
-    table: groups.TableOptions,
-    payer: groups.Payer,
-    asker: groups.Asker,
-    dry_run: bool,
-    lock: str | None,
-    display: groups.Display,
-) -> None:
+@click.argument("data", nargs=-1, callback=require_file_name, shell_complete=TABLES)
+@takes(OpenSessionCommand)
+def open_command(name: str, data: tuple[str, ...], given: OpenSessionCommand) -> None:
+    """Pay for the session NAME over the private table DATA, and measure what its questions start from.
+
+    Its plan (--dry-run) says what is measured first, and how many surprises are paid for.
+    """
+    from dpqr.python.sessions import open_request
+    from dpqr.python.shown import release_plan
+    from dpqr.releases.locked_plan import save_plan
+    from dpqr.sessions.interactive import open_session, session_plan
+
+    open_kind(
+        given,
+        data,
+        lambda: open_request(data or None, name=name, notes=settings_notes(), **keywords(given)),
+        lambda request, screen: screen.planned(release_plan, lambda: session_plan(request), given["lock"], save_plan),
+        open_session,
+        _session_lines,
+    )
+
+
+@sessions.command("open", cls=SectionedCommand)
+@click.argument("name")
+@click.argument("data", nargs=-1, callback=require_file_name, shell_complete=TABLES)
+@takes(OpenPredictionsCommand)
+def open_prediction_command(name: str, data: tuple[str, ...], given: OpenPredictionsCommand) -> None:
     """Pay for the session NAME over the private table DATA.
 
     Its plan (--dry-run) says how a point will be answered, at what price, with how much noise, and how many are paid.
     """
-    from dpqr.cli.screen import Screen, progress
-    from dpqr.python.sessions import open_predictions_request
+    from dpqr.prediction.planning import save_prediction_plan
+    from dpqr.python.sessions import open_predictions_request, planned_session
+    from dpqr.python.shown import prediction_plan
     from dpqr.sessions.predictions import open_predictions
 
-    screen = Screen.of(display)
-    paper = session_options.is_dry_run(dry_run, lock, asked.plan)
-    if not (data or paper or payer.dataset):
+    open_kind(
+        given,
+        data,
+        lambda: open_predictions_request(data, name, keywords(given), settings_notes()),
+        lambda request, screen: screen.planned(
+            prediction_plan, lambda: planned_session(request), given["lock"], save_prediction_plan
+        ),
+        open_predictions,
+        _prediction_session_lines,
+    )
+
+
+def is_dry_run(given: PredictCommand | OpenPredictionsCommand | OpenSessionCommand) -> bool:
+    """Whether only a plan is wanted. UsageError for one that is followed and written."""
+    if given["lock"] and given["plan"]:
+        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
+    return given["dry_run"] or given["lock"] is not None
+
+
+def open_kind(
+    given: OpenSessionCommand | OpenPredictionsCommand,
+    data: tuple[str, ...],
+    request: Callable[[], Any],
+    plan: Callable[[Any, Screen], None],
+    begin: Callable[[Any, Any], Any],
+    lines: Callable[[Any], Iterable[str]],
+) -> None:
+    """Open a session of either kind, or only plan it.
+
+    Args:
+        given, data: as on the command line.
+        request: makes what is asked of the use case.
+        plan: shows the plan, and saves it where that is asked for. begin: the use case. lines: how a session stands.
+    """
+    from dpqr.cli.screen import Screen, progress
+
+    dry_run = is_dry_run(given)
+    if not (data or dry_run or given["dataset"]):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
-    given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}
-    request = open_predictions_request(data, name, given, settings_notes())
-    if paper:
-        _prediction_plan(request, screen, lock)
+    asked, screen = request(), Screen.of(given)
+    if dry_run:
+        plan(asked, screen)
         return
     require_output()
-    with progress(display.progress, color=screen.color) as observer:
-        found = open_predictions(request, observer)
-    show(found.document(), prediction_status_lines(found), as_json=display.as_json)
+    with progress(given["progress"], color=screen.color) as observer:
+        found = begin(asked, observer)
+    show(found.document(), lines(found), as_json=screen.as_json)
 
 
-def _prediction_plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
-    from dpqr.prediction.planning import save_prediction_plan
-    from dpqr.releases.locked_plan import plan_file
-    from dpqr.sessions.predictions import plan_predictions
+@interactive_command.command("ask")
+@click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
+@click.option("--queries", metavar="FILE", callback=require_file_name, shell_complete=DOCUMENTS, help="Queries file.")
+@click.option("--sql", metavar="TEXT", help="SELECT statements.")
+@click.argument("name")
+@takes(OpenedOptions)
+def ask_command(name: str, *, where: str | None, queries: str | None, sql: str | None, given: OpenedOptions) -> None:
+    """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
+    from dpqr.python.sessions import ask_request, session_payer
+    from dpqr.releases.loop import SILENT
+    from dpqr.report.budget import answer_lines
+    from dpqr.sessions.interactive import ask
 
-    place = None if lock is None else plan_file(lock)
-    made = plan_predictions(request)
-    screen.prediction_plan(made.plan, made.outlook)
-    if place:
-        say(f"planned into {place.given}, sha256 {save_prediction_plan(made.plan, place)}")
+    require_output()
+    payer = session_payer(given["ledger"], given["anchor"])
+    found = ask(ask_request(name, payer, where=where, queries=file_or_sql(queries, sql)), SILENT)
+    show([each.document() for each in found], answer_lines(found), as_json=given["as_json"])
+    if any(each.answer.low is None or each.answer.high is None for each in found):
+        say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
 @sessions.command("ask")
-@click.option(
-    "--points", metavar="FILE", callback=options.require_file_name, help="Public rows to predict for; - is stdin."
-)
-@of_session
-def ask_point_command(name: str, *, points: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+@click.option("--points", metavar="FILE", callback=require_file_name, help="Public rows to predict for; - is stdin.")
+@click.argument("name")
+@takes(OpenedOptions)
+def ask_point_command(name: str, *, points: str | None, given: OpenedOptions) -> None:
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.cli.screen import Screen
     from dpqr.prediction.predict import released_table
-    from dpqr.python.release import SilentObserver
     from dpqr.python.sessions import ask_predictions_request, session_payer
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.predictions import ask_predictions
 
     require_output()
-    request = ask_predictions_request(name, session_payer(ledger, anchor), points)
-    found = ask_predictions(request, SilentObserver())
-    if as_json:
+    request = ask_predictions_request(name, session_payer(given["ledger"], given["anchor"]), points)
+    found = ask_predictions(request, SILENT)
+    if given["as_json"]:
         product_json(released_table(found).records())
     else:
         Screen().predictions(found.predictions, None)
 
 
+def last_commands(
+    group: click.Group,
+    session: Callable[..., Any],
+    lines: Callable[[Any], Iterable[str]],
+    *,
+    empty: str,
+    out: Callable[..., Any],
+    written: str,
+) -> None:
+    """`status` and `close` of a kind of session.
+
+    Args:
+        session: makes its public class, which is imported late. lines: how it stands. empty: what one that was of no
+            use had done. out: the option --out. written: what became of its place.
+    """
+
+    @group.command("status")
+    @click.argument("name")
+    @takes(OpenedOptions)
+    def status_command(name: str, given: OpenedOptions) -> None:
+        """Say how the session NAME stands; the table is not opened."""
+        require_output()
+        found = session(name=name, ledger=given["ledger"], anchor=given["anchor"]).status()
+        show(found.document(), lines(found), as_json=given["as_json"])
+
+    @group.command("close")
+    @out
+    @click.argument("name")
+    @takes(OpenedOptions)
+    def close_command(name: str, *, out: str | None, given: OpenedOptions) -> None:
+        """End the session NAME; what was not drawn goes back to the budget."""
+        from dpqr.kernel.wording import plain
+
+        require_output()
+        finished = session(name=name, ledger=given["ledger"], anchor=given["anchor"]).close(out)
+        if finished is None:
+            say(f"session {name!r} is closed; it had {empty} nothing")
+            return
+        show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=given["as_json"])
+        if out is not None:
+            say(written.format(plain(out)))
+
+
+last_commands(
+    interactive_command,
+    lambda **named: dpqr.Session(**named),
+    _session_lines,
+    empty="answered",
+    out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
+    written="released to {}",
+)
 last_commands(
     sessions,
-    "PredictionSession",
-    prediction_status_lines,
+    lambda **named: dpqr.PredictionSession(**named),
+    _prediction_session_lines,
     empty="predicted",
     out=click.option(
-        "--out",
-        metavar="FILE",
-        callback=options.require_file_name,
-        help="Write the points with their predictions there.",
+        "--out", metavar="FILE", callback=require_file_name, help="Write the points with their predictions there."
     ),
     written="predictions written to {}, and their record beside them",
 )
+
+
+def show(document: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a document as JSON, or what it says as lines; on stderr, which settings were in use."""
+    say_settings()
+    if as_json:
+        product_json(document)
+    else:
+        product("\n".join(lines))

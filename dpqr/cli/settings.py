@@ -11,34 +11,15 @@ from click.core import ParameterSource
 
 from dpqr.cli.streams import say
 
-_RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
-_ERRORS = ("error-bars", "certify")
-_LEDGER = ("ledger",)
-SETTINGS_BY_COMMAND: dict[str, Any] = {
-    "release": ("queries", "publisher", *_RUN, *_ERRORS),
-    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
-    "predict": _RUN,
-    "interactive": {"open": _RUN, **dict.fromkeys(("ask", "status", "close"), _LEDGER)},
-    "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
-    "verify": _LEDGER,
-    "check": ("queries", "domain"),
-    "evaluate": ("queries", "domain"),
-    "budget": {
-        "init": ("ledger", "neighbours", "unit", "by"),
-        "approve": ("ledger", "by"),
-        **dict.fromkeys(("policy", "show", "history", "verify", "export", "move", "grant", "anchor"), _LEDGER),
-    },
-}
-"""The settings that each command takes."""
 _FILE = "dpqr.cli.settings: file"
 
 
-def give_defaults(context: click.Context, command: str) -> None:
-    """Give the options of `command` what dpqr.toml states, if there is one. Raises: UsageFault, DocumentError.
+def give_defaults(context: click.Context, name: str, command: click.Command) -> None:
+    """Give the options of a command what dpqr.toml states, if there is one. Raises: UsageFault, DocumentError.
 
     What the environment names comes before dpqr.toml: DPQR_LEDGER.
     """
-    if command not in SETTINGS_BY_COMMAND:
+    if not settable(command):
         return
     from dpqr.ledger.location import LEDGER
     from dpqr.python.settings import find_settings, read_settings
@@ -48,8 +29,15 @@ def give_defaults(context: click.Context, command: str) -> None:
         return
     settings = read_settings(path)
     values = {key: value for key, value in settings.values.items() if key != "ledger" or not os.environ.get(LEDGER)}
-    context.default_map = {command: _defaults(SETTINGS_BY_COMMAND[command], values)}
+    context.default_map = {name: _defaults(command, values)}
     context.meta[_FILE] = settings.file
+
+
+def settable(command: click.Command) -> set[str]:
+    """The options of a command, or of those below it, that dpqr.toml may state: names of parameters."""
+    below = [settable(each) for each in command.commands.values()] if isinstance(command, click.Group) else []
+    own = {each.name for each in command.params if getattr(each, "setting", False) and each.name}
+    return own.union(*below)
 
 
 def settings_notes() -> tuple[str, ...]:
@@ -88,7 +76,7 @@ def _source(context: click.Context, name: str | None) -> ParameterSource | None:
     return context.get_parameter_source(name) if name else None
 
 
-def _defaults(taken: Any, values: dict[str, str | int]) -> dict[str, Any]:
-    if isinstance(taken, dict):
-        return {name: _defaults(keys, values) for name, keys in taken.items()}
-    return {key.replace("-", "_"): values[key] for key in taken if key in values}
+def _defaults(command: click.Command, values: dict[str, str | int]) -> dict[str, Any]:
+    if isinstance(command, click.Group):
+        return {name: _defaults(each, values) for name, each in command.commands.items()}
+    return {name: values[key] for name in settable(command) if (key := name.replace("_", "-")) in values}

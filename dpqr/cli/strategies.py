@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
-
 import click
 
-from dpqr.cli import options
-from dpqr.cli.options import Integer
+from dpqr.cli.options import SectionedCommand, takes, under
 from dpqr.cli.streams import product, product_json
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import MOST_RECORDS
-
-_explain, _say = options.under("Explanation"), options.under("Screen")
+from dpqr.python.owner_options import ExplainOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainOptions:
-    """What strategies are explained for; nothing is stated without --explain."""
-
-    queries: str | None
-    domain: str | None
-    eps: str | None
-    delta: str | None
-    neighbours: str | None
-    n: int | None
-    alpha: str | None
-
-
-def explain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Workload, budget and records, as `asked`."""
-    option, related = _explain, click.Choice(["add-remove", "replace"])
-    return options.list_options(
-        options.gather_options(ExplainOptions, "asked")(command),
-        option("--queries", metavar="FILE", callback=options.require_file_name, help="Queries file (JSON)."),
-        option(
-            "--domain", metavar="FILE", callback=options.require_file_name, help="Domain file, as in `dpqr release`."
-        ),
-        option("--eps", metavar="E", help="Epsilon, for example 1."),
-        option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
-        option("--neighbours", type=related, help="As in `dpqr release`. [default: add-remove]"),
-        option("--n", metavar="N", type=Integer(1, MOST_RECORDS), help="The number of rows, or a guess at it."),
-        option(
-            "--alpha",
-            metavar="A",
-            help="Accuracy to tell mistake bounds at. [default: the smallest that theory promises]",
-        ),
-    )
-
-
-@click.command("strategies", cls=options.SectionedCommand)
-@_explain("--explain", is_flag=True, help="Say which of them suit a workload, and why.")
-@explain_options
-@_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def command(*, explain: bool, asked: ExplainOptions, as_json: bool) -> None:
+@click.command("strategies", cls=SectionedCommand)
+@under("Explanation")("--explain", is_flag=True, help="Say which of them suit a workload, and why.")
+@takes(ExplainOptions)
+@under("Screen")("--json", "as_json", is_flag=True, help="JSON on stdout.")
+def command(*, explain: bool, given: ExplainOptions, as_json: bool) -> None:
     """List schedules, distinguishers, checks, update rules and accountants, and what each is for.
 
     Third parties' strategies are listed from their metadata; their code is not imported. With --explain: what the
@@ -66,15 +25,12 @@ def command(*, explain: bool, asked: ExplainOptions, as_json: bool) -> None:
     dpqr strategies --explain --queries q.json --eps 1 --n 100000
     """
     if explain:
-        _print_explanation(as_json, asked)
+        _print_explanation(as_json, given)
         return
-    idle = next((field.name for field in fields(asked) if getattr(asked, field.name) is not None), None)
+    idle = next((name for name, value in given.items() if value is not None), None)
     if idle:
         raise UsageFault(f"--{idle} goes with --explain; add that, or leave it out")
-    _print_list(as_json)
 
-
-def _print_list(as_json: bool) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.python.build import strategy_rows
 
@@ -89,19 +45,17 @@ def _print_list(as_json: bool) -> None:
             product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
 
 
-def _print_explanation(as_json: bool, asked: ExplainOptions) -> None:
+def _print_explanation(as_json: bool, given: ExplainOptions) -> None:
     from dpqr.cli.screen import Screen
-    from dpqr.python.options import plan_request
+    from dpqr.python.requests import plan_request
+    from dpqr.python.shown import Shown
     from dpqr.releases.explain import explain, explanation_document
+    from dpqr.report.forecast import explanation_view
 
-    if asked.queries is None:
+    if given["queries"] is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")
-    if asked.eps is None:
+    if given["eps"] is None:
         raise UsageFault("--explain needs --eps: add --eps 1")
-    stated = {name: getattr(asked, name) for name in ("delta", "neighbours", "n", "alpha")}
-    request = plan_request(asked.queries, asked.eps, asked.domain, stated)
-    found = explain(request)
-    if as_json:
-        product_json(explanation_document(found))
-    else:
-        Screen().explanation(found)
+    stated = {name: value for name, value in given.items() if name not in ("queries", "eps", "domain")}
+    found = explain(plan_request(given["queries"], given["eps"], given["domain"], stated))
+    Screen(as_json=as_json).show(Shown(lambda: explanation_view(found), lambda: explanation_document(found)))

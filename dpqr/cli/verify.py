@@ -18,7 +18,7 @@ from dpqr.cli.settings import is_typed, say_settings
 from dpqr.cli.streams import product, product_json, render
 
 if TYPE_CHECKING:
-    from dpqr.audit.run import Audit, Finding
+    from dpqr.audit.run import Finding
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
@@ -27,7 +27,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout."
 @click.command("verify")
 @click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @click.option(
-    "--ledger", metavar="FILE", callback=options.require_file_name, help="The ledger that paid, or its export."
+    "--ledger",
+    cls=options.HeadedOption,
+    setting=True,
+    metavar="FILE",
+    callback=options.require_file_name,
+    help="The ledger that paid, or its export.",
 )
 @click.option(
     "--anchor", metavar="FILE", callback=options.require_file_name, help="The ledger's anchor, outside of it."
@@ -136,37 +141,25 @@ def audit_command(
     dpqr audit --short
     dpqr audit --case 'laplace-*' --runs 20000
     """
-    from dpqr.audit.run import select_cases
+    from dpqr.audit.run import ALARM, select_cases
+    from dpqr.cli.screen import Screen
     from dpqr.python.build import run_audit
-
-    if listed:
-        _list([(case.name, case.what) for case in select_cases(cases)], as_json=as_json)
-        return
-    found = run_audit(cases, runs=runs, short=short, done=_say_finding)
-    _show(found, as_json=as_json, color=not no_color)
-    found.require_sound()
-
-
-def _show(found: Audit, *, as_json: bool, color: bool) -> None:
-    from dpqr.audit.run import ALARM
-    from dpqr.cli.streams import product, product_json, render
+    from dpqr.python.shown import Shown
     from dpqr.report.evaluation import audit_view
 
-    if as_json:
-        product_json(found.document())
+    if listed:
+        chosen = select_cases(cases)
+        width = max(len(case.name) for case in chosen)
+        if as_json:
+            product_json([{"case": case.name, "what": case.what} for case in chosen])
+        else:
+            product("\n".join(f"{case.name:<{width}}  {case.what}" for case in chosen))
         return
+    found = run_audit(cases, runs=runs, short=short, done=_say_finding)
     lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
-    product(render(audit_view(lines, found.runs, ALARM), sys.stdout, color))
-
-
-def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
-    from dpqr.cli.streams import product, product_json
-
-    if as_json:
-        product_json([{"case": name, "what": what} for name, what in named])
-        return
-    width = max(len(name) for name, _ in named)
-    product("\n".join(f"{name:<{width}}  {what}" for name, what in named))
+    screen = Screen(color=not no_color, as_json=as_json)
+    screen.show(Shown(lambda: audit_view(lines, found.runs, ALARM), found.document))
+    found.require_sound()
 
 
 def _say_finding(found: Finding, done: int, cases: int) -> None:

@@ -123,7 +123,14 @@ class GroupedHistogram:
         members: dict[Axes, list[Axes]] = {}
         for axes in dict.fromkeys(groups):
             if axes not in self._marginals:
-                members.setdefault(self._group(axes), []).append(axes)
+                # The smallest joint marginal that holds these; which ones there are is public.
+                holding = (group for group in self.joints if set(axes) <= set(group))
+                group = axes if axes in self.joints else next(holding, None)
+                if group is None:
+                    raise InfeasiblePlan(
+                        f"a draw looks at the columns numbered {axes} together, which its plan does not name"
+                    )
+                members.setdefault(group, []).append(axes)
         for group, inside in members.items():
             _store_members(self._marginals, self.joints[group], group, inside)
 
@@ -134,19 +141,6 @@ class GroupedHistogram:
 
     def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
         return _cached(self._answers, question, answer)
-
-    def _group(self, axes: Axes) -> Axes:
-        """The smallest one that holds these.
-
-        Raises:
-            InfeasiblePlan: none does; which ones there are is public.
-        """
-        if axes in self.joints:
-            return axes
-        holding = next((group for group in self.joints if set(axes) <= set(group)), None)
-        if holding is None:
-            raise InfeasiblePlan(f"a draw looks at the columns numbered {axes} together, which its plan does not name")
-        return holding
 
 
 def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:

@@ -129,7 +129,23 @@ def complete_field(field: Field, named: Sequence[QueriedValue], location: Locati
         DocumentError: a query excludes labels of a column that lists none: what is left is not known.
     """
     if field.type == "string" and field.constraints.enum is UNSET and field.categories is UNSET:
-        return _labelled(field, named, location.key("constraints").key("enum"))
+        equal = [one for one in named if one.use == "=" and one.constant.kind != "flag"]
+        if not equal:
+            return field
+        at, excluded = location.key("constraints").key("enum"), next((one for one in equal if one.negated), None)
+        if excluded is not None:
+            raise at.fault(
+                f"states no labels, and a query excludes {excluded.constant.text!r} by != or not: what is left is not "
+                "known; list the column's labels here"
+            )
+        # The labels of = and in, in the queries' order. Other labels have a cell of their own unless a rule says
+        # otherwise: dropping them would leave records out of every other answer.
+        labels = dict.fromkeys(label_text(one.constant, at) for one in equal)
+        rules = field.dpqr
+        if rules.outside is UNSET and rules.otherwise is UNSET:
+            rules = msgspec.structs.replace(rules, outside="cell")
+        enum = msgspec.structs.replace(field.constraints, enum=tuple(labels))
+        return msgspec.structs.replace(field, constraints=enum, dpqr=rules)
     bounds, stated = field.constraints, field.dpqr
     open_bins = field.type in ("number", "date", "datetime") and all(
         each is UNSET for each in (stated.bins, stated.width, stated.edges, stated.every, bounds.enum)
@@ -141,26 +157,6 @@ def complete_field(field: Field, named: Sequence[QueriedValue], location: Locati
     closed = "right" if stated.closed is UNSET and all_up_to else stated.closed
     made = msgspec.structs.replace(stated, edges=(bounds.minimum, bounds.maximum), closed=closed)
     return msgspec.structs.replace(field, dpqr=made)
-
-
-def _labelled(field: Field, named: Sequence[QueriedValue], location: Location) -> Field:
-    """With the labels of = and in, in the queries' order. Other labels have a cell of their own unless a rule says
-    otherwise: dropping them would leave records out of every other answer."""
-    equal = [one for one in named if one.use == "=" and one.constant.kind != "flag"]
-    if not equal:
-        return field
-    excluded = next((one.constant.text for one in equal if one.negated), None)
-    if excluded is not None:
-        raise location.fault(
-            f"states no labels, and a query excludes {excluded!r} by != or not: what is left is not known; "
-            "list the column's labels here"
-        )
-    labels = dict.fromkeys(label_text(one.constant, location) for one in equal)
-    rules = field.dpqr
-    if rules.outside is UNSET and rules.otherwise is UNSET:
-        rules = msgspec.structs.replace(rules, outside="cell")
-    enum = msgspec.structs.replace(field.constraints, enum=tuple(labels))
-    return msgspec.structs.replace(field, constraints=enum, dpqr=rules)
 
 
 def add_cuts(attribute: Attribute, named: Sequence[QueriedValue], location: Location, *, opened: bool) -> Attribute:

@@ -71,7 +71,14 @@ class Period:
         for kind in kinds:
             if found := re.fullmatch(_FORMS[kind], text, re.ASCII):
                 try:
-                    return cls(kind, _start(kind, [int(part) for part in found.groups()]))
+                    year, *rest = (int(part) for part in found.groups())
+                    # ValueError where the calendar has no such period.
+                    if kind == "week":
+                        return cls(kind, date.fromisocalendar(year, rest[0], 1))
+                    if kind == "day":
+                        return cls(kind, date(year, *rest))
+                    month = 1 if kind == "year" else rest[0] if kind == "month" else 3 * rest[0] - 2
+                    return cls(kind, date(year, month, 1))
                 except (ValueError, UsageFault):
                     break
         examples = ", ".join(f"{_EXAMPLES[kind]} ({kind})" for kind in kinds)
@@ -209,17 +216,6 @@ def parse_periods(name: str, every: Every) -> tuple[Period, ...]:
     if steps < 0 or (several and not steps):
         raise UsageFault(f"--period {name!r}: the periods of a release run from an earlier one to a later one")
     return tuple(start.later(step) for step in range(steps + 1))
-
-
-def _start(every: Every, parts: list[int]) -> date:
-    """ValueError where the calendar has no such period."""
-    year, *rest = parts
-    if every == "week":
-        return date.fromisocalendar(year, rest[0], 1)
-    if every == "day":
-        return date(year, *rest)
-    month = 1 if every == "year" else rest[0] if every == "month" else 3 * rest[0] - 2
-    return date(year, month, 1)
 
 
 def _first_day(every: Every, day: date) -> date:

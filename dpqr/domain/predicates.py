@@ -66,25 +66,22 @@ def tokens(text: str, location: Location) -> list[Token]:
         group = str(match.lastgroup)
         if group == "date":
             raise location.fault(f"at character {position + 1}: a date stands in single quotes, as '2024-12-31'")
-        if group != "space":
-            found.append(_token(group, match[group], position + 1))
+        word, start = match[group], position + 1
+        if group == "word":
+            is_keyword = word.lower() in KEYWORDS
+            found.append(Token("keyword", word.lower(), start) if is_keyword else Token("column", word, start))
+        elif group == "text":
+            found.append(Token("text", word.replace("''", "'"), start))
+        elif group == "double":
+            found.append(Token("column", word.replace('""', '"'), start))
+        elif group == "tick":
+            found.append(Token("column", word, start))
+        elif group == "number":
+            found.append(Token("number", word, start))
+        elif group != "space":
+            found.append(Token("symbol", {"==": "=", "<>": "!="}.get(word, word), start))
         position = match.end()
     return [*found, Token("end", "", len(text) + 1)]
-
-
-def _token(group: str, text: str, start: int) -> Token:
-    if group == "word":
-        lowered = text.lower()
-        return Token("keyword", lowered, start) if lowered in KEYWORDS else Token("column", text, start)
-    if group == "text":
-        return Token("text", text.replace("''", "'"), start)
-    if group == "double":
-        return Token("column", text.replace('""', '"'), start)
-    if group == "tick":
-        return Token("column", text, start)
-    if group == "number":
-        return Token("number", text, start)
-    return Token("symbol", {"==": "=", "<>": "!="}.get(text, text), start)
 
 
 _SIGNS = {"&": "and", "|": "or", "!": "not"}
@@ -344,19 +341,15 @@ def parse_over(domain: Domain, text: str, location: Location) -> Node:
     except DocumentError as error:
         longest_first = sorted(domain.names, key=len, reverse=True)
         bare = [name for name in longest_first if name and "`" not in name and not _PLAIN.fullmatch(name)]
-        quoted = _with_quotes(text, bare)
+        # The names in backticks, wherever they stand outside of quotes. Longer names come first.
+        quoted = text
+        for name in bare:
+            pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+            parts = _QUOTED.split(quoted)
+            quoted = "".join(part if odd % 2 else pattern.sub(f"`{name}`", part) for odd, part in enumerate(parts))
         if quoted == text:
             raise
         raise _explained(error, text, quoted, location) from None
-
-
-def _with_quotes(text: str, names: list[str]) -> str:
-    """The names in backticks, wherever they stand outside of quotes. Longer names come first."""
-    for name in names:
-        pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
-        parts = _QUOTED.split(text)
-        text = "".join(part if odd % 2 else pattern.sub(f"`{name}`", part) for odd, part in enumerate(parts))
-    return text
 
 
 def _explained(error: DocumentError, text: str, quoted: str, location: Location) -> DocumentError:

@@ -48,7 +48,15 @@ def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> 
             kind = str(field.get("type", "string"))
             kind = _kind(named) if kind == "string" else kind
             stated = field.get("constraints", {})
-            field = _labelled(field, stated, named) if kind == "string" else _edged(field, stated, kind, named)
+            if kind == "string":
+                labels = list(dict.fromkeys(one.constant.text for one in named if one.use == "="))
+                if any(one.negated for one in named):
+                    labels.append(f"{PLACEHOLDER}: the other labels")
+                rules = {**field.get("dpqr", {})}
+                rules.setdefault("outside", "cell")
+                field = {**field, "constraints": {**stated, "enum": labels}, "dpqr": rules}
+            else:
+                field = _edged(field, stated, kind, named)
         filled.append(field)
     return {**domain, "fields": filled}
 
@@ -87,15 +95,6 @@ def _kind(named: Sequence[QueriedValue]) -> str:
     if len(texts) < len(constants):
         return "string"
     return "date" if all(map(is_date, texts)) else "datetime" if all(map(is_time, texts)) else "string"
-
-
-def _labelled(field: dict[str, Any], stated: Mapping[str, Any], named: Sequence[QueriedValue]) -> dict[str, Any]:
-    labels = list(dict.fromkeys(one.constant.text for one in named if one.use == "="))
-    if any(one.negated for one in named):
-        labels.append(f"{PLACEHOLDER}: the other labels")
-    rules = {**field.get("dpqr", {})}
-    rules.setdefault("outside", "cell")
-    return {**field, "constraints": {**stated, "enum": labels}, "dpqr": rules}
 
 
 def _edged(

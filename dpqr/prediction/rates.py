@@ -285,7 +285,7 @@ def rule_dimension(domain: Domain) -> int:
 
     Scaling a row to norm 1 changes no sign and no independence.
 
-    >>> from dpqr.domain.attribute import Codes
+    >>> from dpqr.domain.attribute import Attribute, Codes
     >>> rule_dimension(Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3)))))
     4
     """

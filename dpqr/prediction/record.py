@@ -29,22 +29,24 @@ from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
 from dpqr.releases.files import SingleFile, document_text, write_text
+from dpqr.releases.formats.known import FORMATS, TableFormat, listed_endings
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
     PREDICTION_PLAN_FORMAT,
-    budget_part,
-    domain_part,
+    BudgetPart,
+    DomainPart,
+    FigurePart,
     events_part,
     kind,
     price_part,
-    rational,
     reason_part,
+    written,
 )
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.sentences import budget_words, rehearsal_words
 from dpqr.releases.table_files import write_table
-from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
+from dpqr.releases.tidy import Column, Texts, Tidy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +78,7 @@ class PredictionRelease:
     >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
     >>> target = read_target(domain, "ill", None)
     >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=2)
+    >>> from dpqr.prediction.recipes import StableRecipe
     >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
     >>> budget = PrivacyBudget(epsilon=Fraction(1))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
@@ -181,31 +184,33 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         return dict(plan.inputs.locked.document)
     problem, target = plan.problem, plan.problem.target
     return seal_document(
-        {
-            "dpqr": PREDICTION_PLAN_FORMAT,
-            "version": __version__,
-            "guarantee": prediction_guarantee(plan),
-            "unit": problem.unit.words,
-            "counts": problem.unit.counted,
-            "records": problem.records,
-            "budget": budget_part(plan.budget),
-            "domain": domain_part(problem.domain),
-            "target": {
-                "name": problem.target.attribute.name,
-                "positive": None if target.positive is None else target.attribute.titles()[target.positive],
-            },
-            "learner": _learner(plan.recipe) | {"parts": plan.parts},
-            "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
-            "accountant": plan.accountant.name,
-            "counting": price_part(plan.counting),
-            "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
-            "price": price_part(plan.price),
-            "events": events_part(plan.events),
-            "proved_epsilon": rational(plan.epsilon),
-            "noise_deviation": plan.deviation(problem.records),
-            "notes": list(plan.notes),
-            "request": plan.inputs.request if plan.inputs else None,
-        }
+        written(
+            {
+                "dpqr": PREDICTION_PLAN_FORMAT,
+                "version": __version__,
+                "guarantee": prediction_guarantee(plan),
+                "unit": problem.unit.words,
+                "counts": problem.unit.counted,
+                "records": problem.records,
+                "budget": BudgetPart.of(plan.budget),
+                "domain": DomainPart.of(problem.domain),
+                "target": {
+                    "name": problem.target.attribute.name,
+                    "positive": None if target.positive is None else target.attribute.titles()[target.positive],
+                },
+                "learner": _learner(plan.recipe) | {"parts": plan.parts},
+                "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
+                "accountant": plan.accountant.name,
+                "counting": price_part(plan.counting),
+                "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
+                "price": price_part(plan.price),
+                "events": events_part(plan.events),
+                "proved_epsilon": FigurePart.of(plan.epsilon),
+                "noise_deviation": plan.deviation(problem.records),
+                "notes": list(plan.notes),
+                "request": plan.inputs.request if plan.inputs else None,
+            }
+        )
     )
 
 
@@ -256,7 +261,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
         **reason_part(release.reason),
         "events": events_part(release.plan.events if release.charged is None else release.charged),
-        "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
+        "spent": {name: _exact(cost) for name, cost in release.spent.items()},
         "records": release.records,
         "counted": release.counted,
         "lambda": _exact(release.penalty),
@@ -312,19 +317,18 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
 
 
 def _exact(value: Fraction | None) -> dict[str, Any] | None:
-    return None if value is None else rational(value)
+    return None if value is None else written(FigurePart.of(value))
 
 
 # The files of a prediction run: predictions with their record beside them, or a model, and the model read back.
 
-FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
-
 
 def table_form(given: str) -> TableFormat:
     """By the ending. UsageFault for one that is not known."""
-    found = FORMS.get(Path(given).suffix.lower())
+    ending = Path(given).suffix.lower()
+    found = next((name for name in FORMATS if f".{name}" == ending), None)
     if found is None:
-        raise UsageFault(f"--out {given}: predictions are written as .csv, .parquet or .json; end the name so")
+        raise UsageFault(f"--out {given}: predictions are written as {listed_endings()}; end the name so")
     return found
 
 

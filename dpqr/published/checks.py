@@ -36,9 +36,9 @@ from dpqr.published.repeat import recorded_reason
 from dpqr.releases.files import RECORD
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
 from dpqr.releases.read_release import read_release, read_table
-from dpqr.releases.record.parts import draws_digest, parsed_events, rational, versions_part
-from dpqr.releases.record.plan_document import SEAL, FigurePart, plan_document, seal_document
-from dpqr.releases.record.release_document import Paid, ReleaseRecord, parsed_record
+from dpqr.releases.record.parts import FigurePart, draws_digest, parsed_events, versions_part, written
+from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
+from dpqr.releases.record.release_document import Paid, ReleaseRecord, figure_parts, parsed_record
 from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.sentences import budget_words
 
@@ -121,7 +121,13 @@ def prices(evidence: ReleaseEvidence) -> str:
     for name in shared:
         exactly = name == "basic" or found.version == __version__
         _require_price(name, found.spent.epsilon[name], today[name], exactly=exactly)
-    _require_guarantee(found, budget)
+    charged, proved = found.spent.epsilon.get(found.spent.charged), _exact(found.plan.proved_epsilon)
+    if charged is None or _exact(charged) > budget.epsilon or proved > budget.epsilon:
+        raise GoalMissed(f"under {found.spent.charged}, which was charged, the events cost more than the guarantee")
+    if found.private and found.rehearsal is not True and not found.guarantee.startswith(budget_words(budget)):
+        raise GoalMissed(f"the guarantee is not the one of the budget: {budget_words(budget)}")
+    if _exact(found.spent.delta) != budget.delta or found.spent.charged != found.plan.accountant:
+        raise GoalMissed("the prices are not those at the plan's delta and accountant")
     missing = [name for name in found.spent.epsilon if name not in today]
     beside = f"; not {', '.join(missing)}, which is not installed here" if missing else ""
     return f"{_number(planned)} events give the stated epsilon under {', '.join(shared)}{beside}"
@@ -151,16 +157,6 @@ def _require_price(name: str, stated: FigurePart | None, today: Fraction | None,
     raise GoalMissed(f"under {name} the events cost {found}, and the record states {said}")
 
 
-def _require_guarantee(found: ReleaseRecord, budget: PrivacyBudget) -> None:
-    charged, proved = found.spent.epsilon.get(found.spent.charged), _exact(found.plan.proved_epsilon)
-    if charged is None or _exact(charged) > budget.epsilon or proved > budget.epsilon:
-        raise GoalMissed(f"under {found.spent.charged}, which was charged, the events cost more than the guarantee")
-    if found.private and found.rehearsal is not True and not found.guarantee.startswith(budget_words(budget)):
-        raise GoalMissed(f"the guarantee is not the one of the budget: {budget_words(budget)}")
-    if _exact(found.spent.delta) != budget.delta or found.spent.charged != found.plan.accountant:
-        raise GoalMissed("the prices are not those at the plan's delta and accountant")
-
-
 # Checks of a release against what lies elsewhere: the ledger that paid for it, and the plan that was locked before.
 
 PLANNED, BINDING = (0, 10), (0, 11)
@@ -176,7 +172,9 @@ def ledger(evidence: ReleaseEvidence) -> str:
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
     walked = evidence.walked
-    paid = _entry(walked, stated)
+    paid = walked.entries[stated.entry] if stated.entry < len(walked.entries) else None
+    if paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ("reserve", stated.dataset):
+        raise GoalMissed(f"entry {stated.entry} is not the one whose seal the record states: it is another ledger")
     planned = evidence.events(evidence.document["plan"]["events"])
     if paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version):
         raise GoalMissed(f"entry {paid.number} paid for another plan")
@@ -214,13 +212,6 @@ def require_bound(walked: Record, number: int, record: Mapping[str, Any]) -> str
     if settled.drawn != draws_digest(record):
         raise GoalMissed(f"entry {settled.number} names other draws than the record: it settled another run")
     return f"entry {settled.number} names the draws of the record, {settled.drawn[:12]}"
-
-
-def _entry(walked: Record, stated: Paid) -> LedgerEntry:
-    paid = walked.entries[stated.entry] if stated.entry < len(walked.entries) else None
-    if paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ("reserve", stated.dataset):
-        raise GoalMissed(f"entry {stated.entry} is not the one whose seal the record states: it is another ledger")
-    return paid
 
 
 def _end(evidence: ReleaseEvidence, walked: Record) -> str:
@@ -304,7 +295,7 @@ def _draws_of_session(evidence: ReleaseEvidence) -> str:
     """Every answer that was measured is a recorded draw of its own. Records of dpqr 0.6 and 0.7 hold no more."""
     draws = [(each.law, found) for each in evidence.record.transcript for found in (each.measured or ())[:1]]
     recorded = Counter(
-        (float(found.values[0] * Fraction(found.grid)), float(law.deviation * Fraction(found.grid)))
+        (float(found.values[0] * Fraction(found.grid)), float(law["deviation"] * Fraction(found.grid)))
         for law, found in draws
         if law
     )
@@ -443,12 +434,16 @@ class RepricedRelease:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
+        stated, now = (
+            written({"delta": FigurePart.of(delta), "epsilon": figure_parts(prices)})
+            for delta, prices in ((self.delta_before, self.before), (self.delta, self.now))
+        )
         return {
             "version": self.version,
             "charged": self.charged,
             "not_verified": self.unverified or None,
-            "stated": {"delta": rational(self.delta_before), "epsilon": _figures(self.before)},
-            "now": {"delta": rational(self.delta), "epsilon": _figures(self.now)},
+            "stated": stated,
+            "now": now,
         }
 
 
@@ -468,7 +463,7 @@ def reprice(release: str, delta: str | None = None) -> RepricedRelease:
     try:
         events = parsed_events(files.record["plan"]["events"])
         before = Fraction(record.spent.delta.exact)
-        stated = {name: _value(figure) for name, figure in record.spent.epsilon.items()}
+        stated = {name: Fraction(each.exact) if each else None for name, each in record.spent.epsilon.items()}
     except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         raise DocumentError(f"{files.path / RECORD}: states events or prices that dpqr does not know") from None
     return RepricedRelease(
@@ -480,11 +475,3 @@ def reprice(release: str, delta: str | None = None) -> RepricedRelease:
         now=prices_today(events, before if at is None else at, record.spent.charged),
         unverified=files.unverified,
     )
-
-
-def _value(figure: FigurePart | None) -> Fraction | None:
-    return None if figure is None else Fraction(figure.exact)
-
-
-def _figures(prices: Prices) -> dict[str, Any]:
-    return {name: None if price is None else rational(price) for name, price in prices.items()}

@@ -21,8 +21,8 @@ from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, 
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
 from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.formats.parquet_files import arrow_table
 from dpqr.releases.loop import Outcome
-from dpqr.releases.parquet_files import arrow_table
 from dpqr.releases.read_release import ReleaseFiles, read_figures
 from dpqr.releases.requests import ExistingForm
 from dpqr.releases.start import start_bytes
@@ -70,8 +70,24 @@ def export(request: ExportRequest) -> ExportResult:
         if replaced is None:
             return ExportResult(path=request.duckdb, tables={}, notes=(f"{request.duckdb} holds this release already",))
         place = reserve_file(request.duckdb, force=replaced, option=OPTION)
-        notes = list(_unchanged(evidence))
-        tables = dict(_tables(files, _domain(evidence, notes), notes))
+        notes = []
+        try:
+            require_same_files(evidence)
+        except NotChecked as reason:
+            notes.append(f"files were not compared: {reason}")
+        tables = {"answers": answers_of(files)}
+        if figures := read_figures(files):
+            tables["figures"] = figures_table_of(figures)
+        tables["columns"] = columns_of(files.record)
+        try:
+            tables["cells"] = cells_of(evidence.plan.problem.domain)
+        except (NotChecked, GoalMissed) as reason:  # the record does not tell the domain
+            notes.append(f"no table of cells: {reason}")
+        try:
+            tables["synthetic"] = synthetic_of(files)
+        except DocumentError:
+            notes.append("no table of synthetic rows: the release holds none; make it with --synthetic rows")
+        tables[FACTS] = facts_table(files.record)
     write_duckdb(place, tables)
     return ExportResult(
         path=request.duckdb, tables={name: len(table) for name, table in tables.items()}, notes=tuple(notes)
@@ -90,37 +106,6 @@ def _looked_at(request: ExportRequest, seal: str) -> bool | None:
             f"{OPTION} {request.duckdb}: holds another release; choose another name, or --if-exists replace"
         )
     return None if request.if_exists == "skip" else True
-
-
-def _unchanged(evidence: ReleaseEvidence) -> Iterator[str]:
-    """GoalMissed where a file is not what the record was written for."""
-    try:
-        require_same_files(evidence)
-    except NotChecked as reason:
-        yield f"files were not compared: {reason}"
-
-
-def _domain(evidence: ReleaseEvidence, notes: list[str]) -> Domain | None:
-    """The cells of the release; None where its record does not tell them."""
-    try:
-        return evidence.plan.problem.domain
-    except (NotChecked, GoalMissed) as reason:
-        notes.append(f"no table of cells: {reason}")
-        return None
-
-
-def _tables(files: ReleaseFiles, domain: Domain | None, notes: list[str]) -> Iterator[tuple[str, Any]]:
-    yield "answers", answers_of(files)
-    if figures := read_figures(files):
-        yield "figures", figures_table_of(figures)
-    yield "columns", columns_of(files.record)
-    if domain is not None:
-        yield "cells", cells_of(domain)
-    try:
-        yield "synthetic", synthetic_of(files)
-    except DocumentError:
-        notes.append("no table of synthetic rows: the release holds none; make it with --synthetic rows")
-    yield FACTS, facts_table(files.record)
 
 
 # The tables of an exported release, as Arrow tables of plain texts and figures.

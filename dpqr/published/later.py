@@ -78,12 +78,18 @@ def answer_from_model(plan: Plan, outcome: Outcome, asked: Workload, factors: Ma
     later = replace(plan, problem=replace(plan.problem, workload=asked))
     looked = _MeasuredColumns.of(plan, outcome, factors)
     prepare(shown, asked.blocks)
-    _require_joined(asked, shown, looked)
+    # A model of single tables may hold no answer to a question.
+    for block in asked.blocks if isinstance(shown, LinearEstimate) else ():
+        if np.isnan(shown.answer(block)).any():
+            raise InfeasiblePlan(f"{block.name}: {looked.apart(block)}; this model cannot answer it")
     summed = summed_answers(later, history)
     answers = sound_answers(later, shown, assembled_answers(later, outcome.transcript), summed, history)
     unknown = {block.name: looked.apart(block) for block in asked.blocks if looked.factor(block) is None}
     known = distance_errors(answers, history)
-    others = [each.block for each in answers if each.block.name not in {**unknown, **known} and _lacks_error(each)]
+    # Those of whose errors some has no closed form.
+    others = [
+        each.block for each in answers if each.block.name not in {**unknown, **known} and np.isnan(each.error).any()
+    ]
     missing = can_refit(plan) if others else None
     if missing is not None:
         unknown |= {block.name: f"errors are not estimated: {missing}" for block in others}
@@ -115,18 +121,6 @@ def _bare(figure: FigureAnswers) -> FigureAnswers:
     none, no = np.full(figure.estimate.shape, np.nan), np.zeros(figure.estimate.shape, dtype=np.bool_)
     basis = np.full(figure.estimate.shape, NO_BASIS, dtype=np.int8)
     return replace(figure, error=none, lower=none, upper=none, basis=basis, small=no, sure=no)
-
-
-def _lacks_error(answers: BlockAnswers) -> bool:
-    """Whether some error has no closed form."""
-    return bool(np.isnan(answers.error).any())
-
-
-def _require_joined(asked: Workload, shown: Hypothesis, looked: _MeasuredColumns) -> None:
-    """InfeasiblePlan where a model of single tables holds none for a question."""
-    for block in asked.blocks if isinstance(shown, LinearEstimate) else ():
-        if np.isnan(shown.answer(block)).any():
-            raise InfeasiblePlan(f"{block.name}: {looked.apart(block)}; this model cannot answer it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -281,7 +275,12 @@ class _OnDisk:
             found = self._evidence.outcome
         except DpqrError as fault:
             raise self._otherwise(fault) from None
-        self._require_same(found)
+        shown, blocks = released_hypothesis(self.plan, found), self.plan.problem.workload.blocks
+        prepare(shown, blocks)
+        for block, kept in zip(blocks, all_answers(self.files), strict=True):
+            estimate = np.asarray(shown.answer(block)) * float(block.scale)
+            if not np.allclose(estimate, kept.estimate, rtol=1e-6, atol=1e-6 * max(1.0, abs(shown.total))):
+                raise self._otherwise(UsageFault(f"the draws give other answers to {block.name!r} here"))
         return found
 
     def own(self, names: set[str]) -> dict[str, AnsweredBlock]:
@@ -290,14 +289,6 @@ class _OnDisk:
     def own_figures(self, names: set[str]) -> dict[str, list[dict[str, Any]]]:
         rows = read_figures(self.files) if names else []
         return {name: [row for row in rows if row["figure"] == name] for name in names}
-
-    def _require_same(self, found: Outcome) -> None:
-        shown, blocks = released_hypothesis(self.plan, found), self.plan.problem.workload.blocks
-        prepare(shown, blocks)
-        for block, kept in zip(blocks, all_answers(self.files), strict=True):
-            estimate = np.asarray(shown.answer(block)) * float(block.scale)
-            if not np.allclose(estimate, kept.estimate, rtol=1e-6, atol=1e-6 * max(1.0, abs(shown.total))):
-                raise self._otherwise(UsageFault(f"the draws give other answers to {block.name!r} here"))
 
     def _otherwise(self, fault: DpqrError) -> DpqrError:
         """Another version of dpqr may rightly make another release of the same draws."""

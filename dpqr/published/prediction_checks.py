@@ -290,15 +290,11 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
     )
     if document["dpqr"] != MODEL_FORMAT:
         return prediction_document(released, prediction_receipt(released))
-    return model_document(released, _domain_text(document), prediction_receipt(released))
-
-
-def _domain_text(document: dict[str, Any]) -> str:
-    """The text of the domain file in a model. GoalMissed where it is not the plan's domain."""
+    # The model carries the text of its domain file, which must be the plan's domain.
     text = str(document["domain_file"])
     if public_domain(parse_json(text.encode(), "domain_file")) != document["plan"]["request"]["domain"]:
         raise GoalMissed("the domain file in the model is not the domain of its plan")
-    return text
+    return model_document(released, text, prediction_receipt(released))
 
 
 def _payer(stated: dict[str, Any] | None, plan: PredictionPlan) -> Reservation | None:

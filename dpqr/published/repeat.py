@@ -27,10 +27,10 @@ from dpqr.models.rows import WeightedRows
 from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.draws import Draws, count_dropped
 from dpqr.releases.files import read_record, reserve
+from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.journal import RecordJournal
-from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
-from dpqr.releases.read_release import FORMS
 from dpqr.releases.reading import parse_release_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import Paid, ReleaseRecord
@@ -46,16 +46,6 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
-
-
-class SilentObserver:
-    """Nobody looks on."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing is shown."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing is shown."""
 
 
 class NoNoise:
@@ -82,7 +72,7 @@ def repeat_release(record: ReleaseRecord, plan: Plan) -> FinishedRun:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     prices = price_schedule(plan)
-    made = construct(plan, draws, nothing, guard, SilentObserver(), prices, recorded_payer(record.ledger, plan))
+    made = construct(plan, draws, nothing, guard, SILENT, prices, recorded_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     made = replace(made, charged=recorded_charge(record.ledger), reason=recorded_reason(record))
@@ -94,7 +84,7 @@ def replay_loop(record: ReleaseRecord, plan: Plan) -> Outcome:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
-    outcome = iterative_construction(draws, plan, SilentObserver())
+    outcome = iterative_construction(draws, plan, SILENT)
     journal.finish()
     return outcome
 
@@ -114,7 +104,7 @@ def recorded_reason(record: ReleaseRecord) -> Reason:
 
 def write_repeated(made: FinishedRun, record: ReleaseRecord, directory: Path) -> Any:
     """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
-    form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
+    form = next(form for form in FORMATS if record.files[0].endswith(f"answers.{form}"))
     synthetic = record.synthetic
     write_release(
         made,
@@ -151,13 +141,39 @@ def recorded_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
 # A session of questions made again from its record: what was measured first, and every answer in its order.
 
 
+def _require_order(stated: Questions, events: Composition) -> None:
+    """GoalMissed where a process says that it found fewer surprises than were there, or more thresholds than paid."""
+    epochs = sum(count for event, count in events if isinstance(event, AboveThresholdEvent))
+    for number, asked in enumerate(stated.asks):
+        start, before = asked.start, sum(ask < number for ask, *_ in stated.surprises)
+        if start.measured != before or start.surprises < before or not len(start.sides) <= start.epochs <= epochs:
+            raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
+
+
 def repeated_session(record: ReleaseRecord, stated: Questions, events: Composition) -> FinishedRun:
     """The release that the recorded draws give. events: that were charged. Raises: GoalMissed, DpqrError, where they
     are not those of the session; LookupError, ValueError, TypeError, where the record has not the form that dpqr gives
     it."""
     _require_order(stated, events)
-    paper = _session_from_record(record, stated)
-    rows = _first_rows(paper, stated)
+    # The session as it was opened.
+    ((currency, figure),) = stated.rest.items()
+    budget = record.plan.budget
+    paper = QuestionPlan(
+        request=parse_release_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
+        budget=PrivacyBudget(Fraction(budget.epsilon.exact), Fraction(budget.delta.exact)),
+        rest=Price(**{currency: Fraction(figure)}),
+        surprises=stated.paid,
+        questions=stated.expected,
+        rule=stated.rule,
+    )
+    # What the questions started from.
+    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
+    _, draws = recorded_draws(journal, guard)
+    model = iterative_construction(draws, paper.plan, SILENT).hypothesis
+    journal.finish()
+    if not isinstance(model, Sampleable):
+        raise GoalMissed("what the session measured first draws no rows")
+    rows = WeightedRows.of(model, paper.plan.problem.domain.shape, paper.plan.problem.seed)
     asks = AskHistory(paper=paper, documents={number: list(each.queries) for number, each in enumerate(stated.asks)})
     replay = Replay(
         terms=paper.terms,
@@ -173,40 +189,6 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
     charged = recorded_charge(record.ledger)
     made = replace(made, planned=stated.plan or made.planned, questions=stated, charged=charged)
     return replace(made, events=events, paid=payer, reason=reason, private=record.private)
-
-
-def _require_order(stated: Questions, events: Composition) -> None:
-    """GoalMissed where a process says that it found fewer surprises than were there, or more thresholds than paid."""
-    epochs = sum(count for event, count in events if isinstance(event, AboveThresholdEvent))
-    for number, asked in enumerate(stated.asks):
-        start, before = asked.start, sum(ask < number for ask, *_ in stated.surprises)
-        if start.measured != before or start.surprises < before or not len(start.sides) <= start.epochs <= epochs:
-            raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
-
-
-def _session_from_record(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
-    """The session as it was opened."""
-    ((currency, figure),) = stated.rest.items()
-    budget = record.plan.budget
-    return QuestionPlan(
-        request=parse_release_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
-        budget=PrivacyBudget(Fraction(budget.epsilon.exact), Fraction(budget.delta.exact)),
-        rest=Price(**{currency: Fraction(figure)}),
-        surprises=stated.paid,
-        questions=stated.expected,
-        rule=stated.rule,
-    )
-
-
-def _first_rows(paper: QuestionPlan, stated: Questions) -> WeightedRows:
-    """What the questions started from."""
-    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
-    _, draws = recorded_draws(journal, guard)
-    model = iterative_construction(draws, paper.plan, SilentObserver()).hypothesis
-    journal.finish()
-    if not isinstance(model, Sampleable):
-        raise GoalMissed("what the session measured first draws no rows")
-    return WeightedRows.of(model, paper.plan.problem.domain.shape, paper.plan.problem.seed)
 
 
 def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHistory) -> Iterator[HardQueryAnswer]:

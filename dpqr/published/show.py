@@ -112,16 +112,13 @@ def stored_receipt(record: dict[str, Any], unverified: str = "") -> tuple[Fact, 
 
 def _receipt_from_record(record: dict[str, Any]) -> tuple[Fact, ...]:
     lines, trust = record.get("receipt"), record.get("trust")
-    if isinstance(lines, list) and lines and all(_is_line(line) for line in lines):
-        return tuple((name, text) for name, text in lines)
+    pairs = [line for line in lines if isinstance(line, list) and len(line) == 2] if isinstance(lines, list) else []
+    if lines and len(pairs) == len(lines) and all(isinstance(text, str) for pair in pairs for text in pair):
+        return tuple((name, text) for name, text in pairs)
     notes = trust if isinstance(trust, list) else []
     words = [("Warning", record.get("warning")), ("Guarantee", record.get("guarantee"))]
     words += [("Accuracy", record.get("certainty")), *(("Note", note) for note in notes)]
     return tuple((name, text) for name, text in words if isinstance(text, str))
-
-
-def _is_line(line: object) -> bool:
-    return isinstance(line, list) and len(line) == 2 and all(isinstance(text, str) for text in line)
 
 
 # Views of a release on disk, from its answers and the documents in its record.
@@ -135,12 +132,13 @@ def stored_views(files: ReleaseFiles, base: int) -> WholeNumberViews:
     except (KeyError, TypeError, AttributeError):
         raise DocumentError(f"{files.path / RECORD}: states queries that dpqr cannot read; restore it") from None
     found = zip(block_entries(files), all_answers(files), strict=True)
-    return views_of([block for entry, block in found if _is_table(entry, block, nodes)], nodes, base)
-
-
-def _is_table(entry: BlockEntry, block: AnsweredBlock, nodes: Nodes) -> bool:
-    """Whether the answers are counts of all cells of the columns that they look at, or of a level's nodes."""
-    return block.name in nodes.asked or {column.name for column in block.columns} == set(entry.columns)
+    # Counts of all cells of the columns that they look at, or of a level's nodes.
+    tables = [
+        block
+        for entry, block in found
+        if block.name in nodes.asked or {column.name for column in block.columns} == set(entry.columns)
+    ]
+    return views_of(tables, nodes, base)
 
 
 def _nodes(files: ReleaseFiles) -> Nodes:

@@ -147,7 +147,15 @@ class VerificationResult:
 def verify(request: VerifyRequest) -> VerificationResult:
     """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there;
     DataError where something else than regular files lies in the release's directory."""
-    _require_there(request)
+    if os.path.isdir(request.release):
+        require_regular(Path(request.release))
+    if not os.path.isfile(request.release) and not os.path.isfile(Path(request.release) / RECORD):
+        raise UsageFault(
+            f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"
+        )
+    for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):
+        if place is not None and not os.path.isfile(place) and not (option == "--ledger" and is_address(place)):
+            raise UsageFault(f"{option} {place}: there is no such file; fix the path")
     if os.path.isfile(request.release):
         return _run_checks(PREDICTIONS, PredictionEvidence(request), tolerance=request.tolerance)
     with TemporaryDirectory(prefix="dpqr-verify-") as scratch:
@@ -175,18 +183,6 @@ def require_verified(found: VerificationResult) -> None:
         )
     kind = LedgerError if against.code == LedgerError.exit_code else GoalMissed
     raise kind(f"{against.name}: {against.text}")
-
-
-def _require_there(request: VerifyRequest) -> None:
-    if os.path.isdir(request.release):
-        require_regular(Path(request.release))
-    if not os.path.isfile(request.release) and not os.path.isfile(Path(request.release) / RECORD):
-        raise UsageFault(
-            f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"
-        )
-    for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):
-        if place is not None and not os.path.isfile(place) and not (option == "--ledger" and is_address(place)):
-            raise UsageFault(f"{option} {place}: there is no such file; fix the path")
 
 
 def _run_check(name: str, check: Callable[[Held], str], evidence: Held, *, tolerance: bool) -> CheckResult:

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Path, run_sanitised, text, texts
-from dpqr.python.options import document
-from dpqr.python.release import Release
-from dpqr.python.results import FromRun
+from dpqr.python.checks import Document, Path, document, run_sanitised, text, texts
+from dpqr.python.release import FromRun, Release
 from dpqr.releases.requests import ExistingForm
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from dpqr.published.export import ExportResult
     from dpqr.published.later import DerivedAnswers as Answered
-    from dpqr.python.queries import Document
     from dpqr.releases.answers.answered import AnsweredBlock
 
 
@@ -108,30 +105,23 @@ def answer(
     from dpqr.published.later import answer as answered
     from dpqr.releases.answer_tables import answers_file, figures_of
 
-    request = AnswerRequest(release=_finished_or_directory(release), queries=_queries_document(queries, where, by))
+    if not isinstance(release, Release):
+        origin: Any = os.fspath(release)
+    elif isinstance(release._origin, FromRun):
+        origin = release._origin.finished
+    else:
+        origin = str(release.directory)
+    columns = list(texts("by", by))
+    if (queries is None) == (where is None and not columns):
+        raise UsageFault("answer: give one of --sql TEXT, --queries FILE, and --where PREDICATE with --by COLUMN")
+    question = {"marginal": columns} if where is None else {"where": text("where", where), "by": columns}
+    asked = {"queries": [question]} if queries is None else document("queries", queries)
+    request = AnswerRequest(release=origin, queries=asked)
     place = None if out is None else answers_file(os.fspath(out))
     found = run_sanitised(lambda: answered(request))
     if place is not None:
         place.write(found.blocks, figures_of(found.figures))
     return Later(found)
-
-
-def _queries_document(queries: object, where: str | None, by: str | Sequence[str]) -> str | dict[str, Any]:
-    """A queries document. UsageFault: not one way of asking."""
-    columns = list(texts("by", by))
-    if (queries is None) == (where is None and not columns):
-        raise UsageFault("answer: give one of --sql TEXT, --queries FILE, and --where PREDICATE with --by COLUMN")
-    if queries is not None:
-        return document("queries", queries)
-    return {"queries": [{"marginal": columns} if where is None else {"where": text("where", where), "by": columns}]}
-
-
-def _finished_or_directory(release: Release | Path) -> Any:
-    """A release in memory, or the directory of one."""
-    if not isinstance(release, Release):
-        return os.fspath(release)
-    origin = release._origin
-    return origin.finished if isinstance(origin, FromRun) else str(release.directory)
 
 
 # A release as tables for other tools: the command line exports here too.

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, boolean, integer, run_sanitised, texts
-from dpqr.python.options import PlanOptions, plan_request
+from dpqr.python.checks import Document, Figure, boolean, integer, run_sanitised, texts
+from dpqr.python.options import PlanOptions
+from dpqr.python.requests import plan_request
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.audit.run import Audit, Finding
     from dpqr.kernel.plugins import Registry, RegistryEntry
-    from dpqr.python.queries import Document
 
 
 class Page(str):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import partial
 from numbers import Integral, Rational, Real
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
 
@@ -17,6 +17,16 @@ Figure = str | int | float | Decimal
 
 
 Path = str | os.PathLike[str]
+
+
+class Built(Protocol):
+    """A document that a builder has made."""
+
+    @property
+    def document(self) -> dict[str, Any]: ...
+
+
+Document = str | os.PathLike[str] | Mapping[str, Any] | Built
 
 
 Check = Callable[[str, Any], Any]
@@ -90,7 +100,41 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(text(name, each) for each in given)
 
 
-record_count: Check = partial(integer, most=MOST_RECORDS)
+def document(name: str, given: object) -> str | dict[str, Any]:
+    """A document as the use cases take it: the path of a file, or its content."""
+    content = getattr(given, "document", given)
+    if isinstance(content, Mapping):
+        return dict(content)
+    if isinstance(content, str | os.PathLike):
+        return os.fspath(content)
+    raise UsageFault(
+        f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
+        f"{'_from' if name == 'domain' else ''}() has built"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Check of a whole number from `least` to `most`; None: without an upper bound."""
+
+    least: int = 1
+    most: int | None = None
+
+    def __call__(self, name: str, value: object) -> int:
+        return integer(name, value, least=self.least, most=self.most)
+
+
+class OneOf(tuple[str, ...]):
+    """Check of a text that is one of these.
+
+    >>> OneOf(("csv", "json"))("format", "csv")
+    'csv'
+    """
+
+    __slots__ = ()
+
+    def __call__(self, name: str, value: object) -> str:
+        return text(name, value, among=self)
 
 
 def check_options(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:

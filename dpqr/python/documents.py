@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Check, Path, boolean, check_options, integer, run_sanitised, text, texts
+from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import document
+from dpqr.python.options import LedgerPlace, checks
+from dpqr.python.owner_options import DomainSources
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.domain.text.documents import AppliedFix
-    from dpqr.python.ledger import Ledger
     from dpqr.python.project import NewProject
-    from dpqr.python.queries import Document
     from dpqr.releases.documents import DomainRequest, MadeDomain
-
-CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,42 +98,12 @@ def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
     return document_schema(document)
 
 
-class DomainSources(TypedDict, total=False):
-    """What a domain file is made from, beside a table.
-
-    codebooks, form: files, of which later ones win (`--from`), and their form; None: by their content.
-    name: which table of a codebook that describes several (`--table`).
-    types: columns as `--types` states them, such as "age=integer:0..99"; they win over codebooks.
-    queries: a queries file, whose thresholds and labels fill in what no codebook states.
-    unit, max_rows: whose row it is, and the rows of each person that a run may use.
-    """
-
-    codebooks: Path | Sequence[Path]
-    form: CodebookForm | None
-    name: str | None
-    types: str | Sequence[str]
-    queries: Path | None
-    unit: str | None
-    max_rows: int | None
-    delimiter: str | None
-    encoding: str | None
-
-
-_SOURCES: Mapping[str, Check] = {
-    **dict.fromkeys(("form", "name", "unit", "delimiter", "encoding"), text),
-    "codebooks": lambda _, given: tuple(map(str, [given] if isinstance(given, str | os.PathLike) else given)),
-    "types": texts,
-    "queries": lambda _, given: os.fspath(given),
-    "max_rows": integer,
-}
-
-
 def domain_file(
     table: Path | None = None,
     *,
     out: Path | None = None,
     dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
+    ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
     **sources: Unpack[DomainSources],
 ) -> MadeDomain:
@@ -193,9 +159,6 @@ def init(
 def _domain_request(table: Path | None, sources: DomainSources) -> DomainRequest:
     from dpqr.releases.documents import DomainRequest
 
-    held = check_options(sources, _SOURCES)
-    return DomainRequest(data=_path(table), table=held.pop("name", None), **held)
-
-
-def _path(given: Path | None) -> str | None:
-    return None if given is None else os.fspath(given)
+    stated = check_options(sources, checks(DomainSources))
+    data = None if table is None else os.fspath(table)
+    return DomainRequest(data=data, table=stated.pop("name", None), **stated)

@@ -109,7 +109,12 @@ def _field(name: str, known: Any, public: bool) -> dict[str, Any] | None:
     if isinstance(known, Mapping):
         return {"name": name, **known}
     if isinstance(known, range):
-        return _whole(name, known)
+        if not known or known.step < 1:
+            raise UsageFault(
+                f"domain_from: {name!r}: {known} holds no number that rises; give range(first, last + 1, width)"
+            )
+        bounds = {"minimum": known.start, "maximum": known.stop - 1}
+        return {"name": name, "type": "integer", "constraints": bounds, "dpqr": {"width": known.step}}
     if hasattr(known, "closed") and hasattr(known, "left"):
         return _bins(name, known)
     if hasattr(known, "categories"):
@@ -124,15 +129,6 @@ def _field(name: str, known: Any, public: bool) -> dict[str, Any] | None:
         f"domain_from: {name!r}: {type(known).__name__} says nothing of a column; give labels, a range, intervals, a "
         "pandas dtype, or the keys of a field as a dict"
     )
-
-
-def _whole(name: str, known: range) -> dict[str, Any]:
-    if not known or known.step < 1:
-        raise UsageFault(
-            f"domain_from: {name!r}: {known} holds no number that rises; give range(first, last + 1, width)"
-        )
-    bounds = {"minimum": known.start, "maximum": known.stop - 1}
-    return {"name": name, "type": "integer", "constraints": bounds, "dpqr": {"width": known.step}}
 
 
 def _bins(name: str, known: Any) -> dict[str, Any]:
@@ -172,11 +168,11 @@ def _labels(name: str, known: Sequence[Any]) -> dict[str, Any]:
     values = [each.item() if hasattr(each, "item") else each for each in known]
     if all(isinstance(each, int) and not isinstance(each, bool) for each in values):
         return {"name": name, "type": "integer", "constraints": {"enum": values}}
-    return {"name": name, "type": "string", "constraints": {"enum": [_text(each, cell_text) for each in values]}}
-
-
-def _text(value: Any, spelt_out: Any) -> str:
-    return str(value) if hasattr(value, "closed") else spelt_out(value)
+    return {
+        "name": name,
+        "type": "string",
+        "constraints": {"enum": [str(each) if hasattr(each, "closed") else cell_text(each) for each in values]},
+    }
 
 
 def _plain(edge: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -11,10 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, boolean, integer, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, boolean, document, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
-from dpqr.python.options import RunOptions, document, limits, plan_request, table_source
-from dpqr.python.release import Release, SilentObserver
+from dpqr.python.options import RunOptions
+from dpqr.python.release import Release
+from dpqr.python.requests import limits, plan_request, table_source
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.exact_errors import Accuracy
     from dpqr.releases.requests import SweepRequest
     from dpqr.report.evaluation import SweepTrial
-    from dpqr.tables.source import TableSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,40 +210,39 @@ def sweep(
     Privacy:
         None: the errors are exact, and not for release.
     """
+    import pandas as pd
+
     from dpqr.releases.requests import SweepRequest
 
     roles = product(*map(_several, (eps, schedule, update, accountant)))
     named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)
     plans = tuple(plan_request(queries, each, domain, {**options, **chosen}) for each, chosen in named)
     files = ledger_paths(ledger, anchor)
+    if (public is None) is not rehearse:
+        raise UsageFault(
+            "sweep: its errors are exact, so say on what: public=TABLE for one that is public or made up, or "
+            "rehearse=True for rows drawn from the public domain"
+        )
     request = SweepRequest(
-        source=_declared(public, rehearse, options),
+        source=None if rehearse else table_source(public, options),
         plans=plans,
         repeats=integer("repeats", repeats),
         limits=limits(options),
         dataset=dataset,
         **dict(zip(("ledger", "anchor"), files, strict=True)),
     )
-    return _frame(row for trial in _tried(request) for row in _rows(trial))
-
-
-def _declared(public: object, rehearse: bool, options: Mapping[str, object]) -> TableSource | None:
-    """The table; None: rows of a rehearsal. UsageFault unless it is one of them."""
-    if (public is None) is not rehearse:
-        raise UsageFault(
-            "sweep: its errors are exact, so say on what: public=TABLE for one that is public or made up, or "
-            "rehearse=True for rows drawn from the public domain"
-        )
-    return None if rehearse else table_source(public, options)
+    rows = (row for trial in _tried(request) for row in _rows(trial))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"answers": "Int64"})
 
 
 def _tried(request: SweepRequest) -> list[SweepTrial]:
     """All trials. UsageFault where none was made."""
+    from dpqr.releases.loop import SILENT
     from dpqr.report.evaluation import sweep as trials
 
     if not request.plans:
         raise UsageFault("sweep: an empty list leaves nothing to try; give at least one value")
-    found = run_sanitised(lambda: list(trials(request, SilentObserver())))
+    found = run_sanitised(lambda: list(trials(request, SILENT)))
     if all(each.refusal is not None for each in found):
         raise UsageFault(f"sweep: nothing could be planned so; {found[0].refusal}")
     return found
@@ -276,9 +274,3 @@ def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:
                 "largest_over_n": block.largest / n,
             }
         )
-
-
-def _frame(rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"answers": "Int64"})

@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
-from dpqr.python.options import PlanOptions, table_source
-from dpqr.python.release import release_request
-from dpqr.python.shown import Receipt
+from dpqr.python.checks import Document, Figure, Path, figure, integer, run_sanitised
+from dpqr.python.options import PlanOptions
+from dpqr.python.requests import release_request, table_source
+from dpqr.python.shown import Receipt, forecasts
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest, GoalRequest
     from dpqr.releases.requests import ReleaseRequest
     from dpqr.tables.source import TableSource
@@ -59,9 +58,8 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        from dpqr.releases.forecast import forecasts_document
-
-        return forecasts_document(self._outlook)
+        document: dict[str, Any] = forecasts(self._outlook).document()
+        return document
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,11 +76,7 @@ class Forecast:
     @property
     def text(self) -> Receipt:
         """The forecast as the command line shows it."""
-        from dpqr.report.forecast import forecast_view
-
-        outlook = self._outlook
-        found = [point.forecast for point in outlook.points]
-        return Receipt.of(lambda: forecast_view(found, outlook.notes, outlook.goal))
+        return forecasts(self._outlook).text
 
     def __str__(self) -> str:
         return str(self.text)
@@ -151,11 +145,12 @@ def forecast_request(
     runs: int | None,
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
-    from dpqr.releases.forecast import ForecastRequest
+    from dpqr.releases.forecast import ForecastRequest, epsilons
 
+    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
     return ForecastRequest(
         release=planned,
-        epsilons=_epsilons(eps),
+        epsilons=epsilons(",".join(figure("eps", each) for each in several)) if several else (),
         goal=goal,
         n=planned.plan.n,
         proxy=proxy,
@@ -168,13 +163,6 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
     """The table that the caller declares public; None: there is none."""
     none = proxy is None or (isinstance(proxy, tuple) and not proxy)
     return None if none else table_source(proxy, reading)
-
-
-def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
-    from dpqr.releases.forecast import epsilons
-
-    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
-    return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
 
 
 def goal_request(

@@ -7,23 +7,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.domain.periods import EVERY, Every
 from dpqr.kernel.errors import DpqrError, UsageFault
-from dpqr.python.checks import (
-    Check,
-    Figure,
-    Path,
-    boolean,
-    check_options,
-    figure,
-    integer,
-    record_count,
-    run_sanitised,
-    text,
-)
+from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
+from dpqr.python.options import ApprovalOptions, LedgerPlace, ReasonOptions, checks
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
@@ -33,8 +21,9 @@ if TYPE_CHECKING:
     from dpqr.ledger.budgets import PeriodRequest, PricedAccount
     from dpqr.ledger.chain import Mark
     from dpqr.ledger.chained_ledger import ChainedLedger
-    from dpqr.ledger.ledger import LedgerEntry
+    from dpqr.ledger.ledger import LedgerEntry, Reason
     from dpqr.python.approval import ApprovedRun
+    from dpqr.python.owner_options import BudgetOptions, PolicyOptions
     from dpqr.releases.requests import LedgerRequest
     from dpqr.tables.policy import Source
 
@@ -92,7 +81,7 @@ class Budget:
         return self.priced.document()
 
 
-class Ledger:
+class Ledger(LedgerPlace):
     """The budgets in one file or on a server, shared by all jobs. Nothing is opened before a method is called.
 
     >>> import tempfile
@@ -111,42 +100,31 @@ class Ledger:
         self.path = None if path is None else place(os.fspath(path), "--ledger")
         self.anchor = None if anchor is None else os.fspath(anchor)
 
-    def init(
-        self,
-        dataset: str,
-        *,
-        eps: Figure,
-        delta: Figure | None = None,
-        accounting: str | None = None,
-        cap_eps: Figure | None = None,
-        cap_delta: Figure | None = None,
-        neighbours: Literal["add-remove", "replace"] = "add-remove",
-        unit: str | None = None,
-        counts: str | None = None,
-        allow_fail: bool = False,
-        kind: Literal["private", "public", "synthetic"] = "private",
-        purpose: str | None = None,
-        by: str | None = None,
-        **options: Unpack[BudgetOptions],
-    ) -> Budget:
-        """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused: the dataset has one."""
+    def init(self, dataset: str, *, eps: Figure, **options: Unpack[BudgetOptions]) -> Budget:
+        """Give a dataset its budget, once: there is no reset. options: of `dpqr budget init`, with _ for -.
+
+        Raises:
+            BudgetRefused: the dataset has one.
+        """
         from dpqr.ledger.budgets import BudgetRequest, open_budget
-        from dpqr.python.options import reason
+        from dpqr.python.owner_options import BudgetOptions, BudgetPeriodOptions, PolicyOptions
         from dpqr.tables.policy import Policy
 
-        reading, periods = budget_fields(options)
+        stated = check_options(options, checks(BudgetOptions))
+        divided = {*checks(PolicyOptions), *checks(BudgetPeriodOptions)}
+        reading, periods = budget_fields({name: value for name, value in stated.items() if name in divided})
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
-            delta=None if delta is None else figure("delta", delta),
-            accountant=accounting,
-            cap=None if cap_eps is None else figure("cap_eps", cap_eps),
-            cap_delta=None if cap_delta is None else figure("cap_delta", cap_delta),
-            neighbours=text("neighbours", neighbours, among=("add-remove", "replace")),
-            unit=unit,
-            kind=text("kind", kind, among=("private", "public", "synthetic")),
-            reason=reason({"purpose": purpose, "by": by}),
-            policy=Policy(counts=counts, fail=boolean("allow_fail", allow_fail), **reading),
+            delta=stated.get("delta"),
+            accountant=stated.get("accounting"),
+            cap=stated.get("cap_eps"),
+            cap_delta=stated.get("cap_delta"),
+            neighbours=stated.get("neighbours", "add-remove"),
+            unit=stated.get("unit"),
+            kind=stated.get("kind", "private"),
+            reason=reason(stated),
+            policy=Policy(counts=stated.get("counts"), fail=stated.get("allow_fail", False), **reading),
             periods=periods,
         )
         return Budget.of(run_sanitised(lambda: open_budget(self._opened(), asked)))
@@ -170,7 +148,6 @@ class Ledger:
             DocumentError: the plan is not what would be planned now.
         """
         from dpqr.python.approval import approve
-        from dpqr.python.options import reason
         from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
@@ -311,7 +288,7 @@ class Ledger:
 def _row(budget: Budget) -> dict[str, Any]:
     told = {each.name: getattr(budget, each.name) for each in fields(budget) if each.repr}
     exact = {
-        name: _down(value) if name.startswith("left") else _up(value)
+        name: 0.0 - _up(-value) if name.startswith("left") else _up(value)
         for name, value in told.items()
         if isinstance(value, Fraction)
     }
@@ -324,59 +301,17 @@ def _up(value: Fraction | None) -> float:
     return math.nan if value is None else upward(value)
 
 
-def _down(value: Fraction) -> float:
-    return 0.0 - _up(-value)
-
-
 # Options of a budget's policy, as the Python interface takes them.
 
 UNBOUND = "files"
 """What is stated in the place of an address where a budget shall read files by path again."""
 
 
-class PolicyOptions(TypedDict, total=False):
-    """How every run that a budget pays for reads the table; None: not stated."""
-
-    max_records: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    delimiter: str | None
-    encoding: str | None
-    require_approval: bool
-    source: str | None
-    source_query: Path | None
-
-
-class BudgetOptions(PolicyOptions, total=False):
-    """The same, and how the budget is divided into periods."""
-
-    period: Every | None
-    period_column: str | None
-    per_period: Figure | None
-    first: str | None
-
-
-_POLICY: Mapping[str, Check] = {
-    "max_records": record_count,
-    "max_bytes": integer,
-    "max_memory": partial(integer, least=2**28),
-    "delimiter": text,
-    "encoding": text,
-    "require_approval": boolean,
-    "source": text,
-    "source_query": lambda _, given: os.fspath(given),
-}
-_PERIODS: Mapping[str, Check] = {
-    "period": partial(text, among=EVERY),
-    "period_column": text,
-    "per_period": figure,
-    "first": text,
-}
-
-
 def policy_fields(given: Mapping[str, object]) -> dict[str, Any]:
     """The options of a policy by the names of its fields. UsageFault for a source that no budget may be bound to."""
-    named = check_options(given, _POLICY)
+    from dpqr.python.owner_options import PolicyOptions
+
+    named = check_options(given, checks(PolicyOptions))
     source = _source(named.pop("source", None), named.pop("source_query", None))
     fields = {name.removeprefix("max_").removeprefix("require_"): value for name, value in named.items()}
     return fields if source is None else {**fields, "source": source}
@@ -416,11 +351,12 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
         UsageFault: some of what divides a budget is missing.
     """
     from dpqr.ledger.budgets import PeriodRequest
-
-    periods = check_options({name: value for name, value in given.items() if name in _PERIODS}, _PERIODS)
+    from dpqr.python.owner_options import BudgetPeriodOptions
     from dpqr.tables.policy import FILES
 
-    policy = policy_fields({name: value for name, value in given.items() if name not in _PERIODS})
+    known = checks(BudgetPeriodOptions)
+    periods = check_options({name: value for name, value in given.items() if name in known}, known)
+    policy = policy_fields({name: value for name, value in given.items() if name not in known})
     policy = {name: value for name, value in policy.items() if value != FILES}
     if not periods:
         return policy, None
@@ -439,11 +375,19 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
     )
 
 
+def reason(given: Mapping[str, object]) -> Reason:
+    """Why a budget is opened or charged, who asks, and who approved."""
+    from dpqr.ledger.ledger import Reason
+
+    known = checks(ReasonOptions) | checks(ApprovalOptions)
+    return Reason(**check_options({name: value for name, value in given.items() if name in known}, known))
+
+
 # Who pays, from what callers name: a dataset, and the ledger that keeps its budget.
 
 
 def payer(
-    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
+    dataset: str | None, ledger: Path | LedgerPlace | None, anchor: Path | None, resume: bool = False
 ) -> LedgerRequest | None:
     """Who pays; None: no ledger is named or configured."""
     from dpqr.releases.paying import ledger_request
@@ -451,9 +395,9 @@ def payer(
     return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
 
 
-def ledger_paths(ledger: Path | Ledger | None, anchor: Path | None) -> tuple[str | None, str | None]:
+def ledger_paths(ledger: Path | LedgerPlace | None, anchor: Path | None) -> tuple[str | None, str | None]:
     """The files of a ledger and of its anchor; None: as configured."""
-    held = ledger if isinstance(ledger, Ledger) else Ledger(ledger, anchor)
+    held = ledger if isinstance(ledger, LedgerPlace) else Ledger(ledger, anchor)
     return held.path, held.anchor
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.python.checks import Figure, Path, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import PlanOptions
-from dpqr.python.release import release_request
-from dpqr.python.shown import Receipt
+from dpqr.python.requests import release_request
+from dpqr.python.shown import Receipt, release_plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
 
@@ -44,9 +42,8 @@ class Plan:
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        from dpqr.releases.record.plan_document import plan_document
-
-        return plan_document(self._planned) | {"resources": asdict(self.resources)}
+        document: dict[str, Any] = release_plan(self._planned, self.resources).document()
+        return document
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -66,9 +63,7 @@ class Plan:
     @property
     def text(self) -> Receipt:
         """The plan as the command line shows it."""
-        from dpqr.releases.receipt import plan_facts
-
-        return Receipt.of_facts(plan_facts(self._planned, self.resources))
+        return release_plan(self._planned, self.resources).text
 
     @property
     def sha256(self) -> str:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Check, Figure, Path, boolean, check_options, figure, integer, run_sanitised, text
-from dpqr.python.ledger import payer
-from dpqr.python.options import (
-    PLANNING,
-    READING,
-    REASONS,
-    RELEASING,
-    SharedOptions,
-    document,
-    limits,
-    reason,
-    table_source,
-)
-from dpqr.python.release import SilentObserver
-from dpqr.python.shown import Receipt
+from dpqr.python.checks import Path, boolean, check_options, document, figure, run_sanitised, text
+from dpqr.python.learning_options import PredictionPlanOptions, PredictionRun
+from dpqr.python.ledger import payer, reason
+from dpqr.python.options import checks, rows
+from dpqr.python.requests import limits, table_source
+from dpqr.python.shown import Receipt, prediction_plan
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 
@@ -32,8 +23,7 @@ if TYPE_CHECKING:
 
     from dpqr.kernel.wording import Fact
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
-    from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
+    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.releases.tidy import Tidy
 
 
@@ -105,6 +95,12 @@ class PredictionPlan:
     text: Receipt
     _planned: PlannedRun
 
+    @classmethod
+    def of(cls, plan: PlannedRun, alternatives: PlanAlternatives) -> PredictionPlan:
+        """A plan, and what else its budget would buy."""
+        shown = prediction_plan(plan, alternatives)
+        return cls(shown.document(), shown.text, plan)
+
     @property
     def sha256(self) -> str:
         """The hash by which ledger and record name the plan."""
@@ -160,12 +156,27 @@ def predict(
         (eps, delta)-differential privacy for the unit that the record names; `model` costs nothing. How many points
         there are is shown, so they must be public.
     """
+    from dpqr.releases.loop import SILENT
+
     if options.get("model") is not None:
         named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset", "plan")}
         named |= {"--dry-run": dry_run, "--rehearse": rehearse}
         return _applied(model_request(options, {"DATA": table is not None, **named}))
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
-    return _planned(request) if dry_run else _learned(request)
+    if not dry_run:
+        from dpqr.prediction.predict import predict as learned
+        from dpqr.prediction.predict import released_table
+        from dpqr.prediction.receipt import prediction_receipt
+        from dpqr.prediction.record import prediction_document
+
+        finished = run_sanitised(lambda: learned(request, SILENT))
+        lines = prediction_receipt(finished)
+        return Predictions(
+            prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
+        )
+    from dpqr.prediction.predict import planned_prediction
+
+    return PredictionPlan.of(*run_sanitised(lambda: planned_prediction(request)))
 
 
 def _applied(request: ModelRequest) -> Predictions:
@@ -176,98 +187,14 @@ def _applied(request: ModelRequest) -> Predictions:
     return Predictions(applied.record, stored_receipt(applied.record), applied.table)
 
 
-def _planned(request: PredictionRequest) -> PredictionPlan:
-    from dpqr.prediction.predict import planned_prediction
-    from dpqr.prediction.receipt import prediction_plan_facts
-    from dpqr.prediction.record import alternatives_part, prediction_plan_document
-
-    plan, outlook = run_sanitised(lambda: planned_prediction(request))
-    record = prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)}
-    return PredictionPlan(record, Receipt.of_facts(prediction_plan_facts(plan, outlook)), plan)
-
-
-def _learned(request: PredictionRequest) -> Predictions:
-    from dpqr.prediction.predict import predict as learned
-    from dpqr.prediction.predict import released_table
-    from dpqr.prediction.receipt import prediction_receipt
-    from dpqr.prediction.record import prediction_document
-
-    finished = run_sanitised(lambda: learned(request, SilentObserver()))
-    lines = prediction_receipt(finished)
-    return Predictions(
-        prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
-    )
-
-
-# Options of predictions, named as those of `dpqr predict`, and the requests that are made of them.
+# The requests that are made of the options of predictions.
 
 USUAL_PREDICTIONS = 100
 """What a plan is made for where nobody says how many."""
 
 
-class PredictOptions(SharedOptions, total=False):
-    """What a prediction run learns with, how its table is read, and why it is made; None: not stated.
-
-    form is `--release`, and penalty is `--lambda`. predictions: how many a plan is made for.
-    """
-
-    learner: str | None
-    form: Literal["predictions", "function"] | None
-    positive: str | None
-    penalty: Figure | None
-    method: str | None
-    slots: str | None
-    radius: Figure | None
-    smoothness: Figure | None
-    decay: Figure | None
-    tune: Figure | None
-    tau: Figure | None
-    theta: Figure | None
-    t0: int | None
-    releases: int | None
-    kernel: str | None
-    bandwidth: Figure | None
-    degree: int | None
-    features: int | None
-    base: str | None
-    parts: int | None
-    target_error: Figure | None
-    vote: str | None
-    accountant: str | None
-    predictions: int | None
-    purpose: str | None
-    by: str | None
-    approved_by: str | None
-
-
-class PredictionRun(PredictOptions, total=False):
-    """All options of `dpqr predict`."""
-
-    target: str | None
-    points: object
-    domain: Document | None
-    eps: Figure | None
-    model: Path | None
-    dataset: str | None
-    ledger: Path | Ledger | None
-    anchor: Path | None
-    out: Path | None
-    plan: Path | None
-
-
-RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
-SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant", "trust", "seed")
-LEARNING: Mapping[str, Check] = {
-    "learner": text,
-    "form": partial(text, among=("predictions", "function")),
-    **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
-    **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
-    **dict.fromkeys(("bandwidth", "target_error"), figure),
-    **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), integer),
-    **{name: PLANNING[name] for name in SHARED},
-}
-"""Options that are fields of the plan's request."""
-OPTION_CHECKS = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
+LEARNING = checks(PredictionPlanOptions)
+PLANNED = {each.name for each in fields(PredictionPlanRequest)}
 
 
 def prediction_request(
@@ -300,9 +227,22 @@ def prediction_request(
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     if dry_run and plan is None and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
+    missing = table is None or (isinstance(table, tuple) and not table)
+    needed = not (dry_run or rehearse or dataset)
+    private = table_source((() if needed else None) if missing else table, held)
+    target, eps = (given.get(name) for name in ("target", "eps"))
+    for name, value in (("target", target), ("eps", eps)):
+        if value is None and given.get("plan") is None:
+            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
+    domain = given.get("domain")
     request = PredictionRequest(
-        table=_private(table, held, needed=not (dry_run or rehearse or dataset)),
-        plan=_plan_request(given, held),
+        table=private,
+        plan=PredictionPlanRequest(
+            target="" if target is None else text("target", target),
+            epsilon="" if eps is None else figure("eps", eps),
+            domain=None if domain is None else document("domain", domain),
+            **{name: value for name, value in held.items() if name in PLANNED},
+        ),
         points=None if points is None else points_source(points, held),
         out=None if out is None else os.fspath(out),
         limits=limits(held),
@@ -336,30 +276,11 @@ def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> Model
 
 def _learning(given: Mapping[str, Any]) -> dict[str, Any]:
     """The checked options of the learner and of reading tables."""
-    return check_options({name: value for name, value in given.items() if name not in RUN}, OPTION_CHECKS)
+    run = rows(PredictionRun).keys() - LEARNING.keys()
+    return check_options({name: value for name, value in given.items() if name not in run}, LEARNING)
 
 
 def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
     """The public rows to predict for. How CSV files are written is not said of a table in memory."""
     reading = {name: held.get(name) for name in ("delimiter", "encoding")}
     return table_source(points, reading if isinstance(points, str | os.PathLike) else {})
-
-
-def _private(table: object, held: Mapping[str, Any], *, needed: bool) -> TableSource:
-    """The table to learn from. UsageFault where there is none, and one is needed."""
-    missing = table is None or (isinstance(table, tuple) and not table)
-    return table_source((() if needed else None) if missing else table, held)
-
-
-def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:
-    target, eps = (given.get(name) for name in ("target", "eps"))
-    for name, value in (("target", target), ("eps", eps)):
-        if value is None and given.get("plan") is None:
-            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
-    domain = given.get("domain")
-    return PredictionPlanRequest(
-        target="" if target is None else text("target", target),
-        epsilon="" if eps is None else figure("eps", eps),
-        domain=None if domain is None else document("domain", domain),
-        **{name: value for name, value in held.items() if name in LEARNING},
-    )

@@ -65,10 +65,16 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProje
     stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
     named = asked.data is not None or asked.codebooks or asked.types
     made = domain_file(asked if named else replace(asked, types=EXAMPLE))
+    # Queries to begin with: the number of records, every column by itself, and every pair of columns.
+    pairs = [{"marginals": {"ways": 2}}] if len(made.document["fields"]) > 1 else []
+    queries = {
+        "dpqr": "queries/1",
+        "queries": [{"name": "records", "marginal": []}, {"marginals": {"ways": 1}}, *pairs],
+    }
     texts = {
         FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
         DOMAIN: made.text,
-        QUERIES: _document_text(_queries(len(made.document["fields"]))),
+        QUERIES: _document_text(queries),
     }
     return NewProject(paths=write_files(directory, texts), remarks=made.remarks)
 
@@ -83,27 +89,14 @@ def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:
     there = next(filter(os.path.lexists, paths), None)
     if there is not None:
         raise AlreadyThere(f"{there}: the file exists; choose another directory, or move it away")
-    _make(directory)
-    for path, text in paths.items():
-        write_new(path, text)
-    return tuple(paths)
-
-
-def _make(directory: str) -> None:
     try:
         Path(directory).mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no name"
         raise UsageFault(f"{directory}: cannot be made ({reason}); choose a writable place") from None
-
-
-def _queries(columns: int) -> dict[str, Any]:
-    """The number of records, every column by itself, and every pair of columns."""
-    pairs = [{"marginals": {"ways": 2}}] if columns > 1 else []
-    return {
-        "dpqr": "queries/1",
-        "queries": [{"name": "records", "marginal": []}, {"marginals": {"ways": 1}}, *pairs],
-    }
+    for path, text in paths.items():
+        write_new(path, text)
+    return tuple(paths)
 
 
 def _document_text(document: dict[str, Any]) -> str:

@@ -6,23 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from dpqr.domain.text.decoding import Location, decode
+from dpqr.python.checks import Document, document
 from dpqr.workload.form import KINDS
 
 Bound = float | str
 Weight = float | Mapping[str, Any]
-
-
-class Built(Protocol):
-    """A document that a builder has made."""
-
-    @property
-    def document(self) -> dict[str, Any]: ...
-
-
-Document = str | os.PathLike[str] | Mapping[str, Any] | Built
 
 
 class Grouped(TypedDict, total=False):
@@ -57,7 +48,6 @@ class Queries:
     @property
     def document(self) -> dict[str, Any]:
         """What the queries file would hold, for `json.dump` and for `dpqr.release`."""
-        from dpqr.python.options import document
 
         stated = {} if self.domain is None else {"domain": document("domain", self.domain)}
         return {"dpqr": "queries/1", **stated, "queries": [dict(entry) for entry in self.entries]}
@@ -219,7 +209,6 @@ class Sql:
 
     def over(self, domain: Document) -> Queries:
         """The same as entries of a queries file over a domain. Raises: DocumentError, with line and column."""
-        from dpqr.python.options import document
         from dpqr.workload.sql.reading import translated_sql
 
         made = Queries(translated_sql(self.document, document("domain", domain)).entries, domain)
@@ -238,7 +227,6 @@ def queries(domain: Document | None = None) -> Queries:
 
 
 def _require_answerable(asked: Queries) -> None:
-    from dpqr.python.options import document
     from dpqr.releases.planning import read_documents
 
     domain = None if asked.domain is None else document("domain", asked.domain)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, boolean, run_sanitised
-from dpqr.python.ledger import payer
-from dpqr.python.options import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
-from dpqr.python.results import FromFiles, FromRun, Origin, pivot
+from dpqr.python.checks import Document, Figure, Path, run_sanitised
+from dpqr.python.options import ReleaseOptions
+from dpqr.python.requests import output, release_request
 from dpqr.python.shown import Receipt
-from dpqr.releases.requests import LedgerRequest, ReleaseRequest
+from dpqr.releases.release_files import BASIS
+from dpqr.releases.tidy import FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
+    from dpqr.releases.read_release import ReleaseFiles
     from dpqr.releases.requests import AnswerForm, BinForm, SyntheticForm
+    from dpqr.releases.result import FinishedRun
+    from dpqr.report.page.parts import ReportInput
 
 
 class Release:
@@ -210,8 +213,15 @@ def release(
     Privacy:
         (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
+    from dpqr.releases.loop import SILENT
+
+    if table is None and dataset is None and not rehearse:
+        raise UsageFault(
+            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
+            "opens none"
+        )
     request = release_request(
-        _some(table, dataset, rehearse),
+        table,
         queries=queries,
         eps=eps,
         domain=domain,
@@ -224,26 +234,12 @@ def release(
         rehearse=rehearse,
         **options,
     )
-    return _released(request)
-
-
-def _some(table: object, dataset: str | None, rehearse: bool) -> object:
-    """The table. UsageFault where there is none, and one is needed."""
-    if table is None and dataset is None and not rehearse:
-        raise UsageFault(
-            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
-            "opens none"
-        )
-    return table
-
-
-def _released(request: ReleaseRequest) -> Release:
     from dpqr.releases.release import already_released
     from dpqr.releases.release import release as released
 
     if run_sanitised(lambda: already_released(request)):
         return read_release(request.output.directory or "")
-    return Release(FromRun(run_sanitised(lambda: released(request, SilentObserver()))))
+    return Release(FromRun(run_sanitised(lambda: released(request, SILENT))))
 
 
 def read_release(directory: Path) -> Release:
@@ -258,87 +254,159 @@ def read_release(directory: Path) -> Release:
     return Release(FromFiles(files_of(os.fspath(directory))))
 
 
-# The request of a release, from options by name: the command line and the Python interface make it here.
+# Where the parts of a release come from: made by this process, or read back from their files.
+
+NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"
 
 
-def release_request(
-    table: object,
-    *,
-    queries: Document | None = None,
-    eps: Figure | None = None,
-    domain: Document | None = None,
-    plan: Path | None = None,
-    dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
-    anchor: Path | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    rehearse: bool = False,
-    notes: tuple[str, ...] = (),
-    **options: Unpack[ReleaseOptions],
-) -> ReleaseRequest:
-    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
+class Origin(Protocol):
+    """Where the parts of a release come from."""
 
-    Args:
-        table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
-        plan: the file of a locked plan, which states what is not given; None: queries and eps are.
-        notes: what the plan shall say of the request itself.
+    def directory(self) -> str | None: ...
+    def answers(self) -> pd.DataFrame: ...
+    def figures(self) -> pd.DataFrame: ...
+    def cumulative(self) -> pd.DataFrame: ...
+    def views(self, base: int) -> pd.DataFrame: ...
+    def record(self) -> dict[str, Any]: ...
+    def receipt(self) -> Receipt: ...
+    def synthetic(self) -> pd.DataFrame: ...
+    def reported(self) -> ReportInput: ...
+
+
+class FromRun:
+    """A release of this process."""
+
+    def __init__(self, finished: FinishedRun) -> None:
+        self.finished = finished
+
+    def directory(self) -> str | None:
+        return None
+
+    def answers(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import answers_frame
+        from dpqr.releases.release_files import answers_table
+
+        return answers_frame(answers_table(self.finished))
+
+    def figures(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.table_files import figures_table
+
+        return plain_frame(figures_table(self.finished))
+
+    def cumulative(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import answers_frame, cumulative_table
+
+        table = cumulative_table(self.finished)
+        if table is None:
+            raise UsageFault(NO_COUNTER)
+        return answers_frame(table)
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.views import release_views, views_table
+
+        return plain_frame(views_table(release_views(self.finished, base)))
+
+    def record(self) -> dict[str, Any]:
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.record.release_document import release_document
+
+        return release_document(self.finished, receipt=receipt(self.finished))
+
+    def receipt(self) -> Receipt:
+        from dpqr.releases.receipt import receipt
+
+        return Receipt.of_facts(receipt(self.finished))
+
+    def synthetic(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import synthetic_frame
+        from dpqr.releases.release_files import synthesise
+
+        return synthetic_frame(synthesise(self.finished, "rows").table)
+
+    def reported(self) -> ReportInput:
+        from dpqr.report.reports import reported_release
+
+        return reported_release(self.finished, self.record())
+
+
+class FromFiles:
+    """A release on disk."""
+
+    def __init__(self, files: ReleaseFiles) -> None:
+        self.files = files
+
+    def directory(self) -> str | None:
+        return str(self.files.path)
+
+    def answers(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import read_answers_frame
+
+        return read_answers_frame(self.files)
+
+    def figures(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import read_figures_frame
+
+        return read_figures_frame(self.files)
+
+    def cumulative(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import read_cumulative_frame
+
+        if "counter" not in self.files.record["plan"]:
+            raise UsageFault(NO_COUNTER)
+        return read_cumulative_frame(self.files)
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.published.show import stored_views
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.views import views_table
+
+        return plain_frame(views_table(stored_views(self.files, base)))
+
+    def record(self) -> dict[str, Any]:
+        return self.files.record
+
+    def receipt(self) -> Receipt:
+        from dpqr.published.show import stored_receipt
+
+        return Receipt.of_facts(stored_receipt(self.files.record, self.files.unverified))
+
+    def synthetic(self) -> pd.DataFrame:
+        from dpqr.releases.answer_tables import read_synthetic_frame
+
+        return read_synthetic_frame(self.files)
+
+    def reported(self) -> ReportInput:
+        from dpqr.report.reports import reported_files
+
+        return reported_files(self.files)
+
+
+def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.DataFrame:
+    """The answers of `query`: of two columns and more the last one across, else one row an answer.
 
     Raises:
-        UsageFault, TypeError: a value that no option may have; a name that is no option.
+        UsageFault: no such query, or no such figure.
     """
-    if plan is None and (queries is None or eps is None):
-        raise UsageFault("give queries and eps, or the plan that states them")
-    request = ReleaseRequest(
-        source=table_source(table, options),
-        plan=plan_request(queries, eps, domain, options),
-        output=output(out, options),
-        limits=limits(options),
-        payer=_payer(dataset, ledger, anchor, boolean("resume", resume), pays=table is not None and not rehearse),
-        reason=reason(options),
-        publisher=publisher(options),
-        notes=notes,
-        rehearse=boolean("rehearse", rehearse),
-        after=_verified_earlier_release(options.get("after")),
-    )
-    if plan is None:
-        return request
-    from dpqr.releases.locked_plan import following
+    import pandas as pd
 
-    return run_sanitised(lambda: following(request, os.fspath(plan)))
-
-
-def _payer(
-    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool, *, pays: bool
-) -> LedgerRequest | None:
-    """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
-    named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
-    return payer(dataset, ledger, anchor, resume) if named else None
-
-
-def _verified_earlier_release(after: Path | None) -> str | None:
-    """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
-    if after is None:
-        return None
-    from dpqr.published.evidence import VerifyRequest
-    from dpqr.published.verify import require_verified, verify
-
-    place = os.fspath(after)
-    run_sanitised(lambda: require_verified(verify(VerifyRequest(release=place))))
-    return place
-
-
-class SilentObserver:
-    """Watches a run and says nothing.
-
-    >>> SilentObserver().read(50)
-    """
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""
+    names = list(answers["query"].cat.categories)
+    if query not in names:
+        near = get_close_matches(str(query), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(repr, names[:20]))}"
+        raise UsageFault(f"pivot: no query {query!r}; {hint}")
+    if values not in FIGURES:
+        raise UsageFault(f"pivot: no figure {values!r}; known: {', '.join(FIGURES)}")
+    rows = answers[answers["query"] == query].drop(columns="query")
+    keys = [name for name in rows.columns if name not in (*FIGURES, BASIS) and rows[name].notna().any()]
+    if "detail" in keys:
+        # Details sort as they come: "<= 9" before "<= 10".
+        details = rows["detail"]
+        ordered = pd.Categorical(details, categories=details.unique(), ordered=True)
+        rows = rows.assign(detail=pd.Series(ordered, index=details.index))
+    if len(keys) < 2:
+        held: pd.DataFrame = rows[[*keys, *FIGURES, BASIS]]
+        return held.set_index(keys) if keys else held.reset_index(drop=True)
+    table: pd.DataFrame = rows.pivot(index=keys[:-1] if len(keys) > 2 else keys[0], columns=keys[-1], values=values)
+    return table

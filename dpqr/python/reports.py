@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TypedDict, Unpack
+from typing import Unpack
 
-from dpqr.python.checks import Path, check_options, run_sanitised, text
+from dpqr.python.checks import Path, check_options, run_sanitised
+from dpqr.python.options import checks
+from dpqr.python.owner_options import HumanFields
 from dpqr.releases.documents import write_new
 from dpqr.report.page.parts import ReportInput
 from dpqr.report.reports import CuratorFacts, ReportRequest, release_html, report
-
-
-class HumanFields(TypedDict, total=False):
-    """What only a person knows of a release, as registry and card ask for it: `dpqr report --help`."""
-
-    title: str | None
-    curator: str | None
-    use: str | None
-    region: str | None
-    about: str | None
-    sector: str | None
-    author: str | None
-    date: str | None
-
-
-_HUMAN = dict.fromkeys(HumanFields.__optional_keys__, text)
 
 
 def write_report(
@@ -53,7 +39,9 @@ def write_report(
     """
     files = {"html": html, "registry": registry, "croissant": croissant, "ledger": ledger, "anchor": anchor}
     given = {name: None if path is None else os.fspath(path) for name, path in files.items()}
-    request = ReportRequest(release=os.fspath(release), **given, stated=CuratorFacts(**check_options(human, _HUMAN)))
+    request = ReportRequest(
+        release=os.fspath(release), **given, stated=CuratorFacts(**check_options(human, checks(HumanFields)))
+    )
     return run_sanitised(lambda: report(request))
 
 

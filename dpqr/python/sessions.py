@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, integer, run_sanitised, text
-from dpqr.python.ledger import ledger_paths, payer
-from dpqr.python.options import PlanOptions, document, limits, plan_request, reason, table_source
+from dpqr.python.checks import Document, Figure, Path, document, integer, run_sanitised, text
+from dpqr.python.learning_options import PredictionRun
+from dpqr.python.ledger import ledger_paths, payer, reason
+from dpqr.python.options import LedgerPlace, PlanOptions, ReleaseOptions
 from dpqr.python.plan import Plan
-from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
-from dpqr.python.release import Release, SilentObserver
-from dpqr.python.results import FromRun
-from dpqr.python.shown import Receipt
+from dpqr.python.predict import PredictionPlan, Predictions, points_source, prediction_request
+from dpqr.python.release import FromRun, Release
+from dpqr.python.requests import limits, plan_request, table_source
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
+    from dpqr.prediction.plan import PredictionPlan as PlannedRun
+    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.sessions.interactive import AskRequest, Status
     from dpqr.sessions.planning import OpenRequest
     from dpqr.sessions.predictions import AskPredictions, OpenPredictions, PredictionStatus
@@ -44,7 +44,7 @@ class SessionHandle:
     table: object = field(default=None, repr=False)
 
     @classmethod
-    def paid_by(cls, ledger: Path | Ledger | None, anchor: Path | None, *, name: str, table: object) -> Self:
+    def paid_by(cls, ledger: Path | LedgerPlace | None, anchor: Path | None, *, name: str, table: object) -> Self:
         """A session that was opened just now. table: None, unless it is in memory."""
         file, outside = ledger_paths(ledger, anchor)
         return cls(name=name, ledger=file, anchor=outside, table=table)
@@ -55,7 +55,7 @@ class SessionHandle:
         return session_payer(self.ledger, self.anchor)
 
 
-def session_payer(ledger: Path | Ledger | None, anchor: Path | None) -> LedgerRequest:
+def session_payer(ledger: Path | LedgerPlace | None, anchor: Path | None) -> LedgerRequest:
     """The ledger of a session, which knows itself whose budget pays."""
     file, outside = ledger_paths(ledger, anchor)
     return LedgerRequest(dataset="", ledger=file, anchor=outside)
@@ -89,10 +89,11 @@ class Session(SessionHandle):
         """
         import pandas as pd
 
+        from dpqr.releases.loop import SILENT
         from dpqr.sessions.interactive import ask
 
         request = ask_request(self.name, self.payer, where=where, queries=queries, table=self.table)
-        found = run_sanitised(lambda: ask(request, SilentObserver()))
+        found = run_sanitised(lambda: ask(request, SILENT))
         return pd.DataFrame([each.document() for each in found])
 
     def status(self) -> Status:
@@ -122,7 +123,7 @@ def open_session(
     eps: Figure | None = None,
     domain: Document | None = None,
     dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
+    ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
     expect: Document | None = None,
     surprises: int | None = None,
@@ -146,15 +147,27 @@ def open_session(
     Privacy:
         (eps, delta) for all that the session ever answers; paid in full before a row is looked at.
     """
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.interactive import open_session as opened
     from dpqr.sessions.interactive import session_plan
 
-    paid: dict[str, Any] = {"dataset": dataset, "ledger": ledger, "anchor": anchor}
-    asked: dict[str, Any] = {"expect": expect, "surprises": surprises, "questions": questions, "plan": plan}
-    request = open_request(table, name=name, eps=eps, domain=domain, **paid, **asked, options=dict(options))
+    request = open_request(
+        table,
+        name=name,
+        eps=eps,
+        domain=domain,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        expect=expect,
+        surprises=surprises,
+        questions=questions,
+        plan=plan,
+        **options,
+    )
     if dry_run:
         return Plan(*run_sanitised(lambda: session_plan(request)))
-    run_sanitised(lambda: opened(request, SilentObserver()))
+    run_sanitised(lambda: opened(request, SILENT))
     return Session.paid_by(ledger, anchor, name=name, table=table if request.run.source.frame is not None else None)
 
 
@@ -185,14 +198,14 @@ def open_request(
     eps: Figure | None,
     domain: object,
     dataset: str | None,
-    ledger: Path | Ledger | None,
+    ledger: Path | LedgerPlace | None,
     anchor: Path | None,
     expect: object,
     surprises: int | None,
     questions: int | None,
     plan: Path | None,
-    options: dict[str, Any],
     notes: tuple[str, ...] = (),
+    **options: Unpack[ReleaseOptions],
 ) -> OpenRequest:
     """What both doors ask of the use case. table: None: only a plan is wanted. notes: what the plan shall say of the
     request itself. UsageFault: no epsilon, and no plan that states it, or a value that no option may have."""
@@ -250,11 +263,12 @@ class PredictionSession(SessionHandle):
         import pandas as pd
 
         from dpqr.prediction.predict import released_table
+        from dpqr.releases.loop import SILENT
         from dpqr.releases.tidy import plain_values
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)
-        found = released_table(run_sanitised(lambda: ask_predictions(request, SilentObserver())))
+        found = released_table(run_sanitised(lambda: ask_predictions(request, SILENT)))
         return pd.DataFrame({name: plain_values(column) for name, column in found.columns.items()})
 
     def status(self) -> PredictionStatus:
@@ -299,12 +313,13 @@ def open_predictions(
     Privacy:
         (eps, delta) for all that the session ever predicts; paid in full before a row is looked at.
     """
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.predictions import open_predictions as opened
 
     request = open_predictions_request(table, name, options)
     if dry_run:
-        return _planned(request)
-    run_sanitised(lambda: opened(request, SilentObserver()))
+        return PredictionPlan.of(*planned_session(request))
+    run_sanitised(lambda: opened(request, SILENT))
     kept = table if request.run.table.frame is not None else None
     return PredictionSession.paid_by(options.get("ledger"), options.get("anchor"), name=name, table=kept)
 
@@ -333,11 +348,9 @@ def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, 
     return AskPredictions(name=name, payer=payer, points=points_source(points, {}), table=source)
 
 
-def _planned(request: OpenPredictions) -> PredictionPlan:
-    from dpqr.prediction.receipt import prediction_plan_facts
-    from dpqr.prediction.record import alternatives_part, prediction_plan_document
+def planned_session(request: OpenPredictions) -> tuple[PlannedRun, PlanAlternatives]:
+    """The plan of a session of predictions, and what else its budget would buy."""
     from dpqr.sessions.predictions import plan_predictions
 
     made = run_sanitised(lambda: plan_predictions(request))
-    record = prediction_plan_document(made.plan) | {"outlook": alternatives_part(made.outlook)}
-    return PredictionPlan(record, Receipt.of_facts(prediction_plan_facts(made.plan, made.outlook)), made.plan)
+    return made.plan, made.outlook

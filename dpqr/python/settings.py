@@ -12,10 +12,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.python.checks import Whole
+from dpqr.python.options import Option, PlanCommand, ReleaseCommand, rows
 from dpqr.tables.engines.address import is_address, read_address
 
 FILE = "dpqr.toml"
@@ -28,31 +31,21 @@ VARIABLE = "DPQR_SETTINGS"
 LARGEST = 2**16
 
 
-KEYS: dict[str, type] = {
-    "queries": str,
-    "domain": str,
-    "ledger": str,
-    "dataset": str,
-    "delta": str,
-    "neighbours": str,
-    "n": int,
-    "unit": str,
-    "max-rows": int,
-    "error-bars": str,
-    "certify": str,
-    "purpose": str,
-    "by": str,
-    "publisher": str,
-    **dict.fromkeys(("title", "curator", "use", "region", "about", "sector", "author"), str),
-}
-"""What may be stated. Limits, delimiters and count columns are left to a budget's policy."""
+@cache
+def settings_keys() -> Mapping[str, Option]:
+    """The options that may be stated, by key, paths first, which are relative to the file.
 
+    Limits, delimiters and count columns are left to a budget's policy.
+    """
+    from dpqr.python.learning_options import OpenSessionCommand, PredictCommand
+    from dpqr.python.owner_options import HumanFields, InitCommand
 
-PATHS = ("queries", "domain", "ledger")
-"""Relative to the file."""
-
-
-_WORDS = {str: "text in quotes", int: "a whole number"}
+    found: dict[str, Option] = {}
+    for group in (ReleaseCommand, PlanCommand, PredictCommand, OpenSessionCommand, InitCommand, HumanFields):
+        for name, row in rows(group).items():
+            if row.setting:
+                found.setdefault(name.replace("_", "-"), row)
+    return dict(sorted(found.items(), key=lambda each: not each[1].file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +79,16 @@ def read_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Se
     """
     shown = os.path.relpath(path)
     document = _parsed(path, shown, None if environment.get(VARIABLE) else _trusted(environment))
+    known = settings_keys()
     for key, value in document.items():
-        _require(key, value, shown)
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise DocumentError(f"{shown}: $: unknown key {key[:80]!r}; {hint}")
+        kind, words = (int, "a whole number") if isinstance(known[key].check, Whole) else (str, "text in quotes")
+        fits = type(value) is kind or (key == "delta" and type(value) is int)
+        if not fits or (isinstance(value, str) and not (value and value.isprintable())):
+            raise DocumentError(f"{shown}: $.{key}: expected {words}; correct it there")
     return Settings(file=shown, values={key: _placed(path, key, value) for key, value in document.items()})
 
 
@@ -126,21 +127,9 @@ def _content(path: Path, shown: str, trusted: frozenset[int] | None) -> bytes:
         os.close(descriptor)
 
 
-def _require(key: str, value: Any, shown: str) -> None:
-    """DocumentError unless the key is known and its value of the right kind."""
-    if key not in KEYS:
-        near = get_close_matches(key, KEYS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(KEYS)}"
-        raise DocumentError(f"{shown}: $: unknown key {key[:80]!r}; {hint}")
-    kind = KEYS[key]
-    fits = type(value) is kind or (key == "delta" and type(value) is int)
-    if not fits or (isinstance(value, str) and not (value and value.isprintable())):
-        raise DocumentError(f"{shown}: $.{key}: expected {_WORDS[kind]}; correct it there")
-
-
 def _placed(path: Path, key: str, value: str | int) -> str | int:
     if key == "delta":
         return str(value)
     if key == "ledger" and is_address(str(value)):
         return read_address(str(value), f"{os.path.relpath(path)}: $.{key}").text
-    return os.path.relpath(path.parent / str(value)) if key in PATHS else value
+    return os.path.relpath(path.parent / str(value)) if settings_keys()[key].file else value

@@ -1,12 +1,18 @@
-"""What a notebook shows: a text that also knows its HTML."""
+"""What is shown of a result: by the command line as text or JSON, by a notebook as text that also knows its HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpqr.kernel.wording import Fact
+    from dpqr.prediction.plan import PredictionPlan
+    from dpqr.prediction.rates import PlanAlternatives
+    from dpqr.releases.forecast import EpsilonForecasts
+    from dpqr.releases.resources import Resources
+    from dpqr.strategies.plan import Plan
 
 
 class Receipt(str):
@@ -40,3 +46,59 @@ class Receipt(str):
 
     def _repr_html_(self) -> str:
         return self._html
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result as people read it, and as programs do; neither is made before it is wanted.
+
+    Attributes:
+        view: what rich renders on a terminal.
+        document: plain JSON values.
+
+    >>> print(Shown(lambda: "two answers", dict).text)
+    two answers
+    """
+
+    view: Callable[[], Any]
+    document: Callable[[], Any]
+
+    @property
+    def text(self) -> Receipt:
+        """The view as text, and for a notebook."""
+        return Receipt.of(self.view)
+
+
+def release_plan(plan: Plan, resources: Resources) -> Shown:
+    """The plan of a release or of a session of questions, and what it takes."""
+    from dpqr.releases.receipt import plan_facts
+    from dpqr.releases.record.plan_document import plan_document
+    from dpqr.report.html import facts
+
+    return Shown(
+        lambda: facts(plan_facts(plan, resources)), lambda: plan_document(plan) | {"resources": asdict(resources)}
+    )
+
+
+def prediction_plan(plan: PredictionPlan, alternatives: PlanAlternatives) -> Shown:
+    """The plan of a prediction run or session, and what else its budget would buy."""
+    from dpqr.prediction.receipt import prediction_plan_facts
+    from dpqr.prediction.record import alternatives_part, prediction_plan_document
+    from dpqr.report.html import facts
+
+    return Shown(
+        lambda: facts(prediction_plan_facts(plan, alternatives)),
+        lambda: prediction_plan_document(plan) | {"outlook": alternatives_part(alternatives)},
+    )
+
+
+def forecasts(found: EpsilonForecasts, **shown: Any) -> Shown:
+    """The expected errors of releases, by epsilon. shown: `top` and `seconds` of `forecast_view`."""
+    from dpqr.releases.forecast import forecasts_document
+    from dpqr.report.forecast import forecast_view
+
+    plans = [point.forecast for point in found.points]
+    return Shown(
+        lambda: forecast_view(plans, found.notes, found.goal, **shown),
+        lambda: forecasts_document(found),
+    )

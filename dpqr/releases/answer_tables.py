@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import parquet
 
 from dpqr.domain.periods import PeriodTree
-from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Blocks, Earlier, add_periods, answered_block
 from dpqr.releases.answers.answered import FIGURES as HELD
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files import RECORD, SingleFile, reserve_file
+from dpqr.releases.formats.known import ENDINGS, FORMATS, TableFormat, files_of, listed_endings
 from dpqr.releases.read_release import (
     BlockEntry,
     ReleaseFiles,
@@ -30,10 +29,10 @@ from dpqr.releases.read_release import (
     read_figures,
     with_later_columns,
 )
-from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE, FIGURES
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import FIGURE_COLUMNS, NUMBERS, undo_inert, write_table
-from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
+from dpqr.releases.table_files import FIGURE_COLUMNS, NUMBERS, write_table
+from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Texts, Tidy, free_column_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,21 +57,17 @@ def named_cells(blocks: Sequence[AnsweredBlock], own: Sequence[str]) -> dict[str
     columns: dict[str, Column] = {"query": Texts(np.repeat(np.arange(len(blocks)), [b.rows for b in blocks]), names)}
     cells = dict.fromkeys(column.name for block in blocks for column in block.columns if column.name != DETAIL)
     for name in (*cells, DETAIL):
-        columns[name if name == DETAIL else free_column_name(own, name)] = _texts(name, blocks, rows)
+        # One column of cells, with nothing where a block sums over it.
+        titles: dict[str, int] = {}
+        places, start = np.full(rows, NO_TEXT), 0
+        for block in blocks:
+            for column in block.columns:
+                if column.name == name:
+                    known = np.array([titles.setdefault(text, len(titles)) for text in column.texts], dtype=np.int64)
+                    places[start : start + block.rows] = known[column.places]
+            start += block.rows
+        columns[name if name == DETAIL else free_column_name(own, name)] = Texts(places, list(titles))
     return columns
-
-
-def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
-    """One column of cells, with nothing where a block sums over it."""
-    titles: dict[str, int] = {}
-    places, start = np.full(rows, NO_TEXT), 0
-    for block in blocks:
-        for column in block.columns:
-            if column.name == name:
-                known = np.array([titles.setdefault(text, len(titles)) for text in column.texts], dtype=np.int64)
-                places[start : start + block.rows] = known[column.places]
-        start += block.rows
-    return Texts(places, list(titles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +99,9 @@ class AnswersFile:
 def table_place(given: str) -> TablePlace:
     """A place whose ending says its form. UsageFault for an ending that names none; as `reserve_file`."""
     ending = Path(given).suffix.removeprefix(".").lower()
-    forms: tuple[TableFormat, ...] = get_args(TableFormat)
-    form = next((each for each in forms if each == ending), None)
+    form = next((each for each in FORMATS if each == ending), None)
     if form is None:
-        raise UsageFault(f"--out {given}: the ending says the form: .csv, .parquet or .json")
+        raise UsageFault(f"--out {given}: the ending says the form: {listed_endings()}")
     return TablePlace(file=reserve_file(given), form=form)
 
 
@@ -167,7 +161,11 @@ def cumulative_table(release: FinishedRun) -> Tidy | None:
     columns = dict(table.columns)
     for pair, held in parts.items():
         for name, figure in zip(pair, CUMULATIVE_COLUMNS, strict=True):
-            columns[name] = _joined(held, figure, table.rows)
+            columns[name] = (
+                np.zeros(table.rows)
+                if held is None
+                else np.concatenate([getattr(block, figure) for block in held]) + 0.0
+            )
     return Tidy(table.rows, columns)
 
 
@@ -223,15 +221,11 @@ def _columns(tree: PeriodTree) -> tuple[str, ...]:
     return (*ANSWER_COLUMNS, *EARLIER, *(name for level in _levels(tree) for name in _handed(level)))
 
 
-def _joined(blocks: Blocks | None, figure: str, rows: int) -> FloatArray:
-    return np.zeros(rows) if blocks is None else np.concatenate([getattr(block, figure) for block in blocks]) + 0.0
-
-
 # Answers as a pandas DataFrame, from a release or from its files.
 
 DETAIL_COLUMN = "detail"
-_ANSWERS = re.compile(r"(rehearsal-)?answers\.(csv|parquet|json)")
-_CUMULATIVE = re.compile(r"(rehearsal-)?cumulative\.(csv|parquet|json)")
+_ANSWERS = re.compile(rf"(rehearsal-)?answers\.({ENDINGS})")
+_CUMULATIVE = re.compile(rf"(rehearsal-)?cumulative\.({ENDINGS})")
 _SYNTHETIC = re.compile(r"(rehearsal-)?synthetic\.parquet")
 
 
@@ -272,14 +266,25 @@ def _read_frame(files: ReleaseFiles, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = with_later_columns(_table(os.fspath(path)))
+        form = files_of(path)
+        table = with_later_columns(form.read(path))
         files.require_unchanged(path.name)
         names = table.column_names
         figures = {*FIGURES, *names[names.index(BASIS) + 1 :]}
-        columns: dict[str, Any] = {
-            name: table[name].cast(pa.float64()).to_numpy() if name in figures else _frame_texts(name, table[name])
-            for name in names
-        }
+        columns: dict[str, Any] = {}
+        for name in names:
+            if name in figures:
+                columns[name] = table[name].cast(pa.float64()).to_numpy()
+                continue
+            texts = table[name].to_pylist()
+            labels = {text: form.label(text) for text in dict.fromkeys(texts) if text is not None}
+            shown = [labels.get(text) for text in texts]
+            if name == BASIS:
+                columns[name] = pd.Categorical(shown, categories=BASES)
+            elif name == DETAIL_COLUMN:
+                columns[name] = shown
+            else:
+                columns[name] = pd.Categorical(shown, categories=list(labels.values()), ordered=True)
         return pd.DataFrame(columns)
     except (OSError, ValueError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
@@ -332,40 +337,3 @@ def _listed(files: ReleaseFiles, form: re.Pattern[str], what: str) -> Path:
     if name is None:
         raise DocumentError(f"{files.path / RECORD}: lists no {what}; make the release with them")
     return files.path / str(name)
-
-
-def _table(path: str) -> Any:
-    if path.endswith(".parquet"):
-        return parquet.read_table(path)
-    if path.endswith(".json"):
-        with open(path, encoding="utf-8") as file:
-            return pa.Table.from_pylist(json.load(file))
-    parsing = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(path, parse_options=parsing) as header:
-        names = header.schema.names
-    kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
-    options = csv.ConvertOptions(
-        column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    table = csv.read_csv(path, parse_options=parsing, convert_options=options)
-    return pa.table({name: table[name] if name in FIGURES else _bare(table[name]) for name in names})
-
-
-def _bare(column: Any) -> Any:
-    """Texts of a CSV without the apostrophes that keep spreadsheets from computing."""
-    texts = column.combine_chunks().dictionary_encode()
-    shown = [None if text is None else undo_inert(text) for text in texts.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(texts.indices, pa.array(shown, pa.string()))
-
-
-def _frame_texts(name: str, column: Any) -> Any:
-    import pandas as pd
-
-    found = column.to_pylist()
-    if name == BASIS:
-        return pd.Categorical(found, categories=BASES)
-    return found if name == DETAIL_COLUMN else pd.Categorical(found, categories=_in_order(found), ordered=True)
-
-
-def _in_order(found: Iterable[str | None]) -> list[str]:
-    return [text for text in dict.fromkeys(found) if text is not None]

@@ -114,11 +114,17 @@ def counter_notes(turn: CounterStep | None) -> tuple[str, ...]:
     life = f"epsilon {upward_text(counter.life.epsilon)}"
     life += f", delta {upward_text(counter.life.delta)}" if not counter.life.pure else ""
     read = turn.period.name if turn.since == turn.period else rows
+    # What bounds a person's rows, and what that asks of the table.
+    bounded = (
+        f"of each person the first {turn.counter.unit.rows} rows from {turn.first.name} on are used, over the whole "
+        "life of the counter; the number of earlier ones decides, so they must still be there, with their person and "
+        "period"
+    )
     return (
         f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: it reads "
         f"the rows of {read}, and adds the counts of earlier releases",
         f"all releases of the counter together cost {_cost_words(counter, life)}",
-        *([_life_words(turn)] if counter.unit.column else []),
+        *([bounded] if counter.unit.column else []),
     )
 
 
@@ -130,15 +136,6 @@ def _cost_words(counter: Counter, life: str) -> str:
 
 def _times(prices: int) -> str:
     return "once" if prices == 1 else f"{prices} times"
-
-
-def _life_words(turn: CounterStep) -> str:
-    """What bounds a person's rows, and what that asks of the table."""
-    return (
-        f"of each person the first {turn.counter.unit.rows} rows from {turn.first.name} on are used, over the whole "
-        "life of the counter; the number of earlier ones decides, so they must still be there, with their person and "
-        "period"
-    )
 
 
 def counter_of(files: ReleaseFiles) -> dict[str, Any]:
@@ -225,17 +222,8 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
     if request.after is None:
         raise UsageFault(f"--cumulative: {turn.period.name} goes on from {turn.before.name}; add --after its release")
     files = read_release(request.after)
-    _require_before(files, plan, turn)
-    if bool(files.record.get("rehearsal")) != request.rehearse:
-        raise DocumentError(f"--after {request.after}: a rehearsal goes on from a rehearsal, and a release from one")
-    counts = handed_on(files, turn.counter.tree, turn.number - 1)
-    sha256 = str(files.record["sha256"])
-    return Earlier(counts=counts, period=turn.before.name, sha256=sha256)
-
-
-def _require_before(files: ReleaseFiles, plan: Plan, turn: CounterStep) -> None:
-    """The same counter, one period earlier, of the same questions."""
-    theirs, mine = counter_of(files), counter_part(turn)["counter"]
+    # They must be of the same counter, one period earlier, and of the same questions.
+    theirs, mine = counter_of(files), counter_part(turn)
     if theirs.get("number") != turn.number - 1:
         raise UsageFault(
             f"--after {files.path}: is release {theirs.get('number')} of its counter, and {turn.period.name} is "
@@ -248,6 +236,11 @@ def _require_before(files: ReleaseFiles, plan: Plan, turn: CounterStep) -> None:
     if other is not None:
         raise DocumentError(f"--after {files.path}: is of another counter ({other} differs); begin one, or go on alike")
     files.require_same(plan.problem.workload, plan.problem.domain)
+    if bool(files.record.get("rehearsal")) != request.rehearse:
+        raise DocumentError(f"--after {request.after}: a rehearsal goes on from a rehearsal, and a release from one")
+    counts = handed_on(files, turn.counter.tree, turn.number - 1)
+    sha256 = str(files.record["sha256"])
+    return Earlier(counts=counts, period=turn.before.name, sha256=sha256)
 
 
 # Which periods pay for a release, as a budget's owner has fixed it, and which earlier release it corrects.
@@ -275,7 +268,12 @@ def paid_notes(payer: LedgerRequest | None, period: PeriodRows | None, before: s
 
 def _paid_by(terms: BudgetTerms, period: PeriodRows | None) -> str:
     if period is not None and period.first is not None:
-        return _paid_by_layer(terms, period)
+        # Of a counter that bounds each person's rows over its life.
+        budget = f"the budget of {period.each}" if terms.periods else "the whole budget"
+        if terms.currency is PAIR:
+            return f"paid from {budget}: its currency, epsilon and delta, charges each release of a counter in full"
+        once = "if each release is made once"
+        return f"paid from {budget}: over its life a counter costs a person one price a level, {once}"
     if terms.periods is None:
         return "paid from the whole budget, which is not divided into periods: releases of different periods add up"
     each = f"every {terms.periods.every}"
@@ -284,14 +282,6 @@ def _paid_by(terms: BudgetTerms, period: PeriodRows | None) -> str:
     if terms.periods.parallel:
         return f"paid from the budget of {period.each}; parallel over periods: a row pays in its own alone"
     return f"paid from the budget of {period.each}; a person's periods add up within the budget for life"
-
-
-def _paid_by_layer(terms: BudgetTerms, period: PeriodRows) -> str:
-    """Of a counter that bounds each person's rows over its life."""
-    budget = f"the budget of {period.each}" if terms.periods else "the whole budget"
-    if terms.currency is PAIR:
-        return f"paid from {budget}: its currency, epsilon and delta, charges each release of a counter in full"
-    return f"paid from {budget}: over its life a counter costs a person one price a level, if each release is made once"
 
 
 def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | None) -> LedgerEntry | None:

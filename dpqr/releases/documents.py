@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dpqr.domain.attribute import Attribute
-from dpqr.domain.domain import Domain, possible_faults, unstated_faults
+from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
 from dpqr.domain.proposals import fill_placeholders as with_queries
@@ -43,7 +43,6 @@ from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
-from dpqr.workload.queries_file import QueriesDocument
 from dpqr.workload.sql.reading import translated_sql
 
 Given = str | dict[str, Any]
@@ -60,16 +59,31 @@ def document_schema(document: Literal["domain", "queries", "release"]) -> dict[s
 def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
+    stated, unstated = document.domain.unit, unstated_faults(document.domain)
+    notes = [*document.notes, *failing_notes(document.domain)]
+    if unstated:
+        listed = ", ".join(map(repr, unstated))
+        notes.append(f"--neighbours replace would need every rule stated; not all are for: {listed}")
+    if document.domain.malformed is None:
+        notes.append('--neighbours replace would need a rule for malformed rows: "malformed": "drop"')
+    if stated is not None:
+        notes.append(f"unit: persons, by column {stated.column!r}; at most {stated.rows} rows of each are used")
+    notes += unit_notes(stated, document.columns)
     return {
         "queries": document.workload.rows,
         "blocks": len(document.workload.blocks),
         "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,
         "columns": [
-            {"name": attribute.name, "cells": attribute.size, **_levels(attribute), "rules": _rules(attribute)}
+            {
+                "name": attribute.name,
+                "cells": attribute.size,
+                **_levels(attribute),
+                "rules": {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)},
+            }
             for attribute in document.domain.attributes
         ],
-        "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain), *_unit(document)],
+        "notes": notes,
     }
 
 
@@ -107,25 +121,6 @@ def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
     """Nodes by level of a column with a hierarchy."""
     above = attribute.hierarchy
     return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
-
-
-def _rules(attribute: Attribute) -> dict[str, str]:
-    return {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)}
-
-
-def _unit(document: QueriesDocument) -> Iterator[str]:
-    stated = document.domain.unit
-    if stated is not None:
-        yield f"unit: persons, by column {stated.column!r}; at most {stated.rows} rows of each are used"
-    yield from unit_notes(stated, document.columns)
-
-
-def _unstated(domain: Domain) -> Iterator[str]:
-    columns = unstated_faults(domain)
-    if columns:
-        yield f"--neighbours replace would need every rule stated; not all are for: {', '.join(map(repr, columns))}"
-    if domain.malformed is None:
-        yield '--neighbours replace would need a rule for malformed rows: "malformed": "drop"'
 
 
 # `dpqr domain`: a domain file from public descriptions of a table's columns.
@@ -194,7 +189,10 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     data, books = request.data, request.codebooks
     if data is not None and data.lower().endswith(ENDINGS):
         books, data = (data, *books), None
-    table = _table(request, data)
+    # The table whose columns are looked at: the named one, or the one that the budget's owner has registered.
+    source = TableSource.unnamed() if data is None else TableSource(paths=(data,))
+    looked_at = resolve_source(replace(source, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    table = looked_at if looked_at.named else None
     with refuse_table_as_document(table):
         codebooks = [read_codebook(path, request.form, request.table) for path in books]
     sources = [*codebooks, read_types(request.types)]
@@ -217,13 +215,6 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     if whole.to_fill:
         remarks.append(f"to fill in ({PLACEHOLDER}), from public knowledge: {'; '.join(whole.to_fill)}")
     return MadeDomain(outline_document(whole.outline), tuple(remarks))
-
-
-def _table(request: DomainRequest, data: str | None) -> TableSource | None:
-    """The table whose columns are looked at: the named one, or the one that the budget's owner has registered."""
-    named = TableSource.unnamed() if data is None else TableSource(paths=(data,))
-    table = resolve_source(replace(named, delimiter=request.delimiter, encoding=request.encoding), request.payer)
-    return table if table.named else None
 
 
 def _apply_queries(outline: Outline, queries: str | None) -> Outline:

@@ -17,7 +17,6 @@ from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.gate import Mechanism, measure
-from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.block_errors import GaussianErrors, LaplaceErrors
@@ -159,7 +158,17 @@ class Draws:
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
         charged = for_dropped_records(mechanism, unit) if self.left_out else mechanism
-        return self._drawn(charged, blocks, _values, lambda plain: _measurement(plain, blocks, law))
+
+        def kept(measured: Measurement) -> Plain:
+            return [values.tolist() for values in measured.values]
+
+        def remade(plain: Plain) -> Measurement:
+            if isinstance(plain, int):
+                raise TypeError("not answers")
+            values = tuple(np.array(each, dtype=np.int64) for each in plain)
+            return Measurement(blocks=blocks, values=values, law=law)
+
+        return self._drawn(charged, blocks, kept, remade)
 
     def errors(self, mechanism: LaplaceErrors | GaussianErrors) -> PaidDraw[IntArray]:
         """Noisy L1 errors of released answers."""
@@ -196,22 +205,11 @@ def _index(plain: Plain) -> int:
     return plain
 
 
-def _values(measured: Measurement) -> Plain:
-    return [values.tolist() for values in measured.values]
-
-
 def _integers(plain: Plain) -> IntArray:
     if isinstance(plain, int):
         raise TypeError("not one list of integers")
     (values,) = plain
     return np.array(values, dtype=np.int64)
-
-
-def _measurement(plain: Plain, blocks: Candidate, law: NoiseLaw) -> Measurement:
-    if isinstance(plain, int):
-        raise TypeError("not answers")
-    values = tuple(np.array(each, dtype=np.int64) for each in plain)
-    return Measurement(blocks=blocks, values=values, law=law)
 
 
 # The noisy count of the records that were left out: how a curator learns of a wrong domain file, at a price.

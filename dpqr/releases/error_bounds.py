@@ -299,7 +299,12 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
         return None
     price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
     if phase.noun == "errors":
-        return _of_sums(draw(_groups(missed, released.total, price)))
+        # As many groups as keep the noise of a group's mean within TUNING.noise of the records; public. With G equal
+        # groups of m blocks in all, a sum's noise has the deviation sqrt(2) m / epsilon, or m / sqrt(2 rho G); that of
+        # a mean is sqrt(2) G / epsilon, or sqrt(G / (2 rho)).
+        within = TUNING.noise * max(released.total, 1.0)
+        most = float(price.pure) * within / 2**0.5 if price.epsilon else 2 * float(price.concentrated) * within**2
+        return _of_sums(draw(_parts(_ranked(missed), int(min(most, len(missed))))))
     if price.epsilon is None:
         return _of_sums(draw(tuple((block,) for block in blocks)))
     ranked = _ranked(blocks, missed)
@@ -318,17 +323,6 @@ def _of_sums(sums: BlockErrorDraw | None) -> BlockErrors | None:
 def unmeasured_blocks(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
     """The blocks that no measurement of the run answers. Public."""
     return split.unmeasured(blocks, [block for one in transcript.measurements for block in one.blocks])
-
-
-def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Groups:
-    """As many groups as keep the noise of a group's mean within TUNING.noise of the records; public.
-
-    With G equal groups of m blocks in all, a sum's noise has the deviation sqrt(2) m / epsilon, or m / sqrt(2 rho G);
-    that of a mean is sqrt(2) G / epsilon, or sqrt(G / (2 rho)).
-    """
-    within = TUNING.noise * max(records, 1.0)
-    most = float(price.pure) * within / 2**0.5 if price.epsilon else 2 * float(price.concentrated) * within**2
-    return _parts(_ranked(blocks), int(min(most, len(blocks))))
 
 
 def _affordable(sums: BlockErrorDraw, price: Price, beta: float) -> int:

@@ -63,7 +63,10 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     return {
         **asdict(explanation),
         "alpha": float(explanation.alpha),
-        "rules": [_plain(rule) for rule in explanation.rules],
+        "rules": [
+            {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
+            for rule in explanation.rules
+        ],
         "theory": named,
     }
 
@@ -95,10 +98,6 @@ def explanation_rows(explanation: Explanation) -> list[dict[str, Any]]:
         for each in explanation.rules
     )
     return [*schedules, *rules]
-
-
-def _plain(rule: RuleBounds) -> dict[str, Any]:
-    return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
 
 
 def _choose_schedule(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
@@ -146,6 +145,9 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
     """The rule at the problem's alpha; the loop of `theory` runs it at half of that."""
     rule, half = UPDATES.load(name)(), (problem.alpha or USUAL_ALPHA) / 2
     mistakes = {variant: rule.mistakes(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
+    unlike: dict[Variant, int | None] = {}
+    if isinstance(rule, DistinctRecordsBound):
+        unlike = {each: rule.mistakes_distinct(problem, Level(value=half, variant=each)) for each in VARIANTS}
     footprint = rule.footprint(problem)
     if footprint.refusal:  # halving needs a level
         footprint = rule.footprint(replace(problem, level=Level(value=half)))
@@ -153,14 +155,8 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
         name=name,
         use=UPDATES.builtins[name].use,
         mistakes=mistakes,
-        unlike=_unlike(rule, problem, half),
+        unlike=unlike,
         alphas=promised,
         bytes=footprint.bytes,
         refusal=footprint.refusal or "",
     )
-
-
-def _unlike(rule: Any, problem: Problem, half: Fraction) -> dict[Variant, int | None]:
-    if not isinstance(rule, DistinctRecordsBound):
-        return {}
-    return {variant: rule.mistakes_distinct(problem, Level(value=half, variant=variant)) for variant in VARIANTS}

@@ -25,6 +25,7 @@ from typing import Any
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
+from dpqr.releases.formats.known import ENDINGS
 
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
@@ -33,7 +34,7 @@ FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
 _ROOM_NAME = 100
 """Letters of a file's name in that of its draft: with what stands around them it stays a name."""
 OWN_NAMES = re.compile(
-    r"(rehearsal-)?((answers|figures|views|cumulative)\.(csv|parquet|json)|synthetic\.parquet)|[0-9a-f]{64}\.\w+"
+    rf"(rehearsal-)?((answers|figures|views|cumulative)\.({ENDINGS})|synthetic\.parquet)|[0-9a-f]{{64}}\.\w+"
 )
 """The names of a release's files beside its record: what it answers, and coefficients by their SHA-256."""
 
@@ -58,7 +59,11 @@ class ReleaseDirectory:
         """
         with self._tidied() as draft:
             yield draft
-            _sync(draft)
+            # Every file, and the entries of the directory, are brought to the disk.
+            for file in draft.iterdir():
+                _finish(file)
+            draft.chmod(_permitted(DIRECTORY_MODE))
+            sync_directory(draft)
         self._publish(draft)
 
     @contextmanager
@@ -227,14 +232,6 @@ def _finish(file: Path) -> None:
         os.close(descriptor)
 
 
-def _sync(directory: Path) -> None:
-    """Bring every file of a flat directory, and its entries, to the disk."""
-    for file in directory.iterdir():
-        _finish(file)
-    directory.chmod(_permitted(DIRECTORY_MODE))
-    sync_directory(directory)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleFile:
     """A free path, checked before anything private was opened. given: as the user wrote it, for messages.
@@ -362,7 +359,10 @@ def document_text(document: Any) -> str:
 
 
 def _laid_out(value: Any, indent: str) -> str:
-    if not value or not isinstance(value, dict | list) or _is_plain_list(value):
+    nested = isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(part, dict | list) for part in value)
+    )
+    if not value or not nested:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     deeper = indent + STEP
     if isinstance(value, dict):
@@ -373,7 +373,3 @@ def _laid_out(value: Any, indent: str) -> str:
         opening, closing = "[", "]"
     body = f",\n{deeper}".join(members)
     return f"{opening}\n{deeper}{body}\n{indent}{closing}"
-
-
-def _is_plain_list(value: Any) -> bool:
-    return isinstance(value, list) and not any(isinstance(part, dict | list) for part in value)

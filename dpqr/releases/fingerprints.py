@@ -244,7 +244,7 @@ def _(matrix: BucketMatrix) -> dict[str, Any]:
 def _strategy(strategy: object) -> dict[str, Any]:
     """By name, with the options that it was given, and a third party's with all its fields."""
     theirs = not type(strategy).__module__.startswith("dpqr.")
-    return option_parts(strategy) | ({"fields": _foreign(strategy)} if theirs else {})
+    return {**option_parts(strategy)} | ({"fields": _foreign(strategy)} if theirs else {})
 
 
 def _foreign(thing: object) -> dict[str, Any]:

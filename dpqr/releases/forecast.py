@@ -21,7 +21,6 @@ from dpqr.releases.exact_errors import public_cells
 from dpqr.releases.forecast_error import (
     UNKNOWN,
     ErrorDistribution,
-    ExpectedBlockError,
     MissingError,
     PlanForecast,
     PublicTable,
@@ -33,7 +32,7 @@ from dpqr.releases.forecast_error import (
 )
 from dpqr.releases.planning import fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
-from dpqr.releases.record.parts import domain_part
+from dpqr.releases.record.parts import DomainPart, written
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.rehearsal import ROWS
 from dpqr.releases.release import dry_run, plan_without_output_checks
@@ -120,7 +119,12 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         DpqrError: where `release` would refuse the run before it opens the table; UsageFault, DataError for a proxy or
             an earlier release that cannot be used.
     """
-    _require_question(request)
+    if bool(request.epsilons) is (request.goal is not None):
+        raise UsageFault(
+            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
+        )
+    if request.proxy is not None and request.like is not None:
+        raise UsageFault("--proxy and --like each name a public table; leave one of them out")
     goal = None if request.goal is None else _goal(request.goal)
     first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
@@ -207,16 +211,6 @@ def epsilons(text: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _require_question(request: ForecastRequest) -> None:
-    """UsageFault unless the request has either epsilons or a goal, and at most one public table."""
-    if bool(request.epsilons) is (request.goal is not None):
-        raise UsageFault(
-            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
-        )
-    if request.proxy is not None and request.like is not None:
-        raise UsageFault("--proxy and --like each name a public table; leave one of them out")
-
-
 def _goal(asked: GoalRequest) -> Goal:
     if asked.error is not None and asked.relative is not None:
         raise UsageFault("--error and --relative each state a goal; leave one of them out")
@@ -265,7 +259,7 @@ def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[Public
 def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: Limits) -> PublicTable:
     """The synthetic rows of an earlier release, as many as its model has records."""
     files = read_release(directory)
-    if files.record["plan"]["domain"] != domain_part(domain):
+    if files.record["plan"]["domain"] != written(DomainPart.of(domain)):
         raise DocumentError(
             f"--like {directory}: was released over another domain (columns, cells or rules differ); give one over the "
             "same, or --proxy"
@@ -363,20 +357,16 @@ class Goal:
 
     def _worst(self, found: PlanForecast) -> ErrorDistribution:
         """Of the errors that shall keep the goal, the one that is furthest from it."""
-        errors = [self._of(block, found.records) for block in self._named(found)]
-        mean = found.over_n if self.relative else found.error
-        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
-
-    def _named(self, found: PlanForecast) -> list[ExpectedBlockError]:
         known = {block.name: block for block in found.blocks}
+        errors = []
         for name in self.names:
             if name not in known:
                 raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
-        return [known[name] for name in self.names]
-
-    def _of(self, block: ExpectedBlockError, records: int) -> ErrorDistribution:
-        scale = block.over_n(records) / block.error.mean if self.relative and block.error.mean else 1.0
-        return ErrorDistribution(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
+            error = known[name].error
+            scale = known[name].over_n(found.records) / error.mean if self.relative and error.mean else 1.0
+            errors.append(ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale))
+        mean = found.over_n if self.relative else found.error
+        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
 
 
 def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
@@ -390,7 +380,12 @@ def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
     """
     low, high = _bracket(forecast, goal)
     while low is not None and high.epsilon / low.epsilon > Fraction(TUNING.close):
-        tried = _rounded(_between(low, high, goal))
+        # Where the line through both ends in logarithms meets the goal, kept off the ends.
+        ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
+        drop = ends[0] - ends[1]
+        part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
+        span = math.log(high.epsilon / low.epsilon)
+        tried = _rounded(float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9)))
         if not low.epsilon < tried < high.epsilon:
             break
         found = forecast(tried)
@@ -414,15 +409,6 @@ def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, Pla
             step = TUNING.step if kept is None else 1 / TUNING.step
             found = forecast(_rounded(min(float(found.epsilon) * step, TUNING.most)))
     return missed, kept
-
-
-def _between(low: PlanForecast, high: PlanForecast, goal: Goal) -> float:
-    """Where the line through both ends in logarithms meets the goal, kept off the ends."""
-    ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
-    drop = ends[0] - ends[1]
-    part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
-    span = math.log(high.epsilon / low.epsilon)
-    return float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9))
 
 
 def _rounded(epsilon: float) -> Fraction:

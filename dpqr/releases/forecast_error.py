@@ -20,7 +20,7 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.hypothesis import prepare
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.loop import SILENT, iterative_construction, released_hypothesis
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -308,14 +308,6 @@ def _precision(found: PlanForecast) -> float:
 # Likely: what a loop in stages certifies on public tables, before any private data is opened.
 
 
-class _SilentObserver:
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""
-
-
 def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[float, ...]:
     """The best certificate of one simulated run on each table, as a fraction of its records; 1 where there is none.
 
@@ -326,7 +318,7 @@ def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[floa
     for place, table in enumerate(tables):
         noise = PublicNoise(plan.problem.seed + place)
         draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=noise)
-        outcome = iterative_construction(draws, plan, _SilentObserver())
+        outcome = iterative_construction(draws, plan, SILENT)
         found.append(min(outcome.transcript.bounds, default=float(table.records)) / max(1, table.records))
     return tuple(found)
 
@@ -384,7 +376,9 @@ class PublicTable:
         """Rows of codes, shape (rows, attributes); records: that they stand for, more than the rows; None: as many."""
         cells, counts = np.unique(codes, axis=0, return_counts=True)
         if records is not None and records > len(codes):
-            counts = _scaled(counts, records)
+            # In proportion, rounded so that they add up to `records`.
+            ends = np.cumsum(counts.astype(np.float64)) / counts.sum() * records
+            counts = np.diff(np.round(ends), prepend=0.0).astype(np.int64)
         return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells, counts))
 
     @classmethod
@@ -470,13 +464,6 @@ def _law(generator: PublicGenerator, size: int, decay: float) -> FloatArray:
 def _between(ends: tuple[float, float], part: float) -> float:
     """On a logarithmic scale."""
     return float(ends[0] * (ends[1] / ends[0]) ** part)
-
-
-def _scaled(counts: AnyArray, records: int) -> AnyArray:
-    """In proportion, rounded so that they add up to `records`."""
-    ends = np.cumsum(counts.astype(np.float64)) / counts.sum() * records
-    scaled: AnyArray = np.diff(np.round(ends), prepend=0.0).astype(np.int64)
-    return scaled
 
 
 def _histogram(shape: tuple[int, ...], cells: AnyArray, counts: AnyArray) -> Counts:

@@ -406,7 +406,7 @@ class RecordJournal:
         """The draws of a release."""
         rounds = [value for finished in record.transcript for value in _values(finished)]
         after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
-        lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
+        lost = sum(event.get("count", 0) for event in record.events) - len(rounds) - len(after)
         return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw:
@@ -414,7 +414,8 @@ class RecordJournal:
             return RecordedDraw(value=self._dropped)
         value = self._next()
         in_loop = self._number <= self._rounds
-        if in_loop and value is not None and _rows(value) != [block.rows for block in blocks]:
+        rows = [len(each) for each in value] if isinstance(value, list | tuple) else []  # none of a choice
+        if in_loop and value is not None and rows != [block.rows for block in blocks]:
             raise GoalMissed(f"draw {self._number} of the record is not what the plan draws there")
         return RecordedDraw(value=value)
 
@@ -438,11 +439,6 @@ class RecordJournal:
     def record(self, value: Plain) -> NoReturn:
         """Nothing is drawn."""
         raise AssertionError("a repeated run draws nothing")
-
-
-def _rows(value: Plain) -> list[int]:
-    """How many answers each block has; none of a choice."""
-    return [] if isinstance(value, int) else [len(each) for each in value]
 
 
 def _values(finished: RoundPart) -> Iterator[Plain | None]:

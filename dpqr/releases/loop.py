@@ -42,6 +42,18 @@ class Observer(Protocol):
         ...
 
 
+class _Silent:
+    def read(self, percent: int) -> None: ...
+
+    def finished(self, rounds: int, planned: int) -> None: ...
+
+    def certified(self, stage: int, records: float) -> None: ...
+
+
+SILENT = _Silent()
+"""The observer that shows nothing, of a loop and of all that is around one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What the loop ended with.

@@ -78,11 +78,24 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     request = with_counter_strategies(request)
     refuse_unused_options(request)
     _roles(resolve_auto_schedule(request)[0])
-    declared = _declared_size(request)
+    # The number that --n states: of rows, or of persons where these are replaced.
+    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
+    if replaced and request.n is None and request.cumulative is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    if request.n is not None and not replaced and not schedule_row(request.schedule).uses_n:
+        raise UsageFault(
+            "--n: the number of records is private under --neighbours add-remove, and "
+            f"--schedule {request.schedule} does not need it; leave it out"
+        )
+    declared = request.n
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
-    _refuse_theory_of_persons(request, unit)
+    if _of_persons(unit) and request.schedule == "theory":
+        raise UsageFault(
+            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
+            "alone is public; use --neighbours add-remove with a declared --n N0"
+        )
     rivalled = is_rivalled(request, document.workload)
     request, reasons = resolve_auto_schedule(request, document.workload)
     schedule, wishes, foreign = _roles(request)
@@ -111,9 +124,13 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         if rival := _rival(plan, replace(request, schedule=name), split):
             plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
     require_started(plan)
-    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
-    notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
-    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
+    notes = (
+        *counter_notes(problem.turn),
+        *(*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
+        *unit_notes(unit, document.columns),
+        *([period_note(problem.period, unit)] if problem.period else []),
+        *start_notes(problem),
+    )
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(
@@ -199,27 +216,6 @@ def _split(request: PlanRequest, unit: PrivacyUnit) -> Split:
         errors=Fraction(0) if request.error_bars in WITHOUT_BUDGET else errors,
         bounds=certify or Fraction(0),
     )
-
-
-def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
-    if _of_persons(unit) and request.schedule == "theory":
-        raise UsageFault(
-            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
-            "alone is public; use --neighbours add-remove with a declared --n N0"
-        )
-
-
-def _declared_size(request: PlanRequest) -> int | None:
-    """The number that --n states: of rows, or of persons where these are replaced."""
-    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
-    if replaced and request.n is None and request.cumulative is None:
-        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and not replaced and not schedule_row(request.schedule).uses_n:
-        raise UsageFault(
-            "--n: the number of records is private under --neighbours add-remove, and "
-            f"--schedule {request.schedule} does not need it; leave it out"
-        )
-    return request.n
 
 
 def fraction(text: str | None, option: str) -> Fraction | None:

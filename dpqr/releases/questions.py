@@ -21,7 +21,6 @@ import numpy as np
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import PrivacyFilter
-from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.gate import measure
@@ -44,7 +43,7 @@ from dpqr.releases.draws import Journal, NoJournal, Plain
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Measurement, round_answers
@@ -212,17 +211,9 @@ def table_of_parts(block: QueryBlock) -> QueryBlock:
     if not rows or any(not np.isin(row, (0, 1)).all() for row in rows):
         return block
     factors = tuple(
-        replace(factor, matrix=Dense(_with_opposite(row))) for factor, row in zip(block.factors, rows, strict=True)
+        replace(factor, matrix=Dense(np.stack([row, 1 - row]))) for factor, row in zip(block.factors, rows, strict=True)
     )
-    return replace(block, factors=tuple(_unlabelled(factor) for factor in factors))
-
-
-def _with_opposite(row: IntArray) -> IntArray:
-    return np.stack([row, 1 - row])
-
-
-def _unlabelled(factor: Factor) -> Factor:
-    return replace(factor, labels=())
+    return replace(block, factors=tuple(replace(factor, labels=()) for factor in factors))
 
 
 class HardQueryLog(Protocol):

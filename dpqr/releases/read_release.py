@@ -7,7 +7,6 @@ beside it and is not recognised: contents are compared with nothing, for a ledge
 from __future__ import annotations
 
 import csv as text_csv
-import json
 import math
 import os
 import re
@@ -20,28 +19,34 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import parquet
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DataError, DocumentError, UsageFault
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
+from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import ErrorDistribution, reaches
-from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, domain_part, record_path, workload_part
+from dpqr.releases.formats.csv_files import undo_inert
+from dpqr.releases.formats.known import ENDINGS, FORMATS, files_of
+from dpqr.releases.record.parts import (
+    MODEL_FORMAT,
+    PREDICTION_FORMAT,
+    DomainPart,
+    WorkloadPart,
+    record_path,
+    written,
+)
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
-from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, FIGURES, SYNTHETIC, file_hash
-from dpqr.releases.table_files import inert, undo_inert
-from dpqr.releases.tidy import TableFormat, free_column_name
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
+from dpqr.releases.tidy import FIGURES, free_column_name
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Workload
-
-FORMS: tuple[TableFormat, ...] = ("csv", "parquet", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +106,12 @@ class ReleaseFiles:
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
         plan = self.record["plan"]
-        if plan["domain"] != domain_part(domain):
+        if plan["domain"] != written(DomainPart.of(domain)):
             raise DocumentError(
                 f"{self.path}: was released over another domain (columns, cells or rules differ); give the domain file "
                 "of the release"
             )
-        if plan["workload"] != workload_part(workload, domain):
+        if plan["workload"] != written(WorkloadPart.of(workload, domain)):
             raise DocumentError(
                 f"{self.path}: answers other queries (blocks differ in name, size, columns, weight or grid); give the "
                 "queries file of the release"
@@ -114,11 +119,19 @@ class ReleaseFiles:
 
     def estimates(self, rows: int) -> FloatArray:
         """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number."""
-        name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in self.record["files"]), None)
+        name = next((f"answers.{form}" for form in FORMATS if f"answers.{form}" in self.record["files"]), None)
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
         try:
-            found = _estimates(self.path / name, rows)
+            # A Parquet file that declares more than `rows` is not read.
+            path = self.path / name
+            if not path.is_file():  # a pipe would let the job wait for ever
+                raise OSError
+            files = files_of(path)
+            if (files.declared_rows(path) or 0) > rows:
+                raise ValueError("more answers than there may be")
+            column = files.read(path, only=["estimate"])["estimate"].cast(pa.float64())
+            found = np.asarray(column.to_numpy(), dtype=np.float64)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             raise DocumentError(
                 f"{self.path / name}: cannot be read as answers; release again, or restore it"
@@ -188,25 +201,6 @@ def file_text(path: Path) -> str:
     return f"{table.schema}\n{table.to_pydict()}"
 
 
-def _estimates(path: Path, rows: int) -> FloatArray:
-    """The column of estimates. A Parquet file that declares more than `rows` is not read."""
-    if not path.is_file():  # a pipe would let the job wait for ever
-        raise OSError
-    if path.suffix == ".json":
-        records = json.loads(path.read_bytes())
-        return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in records], dtype=np.float64)
-    only = ["estimate"]
-    with pa.OSFile(os.fsencode(path), "rb") as file:
-        if path.suffix == ".parquet":
-            if parquet.read_metadata(file).num_rows > rows:
-                raise ValueError
-            table = parquet.read_table(file, columns=only)
-        else:
-            table = csv.read_csv(file, convert_options=csv.ConvertOptions(include_columns=only))
-    column = table["estimate"].cast(pa.float64())
-    return np.asarray(column.to_numpy(), dtype=np.float64)
-
-
 STANDARD_INPUT = "/dev/fd/0"
 """Where the system names a file that was redirected to standard input."""
 
@@ -229,7 +223,9 @@ def payers(source: TableSource) -> tuple[str, ...]:
     around = dict.fromkeys(place if os.path.isdir(place) else os.path.dirname(place) for place in places)
     records = [_release_record(Path(directory)) for directory in around]
     records += [_prediction_record(Path(record_path(place))) for place in places]
-    return tuple(dict.fromkeys(dataset for record in records if record for dataset in _dataset(record)))
+    ledgers = (record.get("ledger") for record in records if record)
+    found = (ledger.get("dataset") for ledger in ledgers if isinstance(ledger, dict))
+    return tuple(dict.fromkeys(dataset for dataset in found if isinstance(dataset, str)))
 
 
 def _paths(source: TableSource) -> list[str]:
@@ -252,12 +248,6 @@ def _places(path: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((os.path.abspath(path), os.path.realpath(path))))
     except ValueError:
         return ()
-
-
-def _dataset(record: dict[str, Any]) -> Iterator[str]:
-    ledger = record.get("ledger")
-    if isinstance(ledger, dict) and isinstance(ledger.get("dataset"), str):
-        yield ledger["dataset"]
 
 
 def _release_record(directory: Path) -> dict[str, Any] | None:
@@ -287,18 +277,13 @@ def unverified_predictions(place: str, record: dict[str, Any]) -> str:
         return f"{place}: its record was changed after it was written; restore it"
     if SEAL not in record:
         return f"{place}: its record states no hashes, so nothing shows what was changed"
-    hashes = record.get("hashes")
-    if not isinstance(hashes, dict) or os.path.samefile(place, _own_record(place)):
+    hashes, beside = record.get("hashes"), record_path(place)
+    # The record lies beside a file of predictions, or is the file itself.
+    if not isinstance(hashes, dict) or os.path.samefile(place, beside if os.path.isfile(beside) else place):
         return ""
     if file_hash(Path(place)) not in hashes.values():
         return f"{place}: is not the file that its record was written for; restore it"
     return ""
-
-
-def _own_record(place: str) -> str:
-    """The record beside a file of predictions, or the file itself, where it is one."""
-    beside = record_path(place)
-    return beside if os.path.isfile(beside) else place
 
 
 def _record(directory: Path, name: str) -> dict[str, Any] | None:
@@ -317,7 +302,7 @@ def _record(directory: Path, name: str) -> dict[str, Any] | None:
 
 NO_TABLE = (text_csv.Error, pa.ArrowException)
 """What reading a file that is no table ends with, beside ValueError and OSError."""
-_FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
+_FIGURES = re.compile(rf"(rehearsal-)?figures\.({ENDINGS})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,18 +317,15 @@ class BlockEntry:
 
 def block_entries(files: ReleaseFiles) -> tuple[BlockEntry, ...]:
     """The blocks of a release, in workload order. DocumentError where the record does not list them."""
+    entries, start = [], 0
     try:
-        return tuple(_entries(files))
+        for block in files.record["plan"]["workload"]["blocks"]:
+            name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
+            entries.append(BlockEntry(name=name, start=start, rows=rows, columns=columns))
+            start += rows
+        return tuple(entries)
     except (KeyError, TypeError, ValueError):
         raise DocumentError(f"{files.path / RECORD}: lists no queries; restore it, or release again") from None
-
-
-def _entries(files: ReleaseFiles) -> Iterator[BlockEntry]:
-    start = 0
-    for block in files.record["plan"]["workload"]["blocks"]:
-        name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
-        yield BlockEntry(name=name, start=start, rows=rows, columns=columns)
-        start += rows
 
 
 def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
@@ -379,7 +361,7 @@ def read_blocks(
 
     Raises: DocumentError where there is no such file, or it is damaged.
     """
-    name = next((f"{stem}.{form}" for form in FORMS if f"{stem}.{form}" in files.record["files"]), None)
+    name = next((f"{stem}.{form}" for form in FORMATS if f"{stem}.{form}" in files.record["files"]), None)
     if name is None:
         raise DocumentError(f"{files.path / RECORD}: lists no {stem}; give a directory that dpqr release has made")
     path = files.path / name
@@ -408,9 +390,8 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
         files.require_unchanged(name)
     except (OSError, ValueError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
-    if not name.endswith(".csv"):
-        return records
-    return [{key: undo_inert(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
+    label = files_of(name).label
+    return [{key: label(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
 
 
 def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
@@ -442,15 +423,7 @@ def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
         raise FileNotFoundError(path)
-    if path.suffix == ".json":
-        return with_later_columns(pa.Table.from_pylist(json.loads(path.read_bytes())))
-    if path.suffix == ".parquet":
-        return with_later_columns(parquet.read_table(path))
-    with path.open(encoding="utf-8", newline="") as file:
-        names = next(text_csv.reader(file), [])
-    kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
-    empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return with_later_columns(csv.read_csv(path, convert_options=empty))
+    return with_later_columns(files_of(path).read(path))
 
 
 def with_later_columns(table: pa.Table) -> pa.Table:
@@ -478,6 +451,7 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequenc
     columns = (_column(name, cells, known.get(name)) for name, cells in texts.items() if cells.null_count < len(cells))
     figures = (np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64) for name in FIGURES)
     estimate, error, measured, deviation, lower, upper = figures
+    bases = [NO_BASIS if text is None else BASES.index(text) for text in table[BASIS].to_pylist()]
     return AnsweredBlock(
         name=entry.name,
         columns=tuple(columns),
@@ -487,13 +461,8 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequenc
         deviation=deviation,
         lower=lower,
         upper=upper,
-        basis=_basis(table[BASIS]),
+        basis=np.array(bases, dtype=np.int8),
     )
-
-
-def _basis(column: pa.ChunkedArray) -> BasisArray:
-    """ValueError for a word that names none."""
-    return np.array([NO_BASIS if text is None else BASES.index(text) for text in column.to_pylist()], dtype=np.int8)
 
 
 def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) -> CellColumn:
@@ -510,7 +479,7 @@ def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) 
 
 def _bare(texts: pa.StringArray) -> list[str]:
     """Without the apostrophe that keeps a CSV cell from being run by a spreadsheet."""
-    return [text[1:] if text.startswith("'") and inert(text[1:]) == text else text for text in texts.to_pylist()]
+    return list(map(undo_inert, texts.to_pylist()))
 
 
 # Observed error: the mean error of a published release, from the noisy errors that it has bought.
@@ -546,7 +515,15 @@ def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDis
     try:
         if any(record["plan"][part] != today[part] for part in SAME):
             return None
-        groups = _noisy_errors(record["errors"], plan)
+        # The errors of each group of blocks that share one draw, by the block's name.
+        part = record["errors"]
+        by_name = {block.name: block for block in plan.problem.workload.blocks}
+        (draw,) = (one for one in part["draws"] if one["of"] == "sum")
+        deviation = float(draw["law"]["deviation"])
+        groups = [
+            {name: NoisyError.of(by_name[name], part["units"][name], value, deviation, len(names)) for name in names}
+            for names, value in zip(draw["groups"], draw["values"], strict=True)
+        ]
         errors = record["error_bars"]["predicted"] | {name: one.value for each in groups for name, one in each.items()}
         mean = float(sum(weight[block.name] * errors[block.name] for block in blocks))
         noise = (sum(weight[name] * one.deviation for name, one in each.items()) for each in groups)
@@ -554,14 +531,3 @@ def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDis
     except (KeyError, TypeError, ValueError, ArithmeticError):
         return None
     return found if math.isfinite(found.mean) and math.isfinite(found.deviation) else None
-
-
-def _noisy_errors(part: dict[str, Any], plan: Plan) -> list[dict[str, NoisyError]]:
-    """The errors of each group of blocks that share one draw, by the block's name."""
-    blocks = {block.name: block for block in plan.problem.workload.blocks}
-    (draw,) = (one for one in part["draws"] if one["of"] == "sum")
-    deviation = float(draw["law"]["deviation"])
-    return [
-        {name: NoisyError.of(blocks[name], part["units"][name], value, deviation, len(names)) for name in names}
-        for names, value in zip(draw["groups"], draw["values"], strict=True)
-    ]

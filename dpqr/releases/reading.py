@@ -82,7 +82,9 @@ def resolve_source(source: TableSource, payer: LedgerRequest | None) -> TableSou
         return source
     source_of_owner = _policy(payer).source
     if source_of_owner is None:
-        if _of_engine(source):
+        # A request may name an engine's table, or follow a plan that was made for one.
+        of_engine = source.engine is not None and bool(source.paths) if source.named else source.public is not None
+        if of_engine:
             raise BudgetRefused(UNREGISTERED)
         return source
     if source.named and not (len(source.paths) == 1 and is_source(source.paths[0], source_of_owner)):
@@ -91,11 +93,6 @@ def resolve_source(source: TableSource, payer: LedgerRequest | None) -> TableSou
         raise UsageFault("--delimiter and --encoding are about CSV files, and the registered source is none")
     address = registered_address(source_of_owner)
     return replace(source, paths=(address.text,), engine=engine_of(address), named=True, digest=source_of_owner.digest)
-
-
-def _of_engine(source: TableSource) -> bool:
-    """Whether a request names an engine's table, or follows a plan that was made for one."""
-    return source.public is not None if not source.named else source.engine is not None and bool(source.paths)
 
 
 def require_source(source: TableSource) -> None:
@@ -134,7 +131,7 @@ def resolve_reading(
             memory=held.memory or _DEFAULTS.memory,
         ),
         policy=policy,
-        bits=(*_bits(held), *_of_source(source), *(() if locked else _memory_note(source))),
+        bits=(*_bits(held), *_of_source(source), *(() if locked or source.paths else (TABLE_FROM_MEMORY,))),
     )
 
 
@@ -152,10 +149,6 @@ def _of_source(source: TableSource) -> tuple[str, ...]:
         "warning: the table is the result of a query: the guarantee protects rows of that result, and who is in the "
         "tables behind it only if each of their rows makes at most one row of it",
     )
-
-
-def _memory_note(source: TableSource) -> tuple[str, ...]:
-    return () if source.paths else (TABLE_FROM_MEMORY,)
 
 
 def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None:
@@ -307,7 +300,16 @@ def parse_release_request(document: Any, table: TableSource, folder: Path) -> Re
     """
     with _refuse_unknown():
         found = msgspec.convert(document, _Request)
-        files = {"queries": _resolve_files(parse_plain(found.queries), folder), "start": _start(found.options, folder)}
+        # The queries, their files of coefficients named by where they lie.
+        queries = parse_plain(found.queries)
+        entries = queries.get("queries")
+        placed = [
+            {**each, "coefficients": str(folder / each["coefficients"])}
+            if isinstance(each, dict) and isinstance(each.get("coefficients"), str)
+            else each
+            for each in (entries if isinstance(entries, list) else ())
+        ]
+        files = {"queries": {"queries": placed}, "start": _start(found.options, folder)}
         plan = _plan(PlanRequest, found, **files)
     return ReleaseRequest(
         source=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
@@ -354,15 +356,3 @@ def _source(found: _PublicRequest, table: TableSource, counts: str | None) -> Ta
     read = found.reading
     table = replace(table, public=read.table, digest=read.source)
     return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts)
-
-
-def _resolve_files(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The queries, their files of coefficients named by where they lie."""
-    entries = queries.get("queries")
-    placed = [
-        {**each, "coefficients": str(folder / each["coefficients"])}
-        if isinstance(each, dict) and isinstance(each.get("coefficients"), str)
-        else each
-        for each in (entries if isinstance(entries, list) else ())
-    ]
-    return {"queries": placed}

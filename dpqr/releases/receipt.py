@@ -12,7 +12,7 @@ from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.pld import PrivacyLossDistribution
 from dpqr.kernel.accountants.sums import ZeroConcentrated
 from dpqr.kernel.budget import Price, upward_text
-from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.wording import (
     DIGITS,
     Fact,
@@ -41,7 +41,7 @@ from dpqr.releases.sentences import (
     parallel_words,
     release_guarantee,
 )
-from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
+from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.by_count import actual_plan
 
 
@@ -141,7 +141,11 @@ def _total(release: FinishedRun) -> Iterator[Fact]:
     name = "Total"
     for accountant, spent in release.spent.items():
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{_apart(release, accountant)}"
+        # What the phases cost by themselves; nothing for a single one.
+        prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
+        known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
+        apart = f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
+        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{apart}"
         name = ""
     if len(release.costs) > 1:
         free = release.plan.named("left out") and release.plan.problem.unit.apart
@@ -152,13 +156,6 @@ def _total(release: FinishedRun) -> Iterator[Fact]:
         rest = "the rest is back in the budget, and the guarantee stays that of the whole plan"
         yield "Charged", f"{release.charged}, for the draws that were made; {rest}"
     yield "" if release.charged else "Charged", shown
-
-
-def _apart(release: FinishedRun, accountant: str) -> str:
-    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
-    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
-    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
-    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
 
 
 # The plan as text: what a run will do, cost and be worth, before any data is opened.
@@ -172,7 +169,11 @@ def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
 
     taken: the forecast of time and memory; None: that of a run without files.
     """
-    takes = _takes(taken or Resources.of(plan))
+    taken = taken or Resources.of(plan)
+    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
+    time = f"about {seconds_words(taken.seconds)} of one processor, {reading}"
+    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
+    takes = (("Time", time), ("Memory", f"about {bytes_words(taken.memory)}{files}"))
     return (*_question(plan), *_planned_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
 
 
@@ -223,7 +224,11 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
             case "opening":
-                yield "First", _opening(plan, phases)
+                nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
+                covered = "before any selection" if plan.rounds else nothing
+                count, own = sum(phase.count for phase in phases), [phase.price for phase in phases]
+                number = f"{count_words(count, 'measurement')} {covered}".rstrip()
+                yield "First", f"{number}, {prices_words(count, own)}"
             case "questions":
                 yield "Questions", f"one at a time; all surprises together {price_words(phase.price)}"
             case "measurement" if plan.rounds:
@@ -236,21 +241,40 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
         each = "each " if phase.count > 1 else ""
         yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"
     if plan.stop and plan.stop.stages:
-        yield from _staged(plan, plan.stop)
+        # What is likely and what is certain; certain figures are rounded up.
+        first, last = (f"{float(alpha):.3g}" for alpha in (plan.stop.stages[0], plan.stop.stages[-1]))
+        number = count_words(len(plan.stop.stages), "stage")
+        beta = upward_text(plan.problem.beta, DIGITS)
+        yield "Stages", f"alpha falls from {first} to {last} of the records in {number} at most"
+        yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
+        yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
+        if plan.stop.certain is None:
+            yield "", "certain beforehand: no alpha below 1"
+        else:
+            stated = ", if the rule's stated mistake bound holds" if plan.stop.promise == "stated" else ""
+            yield "", f"certain beforehand, on every table: alpha = {upward_text(plan.stop.certain, DIGITS)}{stated}"
+        if plan.stop.paper is not None:
+            likely = f"about {float(plan.stop.paper):.2g}, what {plan.rounds:,} rounds reach"
+            yield "", f"likely: {likely}; `dpqr plan` simulates it"
     elif plan.stop and plan.stop.threshold is not None and plan.problem.alpha is not None:
-        yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
-
-
-def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
-    """phases: measurements that follow one another, which may differ in price."""
-    nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
-    covered = "before any selection" if plan.rounds else nothing
-    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
-    return f"{count_words(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
+        # The theory's promise; alpha and beta are rounded up.
+        alpha, beta = (upward_text(figure, DIGITS) for figure in (plan.problem.alpha, plan.problem.beta))
+        near = amount(float(plan.stop.threshold))
+        yield "Stop test", f"a noisy answer within {near} records (3/4 alpha n) ends the loop"
+        if plan.stop.promise != "heuristic":
+            held = ", if the rule's stated mistake bound holds" if plan.stop.promise == "stated" else ""
+            kept = f"except with probability beta no answer is off by more than alpha n{held}"
+        else:
+            kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
+        yield "Accuracy", f"alpha = {alpha} of the records, beta = {beta}: {kept}"
+        yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 
 def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
-    chosen = _alone(selection.price, next((_epsilon(event) for event, _ in selection.events), None))
+    leading = next((event for event, _ in selection.events), None)
+    chosen = _alone(
+        selection.price, leading.epsilon if isinstance(leading, ExponentialEvent | PermuteAndFlipEvent) else None
+    )
     measured = _alone(measurement.price, measurement.price.pure if plan.roles.check.pure else None)
     prices = (
         f"choosing costs {price_words(selection.price)}{chosen}, measuring {price_words(measurement.price)}{measured}"
@@ -259,46 +283,9 @@ def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
     return f"{f'on paper, {each}' if plan.schedule.adaptive else each}: {prices}"
 
 
-def _epsilon(event: PrivacyEvent) -> Fraction | None:
-    return event.epsilon if isinstance(event, ExponentialEvent | PermuteAndFlipEvent) else None
-
-
 def _alone(price: Price, epsilon: Fraction | None) -> str:
     """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
     return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
-
-
-def _staged(plan: Plan, stop: StopTest) -> Iterator[Fact]:
-    """What is likely and what is certain; certain figures are rounded up."""
-    first, last = (f"{float(alpha):.3g}" for alpha in (stop.stages[0], stop.stages[-1]))
-    beta = upward_text(plan.problem.beta, DIGITS)
-    yield (
-        "Stages",
-        f"alpha falls from {first} to {last} of the records in {count_words(len(stop.stages), 'stage')} at most",
-    )
-    yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
-    yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
-    if stop.certain is None:
-        yield "", "certain beforehand: no alpha below 1"
-    else:
-        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
-        yield "", f"certain beforehand, on every table: alpha = {upward_text(stop.certain, DIGITS)}{stated}"
-    if stop.paper is not None:
-        yield "", f"likely: about {float(stop.paper):.2g}, what {plan.rounds:,} rounds reach; `dpqr plan` simulates it"
-
-
-def _stopping(plan: Plan, stop: StopTest, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
-    """The theory's promise; alpha and beta are rounded up."""
-    beta = plan.problem.beta
-    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
-    if stop.promise != "heuristic":
-        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
-        kept = f"except with probability beta no answer is off by more than alpha n{stated}"
-    else:
-        kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
-    figures = f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}"
-    yield "Accuracy", f"{figures}: {kept}"
-    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 
 def _worth(plan: Plan) -> Iterator[Fact]:
@@ -329,7 +316,8 @@ def _block(block: BlockForecast) -> str:
 def _means(plan: Plan) -> Iterator[Fact]:
     roles = plan.roles
     yield "Accountant", f"{roles.accountant.name}: {choice_words(plan)}"
-    if theorem := _summary(roles.accountant):
+    # The first paragraph of a strategy's own description.
+    if theorem := " ".join((inspect.getdoc(type(roles.accountant)) or "").split("\n\n", 1)[0].split()):
         yield "", theorem
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
@@ -338,19 +326,6 @@ def _means(plan: Plan) -> Iterator[Fact]:
         words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
         yield "", f"the same draws cost {', '.join(words)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
-
-
-def _takes(taken: Resources) -> Iterator[Fact]:
-    """Time, memory and disk, about."""
-    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
-    yield "Time", f"about {seconds_words(taken.seconds)} of one processor, {reading}"
-    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
-    yield "Memory", f"about {bytes_words(taken.memory)}{files}"
-
-
-def _summary(strategy: object) -> str:
-    """The first paragraph of a strategy's own description."""
-    return " ".join((inspect.getdoc(type(strategy)) or "").split("\n\n", 1)[0].split())
 
 
 def _notes(plan: Plan) -> Iterator[Fact]:

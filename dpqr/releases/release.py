@@ -50,7 +50,7 @@ from dpqr.releases.reading import (
 )
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
-from dpqr.releases.record.plan_document import plan_document, plan_hash
+from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.releases.release_files import file_names, require_sampleable, write_release
@@ -115,21 +115,17 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     )
     spoken = with_document_notes(request.notes, document)
     inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
-    paying = _paid_notes(request, plan)
+    # Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning.
+    directory, payer = request.output.directory, request.payer
+    resumed = payer is not None and payer.resume and directory is not None
+    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    paying = tuple(paid_notes(payer, plan.problem.period, before))
     plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
-
-
-def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
-    """Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning."""
-    directory, payer = request.output.directory, request.payer
-    resumed = payer is not None and payer.resume and directory is not None
-    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
-    return tuple(paid_notes(payer, plan.problem.period, before))
 
 
 def release(
@@ -158,7 +154,8 @@ def release(
         The plan's budget, for one run and the plan's privacy unit. Only a ledger adds up the costs of several runs on a
         dataset. The unit follows from the source's own count column, whatever the request states.
     """
-    request = _with_date(request)
+    # With today's date, where none is stated. It is taken before the table is opened, so no row can influence it.
+    request = request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
@@ -174,27 +171,24 @@ def release(
         table = (
             rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
         )
-        drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = replace(_with_request_facts(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
+        draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
+        drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
+        # With the facts of the request that stand in the record.
+        finished = replace(
+            drawn,
+            reason=run.paid.reason if run.paid else request.reason,
+            date=request.date,
+            publisher=request.publisher,
+            rehearsed=rehearsed,
+            planned=bill.plan,
+            earlier=earlier,
+            charged=run.charged,
+        )
         digest = draws_digest(draw_parts(finished))
         if target:
             _write(finished, target, output)
         run.released(digest)
     return finished
-
-
-def _with_date(request: ReleaseRequest) -> ReleaseRequest:
-    """With today's date, where none is stated. It is taken before the table is opened, so no row can influence it."""
-    return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
-
-
-def _with_request_facts(
-    drawn: FinishedRun, request: ReleaseRequest, run: PaidRun, rehearsed: int | None
-) -> FinishedRun:
-    """With the facts of the request that stand in the record."""
-    reason = run.paid.reason if run.paid else request.reason
-    named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
-    return replace(named, planned=plan_hash(drawn.plan))
 
 
 def save(finished: FinishedRun, output: OutputRequest) -> None:
@@ -261,10 +255,6 @@ def _open_table(
         asked=plan.column_sets,
         progress=progress.read,
     )
-
-
-def _draws(run: PaidRun, table: LoadedTable, noise: NoiseSource) -> Draws:
-    return Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
 
 
 def construct(
@@ -336,30 +326,24 @@ def already_released(request: ReleaseRequest) -> bool:
     given = output.directory
     if output.if_exists != "skip" or given is None or not os.path.isdir(given) or os.path.islink(given):
         return False
-    if _waits(Path(os.path.abspath(given))):
+    # Whether a transcript lies beside the directory: of a job that was killed, or is at work.
+    directory = Path(os.path.abspath(given))
+    transcript = transcript_path(directory)
+    if transcript.is_file() and transcript.stat().st_size > 0:
         if payer and payer.resume:
             return False
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
-    if not _answers(_finished(given), request):
+    try:
+        found = read_release(given)
+    except (UsageFault, DocumentError):
+        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
+    if not _answers(found, request):
         raise AlreadyThere(
             f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, start, "
             "guarantee, strategies, files, base of views, dataset and source)\n"
             "choose another directory, or --if-exists replace"
         )
     return True
-
-
-def _finished(given: str) -> ReleaseFiles:
-    try:
-        return read_release(given)
-    except (UsageFault, DocumentError):
-        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
-
-
-def _waits(directory: Path) -> bool:
-    """Whether a transcript lies beside the directory: of a job that was killed, or is at work."""
-    transcript = transcript_path(directory)
-    return transcript.is_file() and transcript.stat().st_size > 0
 
 
 def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:

@@ -24,16 +24,16 @@ from dpqr.models.rows import RowFit, fittable_records, reachable
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, NO_BASIS
 from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
-from dpqr.releases.record.release_document import release_document
+from dpqr.releases.formats.known import FORMATS, TableFormat
+from dpqr.releases.record.release_document import Synthetic, Views, release_document
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import figures_table, write_table, write_tables
-from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
+from dpqr.releases.table_files import figures_table, write_table
+from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Texts, Tidy, free_column_name
 from dpqr.releases.views import release_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import detailed_rows, named_axes, row_names
 
-FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
 ERROR, BASIS = "error", "basis"
 ANSWER_COLUMNS = ("query", "detail", *FIGURES, BASIS)
 PIECE = 2**12
@@ -119,7 +119,10 @@ class _Draft:
         self.filled = 0
         self.names: list[str] = []
         self.details: list[str] = []
-        self.places = {column: np.full(rows, NO_TEXT, dtype=_index_type(most)) for column, most in texts.items()}
+        self.places: dict[int | str, AnyArray] = {}
+        for column, most in texts.items():
+            narrow = next(kind for kind in (np.int8, np.int16, np.int32) if most < np.iinfo(kind).max)
+            self.places[column] = np.full(rows, NO_TEXT, dtype=narrow)
         self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
         self.basis = np.full(rows, NO_BASIS, dtype=np.int8)
 
@@ -139,10 +142,6 @@ class _Draft:
             self.figures[name][place] = values
         self.basis[place] = intervals.basis
         self.filled = place.stop
-
-
-def _index_type(texts: int) -> Any:
-    return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
 
 
 SYNTHETIC, FIGURES_FILE, VIEWS_FILE = "synthetic.parquet", "figures.", "views."
@@ -199,15 +198,15 @@ def write_release(
     with target.filled() as place:
         for name, content in inputs.items():
             (place / name).write_bytes(content)
-        write_tables(answer_tables(release), place / files[0], answers)
+        FORMATS[answers].files.write(answer_tables(release), place / files[0])
         if drawn:
-            from dpqr.releases.parquet_files import write_parquet
+            from dpqr.releases.formats.parquet_files import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
             write_table(table, place / name, answers)
         hashes = {name: file_hash(place / name) for name in (*files, *inputs)}
-        moved = None if views is None else {"base": views.base, "bias": list(views.bias)}
+        moved = None if views is None else Views(base=views.base, bias=tuple(views.bias))
         record = release_document(release, files=hashes, synthetic=synthesis, views=moved, receipt=receipt)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
 
@@ -254,17 +253,15 @@ def sampled(axis: Bins, codes: IntArray, uniforms: FloatArray) -> Any:
     import pyarrow as pa
 
     inside = np.minimum(codes, axis.size - 1)
-    values: AnyArray = _whole(axis, inside, uniforms) if _is_whole(axis) else _real(axis, inside, uniforms)
+    small = max(map(abs, (axis.edges[0], axis.edges[-1]))) < LARGEST
+    whole = axis.kind != "number" or (axis.integral and small)
+    values: AnyArray = (_whole if whole else _real)(axis, inside, uniforms)
     kinds = {"date": pa.date32(), "datetime": pa.timestamp("us")}
     if axis.kind == "date":
         values = values.astype(np.int32)
     return pa.array(values, mask=np.asarray(codes >= axis.size)).cast(
         kinds.get(axis.kind, pa.from_numpy_dtype(values.dtype))
     )
-
-
-def _is_whole(axis: Bins) -> bool:
-    return axis.kind != "number" or (axis.integral and max(map(abs, (axis.edges[0], axis.edges[-1]))) < LARGEST)
 
 
 def _whole(axis: Bins, codes: IntArray, uniforms: FloatArray) -> IntArray:
@@ -295,7 +292,7 @@ class SyntheticTable:
     """table: an Arrow table. record: how it was made, for release.json."""
 
     table: Any
-    record: dict[str, Any]
+    record: Synthetic
 
 
 def require_sampleable(plan: Plan, form: Form = "rows") -> None:
@@ -354,7 +351,7 @@ def synthesise(release: FinishedRun, form: Form, bins: BinText = "title") -> Syn
         for axis, attribute in enumerate(release.plan.problem.domain.attributes)
     }
     stands_for = count / drawn if drawn else 1.0
-    record = {"form": form, "bins": bins, "seed": seed, "rows": drawn, "records_a_row": stands_for, "moved": moved}
+    record = Synthetic(form=form, bins=bins, seed=seed, rows=drawn, records_a_row=stands_for, moved=moved)
     return SyntheticTable(table=pa.table(columns), record=record)
 
 
@@ -392,7 +389,7 @@ def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinText) -> Synth
         for attribute, codes in zip(release.plan.problem.domain.attributes, occupied, strict=True)
     }
     columns[WEIGHT] = pa.array(weights[occupied])
-    return SyntheticTable(table=pa.table(columns), record={"form": "cells", "bins": bins})
+    return SyntheticTable(table=pa.table(columns), record=Synthetic(form="cells", bins=bins))
 
 
 def _column(attribute: Attribute, codes: IntArray, bins: BinText, uniforms: Uniforms | None = None) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import NO_REASON, Reason
+from dpqr.releases.formats.known import TableFormat
 from dpqr.strategies.inputs import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-AnswerForm = Literal["csv", "parquet", "json"]
+AnswerForm = TableFormat
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
 WITHOUT_BUDGET = ("free", "none")
@@ -77,32 +78,19 @@ class OutputRequest:
     views: int | None = None
 
 
-def output_request(
-    directory: str | None,
-    answers: AnswerForm | None = None,
-    synthetic: SyntheticForm | None = None,
-    bins: BinForm | None = None,
-    if_exists: ExistingForm | None = None,
-    views: int | None = None,
-) -> OutputRequest:
-    """The files that were asked for; None: not stated. UsageFault for what would have no effect, for the budget would
-    pay a second time for what it asks."""
-    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "if-exists": if_exists, "views": views}
-    idle = next((name for name, value in stated.items() if value), None)
+def output_request(directory: str | None, **stated: Any) -> OutputRequest:
+    """The files that were asked for, by the fields of the request; None: not stated. UsageFault for what would have no
+    effect, for the budget would pay a second time for what it asks."""
+    files = {name: value for name, value in stated.items() if value}
+    bins, synthetic = files.get("bins"), files.get("synthetic")
+    idle = next((each.name for each in fields(OutputRequest) if each.name in files), "")
     if idle and directory is None:
-        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
+        raise UsageFault(f"--{idle.replace('_', '-')} is about the files of a release; add --out DIR")
     if bins and not synthetic:
         raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
     if bins == "sampled" and synthetic == "cells":
         raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
-    return OutputRequest(
-        directory=directory,
-        format=answers or "csv",
-        synthetic=synthetic,
-        bins=bins or "title",
-        if_exists=if_exists or "fail",
-        views=views,
-    )
+    return OutputRequest(directory=directory, **files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.answers.refits import can_refit
+from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.requests import OutputRequest
 from dpqr.strategies.plan import Plan
-from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import detailed_rows, named_axes
 
 
@@ -43,9 +41,6 @@ class ResourceTuning:
 
 
 TUNING = ResourceTuning()
-Form = Literal["csv", "json", "parquet"]
-FORMS: dict[Form, float] = {"csv": 1.0, "json": 2.5, "parquet": 0.4}
-"""Size of the answers' file in each form, beside CSV."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +65,7 @@ class Resources:
     files: int | None = None
 
     @classmethod
-    def of(cls, plan: Plan, form: Form | None = None) -> Resources:
+    def of(cls, plan: Plan, form: TableFormat | None = None) -> Resources:
         """Of a run by `plan` whose answers go to a file of that form; None: to the screen."""
         refits = TUNING.refits if plan.error_bars and can_refit(plan) is None else 0.0
         return cls(
@@ -91,21 +86,19 @@ def _rounds_seconds(plan: Plan) -> float:
     return TUNING.candidate * len(plan.problem.workload.blocks) * plan.rounds
 
 
-def _file_bytes(plan: Plan, form: Form) -> int:
+def _file_bytes(plan: Plan, form: TableFormat) -> int:
     """Of the answers in the asked form, and of the record."""
     draws = sum(phase.count for phase in plan.phases)
     blocks, titles = plan.problem.workload.blocks, [each.titles() for each in plan.problem.domain.attributes]
     means = [sum(map(len, each)) / len(each) for each in titles]
-    texts = sum(block.rows * _row_bytes(block, means) for block in blocks)
+    texts = 0.0
+    for block in blocks:
+        # The mean length of one answer's line: its names, its titles and its figures.
+        labels = sum(means[axis] for axis in named_axes(block))
+        detail = TUNING.figures / 3 if detailed_rows(block) else 0
+        texts += block.rows * (len(block.name) + labels + detail + TUNING.figures)
     record = TUNING.record * (draws + len(blocks))
-    return int(texts * FORMS[form]) + record
-
-
-def _row_bytes(block: QueryBlock, means: Sequence[float]) -> float:
-    """The mean length of one answer's line. means: of the titles of each attribute's cells."""
-    labels = sum(means[axis] for axis in named_axes(block))
-    detail = TUNING.figures / 3 if detailed_rows(block) else 0
-    return len(block.name) + labels + detail + TUNING.figures
+    return int(texts * FORMATS[form].size) + record
 
 
 # This machine: its memory and disk, beside what a plan takes of them.

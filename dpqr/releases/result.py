@@ -59,7 +59,7 @@ class FinishedRun:
     questions: of a session, what its answers follow from.
 
     >>> from dpqr.releases.draws import Draws
-    >>> from dpqr.releases.loop import iterative_construction
+    >>> from dpqr.releases.loop import SILENT, iterative_construction
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
     >>> from dpqr.domain.histogram import DenseHistogram
@@ -85,11 +85,8 @@ class FinishedRun:
     ... )
     >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
     >>> counts = Private(DenseHistogram(np.array([40, 60])))
-    >>> class Quiet:
-    ...     def finished(self, rounds, planned):
-    ...         pass
     >>> draws = Draws(data=counts, accountant=make_filter(plan), noise=SystemNoise())
-    >>> outcome = iterative_construction(draws, plan, Quiet())
+    >>> outcome = iterative_construction(draws, plan, SILENT)
     >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
     >>> release.answers[0].estimate.shape
     (2,)

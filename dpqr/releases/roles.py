@@ -98,17 +98,17 @@ def refuse_unused_options(request: PlanRequest) -> None:
 
 def make_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
-    settings = {"rounds": request.rounds, "opening": request.opening, "variant": _variant(request)}
+    # Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated.
+    fixed = request.schedule == "theory" and request.accountant in ACCOUNTANT_ROWS
+    fixed = fixed and not _may_be_filter(request.accountant)
+    settings = {
+        "rounds": request.rounds,
+        "opening": request.opening,
+        "variant": request.variant or ("sharp" if fixed else None),
+    }
     stated_settings = {option: value for option, value in settings.items() if value is not None}
     schedule: Planner = _make_strategy(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
-
-
-def _variant(request: PlanRequest) -> str | None:
-    """Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated."""
-    fixed = request.schedule == "theory" and request.accountant in ACCOUNTANT_ROWS
-    fixed = fixed and not _may_be_filter(request.accountant)
-    return request.variant or ("sharp" if fixed else None)
 
 
 def roles_named_by_user(request: PlanRequest) -> frozenset[str]:

@@ -1,158 +1,26 @@
-"""One tidy table as CSV, Parquet or JSON, with CSV texts that no spreadsheet takes for a formula."""
+"""Tables on disk, in any format; and the table of figures: means, quantiles, ratios and the like."""
 
 from __future__ import annotations
 
-import json
-import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-import msgspec
 import numpy as np
 
 from dpqr.domain.domain import Domain
-from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.arrays import IntArray
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.answers.figures import FigureAnswers
+from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, TextColumn, Texts, Tidy, free_column_name
+from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy, free_column_name
 from dpqr.workload.figures import Figure, Largest, Quantiles
-
-_SIGNS = "=+-@"
-_MINUS = "\u2212"
-"""The mathematical minus sign, which no normalisation makes a hyphen and spreadsheets read as one."""
-_BREAKS = "\t\r\n"
-_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-"""Letters, marks and patterns that show nothing, and that Unicode does not count among spaces or formats."""
-_INVISIBLE = ("Z", "C")
-"""Unicode's categories of spaces and separators, and of controls, formats and what has no character."""
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-def inert(text: str) -> str:
-    """`text`, with an apostrophe before it where a spreadsheet would start to compute.
-
-    Spreadsheets run a cell that begins with = + - @ as a formula, in their wide, small, raised and lowered forms too,
-    and drop what they do not show before them: white space, controls, byte-order and direction marks. A text that
-    begins with a tab or a line break is no better. Plain numbers ("-1", "+2.5e3") are left as they are: they compute
-    nothing, and the labels of coded columns stay joinable. The rule is reversible: a text that begins with
-    apostrophes and then such a sign gets one more, so whoever strips one apostrophe there has the label back. CSV
-    only; Parquet and JSON hold labels as they are.
-    """
-    return "'" + text if _computes(text) and not _NUMBER.fullmatch(text) else text
-
-
-def undo_inert(text: str) -> str:
-    """The text that `inert` has made `text` of.
-
-    >>> undo_inert(inert("=1+1")), undo_inert("'tis"), undo_inert(inert("'-x"))
-    ('=1+1', "'tis", "'-x")
-    """
-    return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
-
-
-def _computes(text: str) -> bool:
-    """Whether something that starts a formula comes first, apostrophes and what is not shown aside."""
-    bare = text.lstrip("'")
-    if bare[:1] and bare[0] in _BREAKS:
-        return True
-    first = next((sign for sign in text if sign != "'" and not _invisible(sign)), "")
-    return bool(first) and (first == _MINUS or unicodedata.normalize("NFKC", first)[0] in _SIGNS)
-
-
-def _invisible(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in _INVISIBLE or sign in _BLANKS or 0xFE00 <= ord(sign) <= 0xFE0F
-
-
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-
-CHUNK = 2**10
-"""Rows that are turned into text of a CSV file at a time."""
 
 
 def write_table(table: Tidy, path: Path, form: TableFormat) -> None:
-    """Write a table to a new file; see `write_tables`."""
-    write_tables(iter((table,)), path, form)
-
-
-def write_tables(tables: Iterator[Tidy], path: Path, form: TableFormat) -> None:
-    """Write one or more tables of the same columns, row below row, to a new file. Equal tables give equal bytes.
-
-    csv: UTF-8, texts quoted, nothing where there is nothing; texts that a spreadsheet would run are made inert
-    (`inert`). parquet: texts as dictionaries. json: an array of records, one a line; nothing is null.
-    Figures are the shortest decimals that read back as the same number.
-    Raises: OSError, for the caller to name the path.
-    """
-    if form == "parquet":
-        from dpqr.releases.parquet_files import arrow_table, write_parquet  # brings pyarrow
-
-        write_parquet(map(arrow_table, tables), path)
-        return
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        (_write_csv if form == "csv" else _write_json)(tables, file)
-
-
-def _write_csv(tables: Iterator[Tidy], file: TextIO) -> None:
-    named = False
-    for table in tables:
-        if not named:
-            file.write(",".join(map(_quoted, table.columns)) + "\n")
-            named = True
-        columns = [
-            column.shown(_quoted, "") if isinstance(column, Texts) else column for column in table.columns.values()
-        ]
-        for start in range(0, table.rows, CHUNK):
-            cells = [_cells(column, slice(start, start + CHUNK)) for column in columns]
-            file.write("\n".join(map(",".join, zip(*cells, strict=True))) + "\n")
-
-
-def _quoted(text: str) -> str:
-    return '"' + inert(text).replace('"', '""') + '"'
-
-
-def _cells(column: TextColumn | AnyArray, chosen: slice) -> list[str]:
-    if isinstance(column, TextColumn):
-        return column.rows(chosen)
-    figures = column[chosen]
-    texts = _figures(figures)
-    for place in np.flatnonzero(np.isnan(figures)).tolist() if figures.dtype.kind == "f" else ():
-        texts[place] = ""
-    return texts
-
-
-def _figures(values: AnyArray) -> list[str]:
-    """Shortest decimals, "null" for NaN: msgspec takes a tenth of the time of Python's own."""
-    text = msgspec.json.encode(values.tolist()).decode()[1:-1]
-    return text.split(",") if text else []
-
-
-def _write_json(tables: Iterator[Tidy], file: TextIO) -> None:
-    before = "[\n"
-    for table in tables:
-        file.write(before + ",\n".join(record_lines(table)))
-        before = ",\n"
-    file.write("\n]\n")
-
-
-def record_lines(table: Tidy) -> Iterator[str]:
-    """The rows as JSON records, one a line, so that releases can be compared line by line.
-
-    Members are encoded column by column, each title once: far faster than record by record.
-    """
-    members = [_members(name, column) for name, column in table.columns.items()]
-    return (f"{{{', '.join(record)}}}" for record in zip(*members, strict=True))
-
-
-def _members(name: str, column: Column) -> list[str]:
-    """One '"name": value' a row. ValueError for infinity, which JSON has no word for."""
-    key = _JSON.encode(name)
-    if isinstance(column, Texts):
-        return column.shown(lambda text: f"{key}: {_JSON.encode(text)}", f"{key}: null").rows()
-    if column.dtype.kind == "f" and np.isinf(column).any():
-        raise ValueError(f"{name}: infinity is no JSON number")
-    return [f"{key}: {figure}" for figure in _figures(column)]
+    """Write a table to a new file. Raises: OSError, for the caller to name the path."""
+    FORMATS[form].files.write(iter((table,)), path)
 
 
 # The table of figures: means, quantiles, ratios and the like, one row for each value of each group.
@@ -198,7 +66,15 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
         columns[free_column_name(FIGURE_COLUMNS, domain.attributes[axis].name)] = Texts(
             _joined(places), domain.attributes[axis].titles()
         )
-    columns["detail"] = _details(held)
+    titles: list[str] = []
+    rows_of = []
+    for one in held:
+        own = _titles(one.figure)
+        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
+        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
+        rows_of.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
+        titles += own
+    columns["detail"] = Texts(_joined(rows_of), titles)
     for name in NUMBERS:
         figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
         columns[name] = np.where(np.isinf(figures), np.nan, figures)
@@ -223,18 +99,6 @@ def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
         return np.full(one.estimate.size, NO_TEXT)
     codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
     return np.repeat(codes[by.index(axis)], values)
-
-
-def _details(held: Sequence[FigureAnswers]) -> Texts:
-    titles: list[str] = []
-    places = []
-    for one in held:
-        own = _titles(one.figure)
-        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
-        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
-        places.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
-        titles += own
-    return Texts(_joined(places), titles)
 
 
 def _titles(figure: Figure) -> list[str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from dpqr.kernel.arrays import AnyArray
 
-TableFormat = Literal["csv", "parquet", "json"]
-
-
+FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
+"""The columns of answers that are numbers; all others are texts."""
 NO_TEXT = -1
 """The place of no text."""
 
@@ -66,6 +66,12 @@ def plain_values(column: Column) -> list[Any]:
     if column.dtype.kind == "f" and np.isnan(column).any():
         return [None if value != value else value for value in values]
     return values
+
+
+def figure_texts(values: AnyArray) -> list[str]:
+    """Shortest decimals, "null" for NaN: msgspec takes a tenth of the time of Python's own."""
+    text = msgspec.json.encode(values.tolist()).decode()[1:-1]
+    return text.split(",") if text else []
 
 
 PREFIX = "column_"

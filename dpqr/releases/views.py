@@ -75,7 +75,7 @@ def nodes_of(workload: Workload, domain: Domain) -> Nodes:
             for each, factor in zip(found, block.factors, strict=True)
         ):
             column, level = above[0]
-            asked[block.name] = _title(column, level)
+            asked[block.name] = f"{column}: {level.name}"
             places.setdefault(column, {})[asked[block.name]] = level.places
     levels: dict[str, Above] = {}
     for column, held in places.items():
@@ -97,10 +97,6 @@ def _level(factor: Factor, domain: Domain) -> tuple[str, HierarchyLevel] | None:
     found = (level for level in attribute.hierarchy.levels if np.array_equal(level.places, groups))
     level = next(found, None)
     return None if level is None else (attribute.name, level)
-
-
-def _title(column: str, level: HierarchyLevel) -> str:
-    return f"{column}: {level.name}"
 
 
 def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeNumberViews:
@@ -152,11 +148,20 @@ def views_table(views: WholeNumberViews) -> Tidy:
     places = np.repeat(np.arange(len(sizes)), sizes)
     columns: dict[str, Column] = {"query": Texts(places, [block.name for block in views.blocks])}
     for name in dict.fromkeys(column.name for block in views.blocks for column in block.columns):
-        columns[free_column_name(VIEW_COLUMNS, name)] = _cells(views.blocks, name)
+        # A column of cells, or of nodes, whose texts are other ones in each block.
+        at: list[IntArray] = []
+        titles: list[str] = []
+        for block in views.blocks:
+            own = next((column for column in block.columns if column.name == name), None)
+            at.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
+            titles.extend(own.texts if own else ())
+        columns[free_column_name(VIEW_COLUMNS, name)] = Texts(np.concatenate(at), titles)
     columns["answer"] = np.concatenate([block.estimate for block in views.blocks]) + 0.0
     columns["integer"] = np.concatenate(views.integer)
     columns["rounded"] = np.concatenate(views.rounded)
-    marks = np.concatenate([np.where(_unsure(block), 0, NO_TEXT) for block in views.blocks])
+    marks = np.concatenate(
+        [np.where(block.precision > UNSURE * np.abs(block.estimate), 0, NO_TEXT) for block in views.blocks]
+    )
     columns["mark"] = Texts(marks, (MARK,))
     return Tidy(sum(sizes), columns)
 
@@ -171,21 +176,6 @@ def _table(block: AnsweredBlock, nodes: Nodes) -> CountTable:
     held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
     names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
     return CountTable(columns=names, values=block.estimate.reshape([len(column.texts) for column in held]))
-
-
-def _cells(blocks: Sequence[AnsweredBlock], name: str) -> Texts:
-    """A column of cells, or of nodes, whose texts are other ones in each block."""
-    places: list[IntArray] = []
-    titles: list[str] = []
-    for block in blocks:
-        own = next((column for column in block.columns if column.name == name), None)
-        places.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
-        titles.extend(own.texts if own else ())
-    return Texts(np.concatenate(places), titles)
-
-
-def _unsure(block: AnsweredBlock) -> Any:
-    return block.precision > UNSURE * np.abs(block.estimate)
 
 
 def _moved(blocks: Sequence[AnsweredBlock], views: Sequence[IntArray]) -> FloatArray:

@@ -25,13 +25,14 @@ from dpqr.ledger.budgets import configured_ledger
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
 from dpqr.releases.files import RECORD
+from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.plan_document import plan_document, seal_document
-from dpqr.releases.release_files import FIGURES
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table
+from dpqr.releases.tidy import FIGURES
 from dpqr.report.page.parts import (
     ChargeRow,
     Preview,
@@ -191,7 +192,7 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
 #     MLCommons, Croissant Format Specification 1.0, and its RAI vocabulary 1.0.
 
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
-FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
+MEDIA_TYPES: dict[str, str] = {**{name: form.media_type for name, form in FORMATS.items()}, "npz": "application/zip"}
 _TERMS = (
     "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
     "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
@@ -269,7 +270,7 @@ def croissant_card(
                 "@id": name,
                 "name": name,
                 "contentUrl": name,
-                "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
+                "encodingFormat": MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream"),
                 "sha256": digest,
             }
             for name, digest in hashes.items()

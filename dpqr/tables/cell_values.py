@@ -116,6 +116,13 @@ def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
     return found
 
 
+def _float(edge: Fraction) -> float:
+    try:
+        return float(edge)
+    except OverflowError:
+        return math.inf if edge > 0 else -math.inf
+
+
 def place_floats(values: AnyArray, cuts: AnyArray) -> AnyArray:
     """Places of floating-point numbers among `float_cuts` of their type; NaN comes last."""
     return places_among(cuts, values)
@@ -130,7 +137,10 @@ def place_decimals(column: Any, bins: Bins) -> AnyArray:
     places = np.full(len(column), -1, dtype=np.int64)
     for cut in whole_cuts(bins, Fraction(10) ** -scale):
         if cut <= largest:
-            threshold = pa.scalar(_unscaled(max(cut, -largest), scale), type=column.type)
+            # cut / 10^scale, exact whatever the precision of the current decimal context
+            whole = max(cut, -largest)
+            exact = Decimal((int(whole < 0), tuple(map(int, str(abs(whole)))), -scale))
+            threshold = pa.scalar(exact, type=column.type)
             places += numpy_values(compute.greater_equal(column, threshold))
     return places
 
@@ -138,18 +148,6 @@ def place_decimals(column: Any, bins: Bins) -> AnyArray:
 def places_among(thresholds: AnyArray, values: AnyArray) -> AnyArray:
     """Places of values among thresholds of their type, int64: -1 below the first one."""
     return np.searchsorted(thresholds, values, side="right").astype(np.int64, copy=False) - 1
-
-
-def _unscaled(cut: int, scale: int) -> Decimal:
-    """cut / 10^scale, exact whatever the precision of the current decimal context."""
-    return Decimal((int(cut < 0), tuple(int(digit) for digit in str(abs(cut))), -scale))
-
-
-def _float(edge: Fraction) -> float:
-    try:
-        return float(edge)
-    except OverflowError:
-        return math.inf if edge > 0 else -math.inf
 
 
 DROPPED = -1

@@ -455,28 +455,27 @@ class PandasPieces:
         good = _holds(batch.column(str(self.width)), _MARK) & (sizes <= self.most)
         if repaired is not lines:
             good = np.logical_and.reduce([good, *(~_holds(column, _REPLACED) for column in columns)])
-        return self._records(columns, good)
+        import pyarrow as pa
+
+        found = pa.RecordBatch.from_arrays(columns, list(self.names))
+        return TableBatch(found) if good.all() else TableBatch(found.filter(mask(good)), np.flatnonzero(~good))
 
     def of_rows(self, rows: Sequence[Sequence[str] | None]) -> TableBatch:
         """The records of rows of cells, bytes that are no UTF-8 as surrogates; None: a row that cannot be read."""
         import pyarrow as pa
 
-        found = [None if row is None else self._wanted(row) for row in rows]
+        found: list[list[str] | None] = []
+        for row in rows:
+            wanted = [row[place] for place in self.places] if row is not None and len(row) == self.width else []
+            try:
+                "".join(wanted).encode()
+                found.append(wanted or None)  # None: a malformed row
+            except UnicodeEncodeError:
+                found.append(None)
         columns = list(zip(*filter(None, found), strict=True)) or [()] * len(self.names)
         bad = [place for place, cells in enumerate(found) if cells is None]
         batch = pa.RecordBatch.from_arrays([pa.array(cells, pa.large_string()) for cells in columns], list(self.names))
         return TableBatch(batch, np.array(bad, dtype=np.int64))
-
-    def _wanted(self, row: Sequence[str]) -> list[str] | None:
-        """None: a malformed row."""
-        cells = [row[place] for place in self.places] if len(row) == self.width else []
-        return cells if cells and _is_utf8("".join(cells)) else None
-
-    def _records(self, columns: list[Any], good: AnyArray) -> TableBatch:
-        import pyarrow as pa
-
-        batch = pa.RecordBatch.from_arrays(columns, list(self.names))
-        return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
 
     def _batch(self, lines: bytes) -> Any:
         """The wanted columns and the one after the last, by place, as text; None where pandas fails."""
@@ -524,11 +523,3 @@ def _holds(column: Any, sign: str) -> AnyArray:
     from pyarrow import compute
 
     return numpy_values(compute.match_substring(column, sign))
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -51,44 +51,24 @@ def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
 
 def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:
     """Which of these values are no UTF-8 or too long; None: none is, or they are no texts."""
-    from pyarrow import compute
+    import pyarrow as pa
+    from pyarrow import compute, types
 
     if not is_text(texts.type):
         return None
     bad = np.zeros(len(texts), dtype=bool)
     if longest is not None:
         bad |= numpy_values(compute.binary_length(texts)) > longest
-    if not _is_utf8(texts):
-        bad |= np.array([value is not None and not _decodes(value) for value in _bytes(texts)], dtype=bool)
-    return bad if bad.any() else None
-
-
-def _is_utf8(texts: Any) -> bool:
-    """Whether Arrow finds nothing else in all of them."""
-    import pyarrow as pa
-
     try:
-        texts.validate(full=True)
+        texts.validate(full=True)  # Arrow finds nothing else than UTF-8 in all of them
     except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _bytes(texts: Any) -> list[bytes | None]:
-    import pyarrow as pa
-    from pyarrow import types
-
-    wide = pa.binary_view() if types.is_string_view(texts.type) else pa.large_binary()
-    found: list[bytes | None] = texts.cast(wide).to_pylist()
-    return found
-
-
-def _decodes(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        wide = pa.binary_view() if types.is_string_view(texts.type) else pa.large_binary()
+        for place, value in enumerate(texts.cast(wide).to_pylist()):
+            try:
+                _ = None if value is None else value.decode()
+            except UnicodeDecodeError:
+                bad[place] = True
+    return bad if bad.any() else None
 
 
 _BUFFER = 2**20
@@ -124,10 +104,15 @@ def parquet_batches(
     spelt: the column whose texts will be spelt out all the same.
     progress: is given the bytes of each row group that is begun; together they are the file's size.
     """
+    from pyarrow import types
+
     explain, left = _explainer(file), file.bytes or 0
     with ExitStack() as stack:
         table, footer = discreetly(lambda: stack.enter_context(_opened(file, columns, limits)), explain)
-        budget = discreetly(lambda: _budget(file, table, limits, stack), explain)
+        descriptor = discreetly(lambda: os.open(file.path, os.O_RDONLY), explain)
+        stack.callback(os.close, descriptor)
+        coded = {field.name for field in table.schema_arrow if types.is_dictionary(field.type)}
+        budget = ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
         rows = _row_groups(table, footer, list(columns), budget, spelt)
         while (found := discreetly(lambda: next(rows, None), explain)) is not None:
             batch, packed = found
@@ -135,15 +120,6 @@ def parquet_batches(
             left -= min(left, packed)
             yield batch
     progress(left)
-
-
-def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> ParquetBudget:
-    from pyarrow import types
-
-    descriptor = os.open(file.path, os.O_RDONLY)
-    stack.callback(os.close, descriptor)
-    coded = {field.name for field in table.schema_arrow if types.is_dictionary(field.type)}
-    return ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
 
 
 def _row_groups(
@@ -187,7 +163,11 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
     with _raw(file) as raw:
         known = _known(file, raw, limits)
         leaves = [known.schema.column(place).path for place in range(known.num_columns)]
-        footer = _footer(file, leaves, set(columns))
+        descriptor = os.open(file.path, os.O_RDONLY)
+        try:
+            footer = read_footer(descriptor, leaves, set(columns))
+        finally:
+            os.close(descriptor)
         # Declared caps against the footer, before anything is decoded.
         rows = sum(group.rows for group in footer.groups)
         limits.require_records(max(footer.rows, rows))
@@ -198,10 +178,13 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
                 f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
             )
         limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
+        # Columns that the decoder can keep in dictionary form: all but those with texts written as differences.
+        chunks = [chunk for group in footer.groups for chunk in group.chunks]
+        codable = {chunk.name for chunk in chunks} - {chunk.name for chunk in chunks if chunk.delta}
         with parquet.ParquetFile(
             raw,
             metadata=known,
-            read_dictionary=_codable(footer),
+            read_dictionary=sorted(codable),
             pre_buffer=False,
             buffer_size=_BUFFER,
             coerce_int96_timestamp_unit="us",
@@ -210,20 +193,6 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
             check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
             yield table, footer
     default_memory_pool().release_unused()
-
-
-def _footer(file: TableFile, leaves: list[str], wanted: set[str]) -> Footer:
-    descriptor = os.open(file.path, os.O_RDONLY)
-    try:
-        return read_footer(descriptor, leaves, wanted)
-    finally:
-        os.close(descriptor)
-
-
-def _codable(footer: Footer) -> list[str]:
-    """The columns that the decoder can keep in dictionary form: all but those with texts written as differences."""
-    chunks = [chunk for group in footer.groups for chunk in group.chunks]
-    return sorted({chunk.name for chunk in chunks} - {chunk.name for chunk in chunks if chunk.delta})
 
 
 def check_columns(
@@ -546,26 +515,19 @@ def chunk_pages(file: int, chunk: Chunk) -> Iterator[ParquetPage]:
         at += length + packed
         if at > end:
             raise BadParquet
-        page = _page(header)
-        if page is not None:
-            seen += page.values if page.data else 0
-            yield page
-
-
-def _page(header: dict[int, Any]) -> ParquetPage | None:
-    """None: a page of a kind that the decoder passes over."""
-    kind, unpacked = _whole(header, 1), _whole(header, 2)
-    if kind not in _PLACES:
-        return None
-    place, encoding = _PLACES[kind]
-    own = header.get(place)
-    if not isinstance(own, dict):
-        raise BadParquet
-    values = _whole(own, 1)
-    if kind == _DICTIONARY_PAGE and values > unpacked:  # each of its values takes a byte at least
-        raise BadParquet
-    prefixed = kind != _DICTIONARY_PAGE and own.get(encoding) == _DELTA_BYTE_ARRAY
-    return ParquetPage(unpacked=unpacked, values=values, data=kind != _DICTIONARY_PAGE, prefixed=prefixed)
+        kind, unpacked = _whole(header, 1), _whole(header, 2)
+        if kind not in _PLACES:  # a page of a kind that the decoder passes over
+            continue
+        place, encoding = _PLACES[kind]
+        own, data = header.get(place), kind != _DICTIONARY_PAGE
+        if not isinstance(own, dict):
+            raise BadParquet
+        values = _whole(own, 1)
+        if not data and values > unpacked:  # each of its values takes a byte at least
+            raise BadParquet
+        seen += values if data else 0
+        prefixed = data and own.get(encoding) == _DELTA_BYTE_ARRAY
+        yield ParquetPage(unpacked=unpacked, values=values, data=data, prefixed=prefixed)
 
 
 def _whole(fields: dict[int, Any], number: int) -> int:

@@ -45,17 +45,14 @@ def refuse_table_as_document(table: TableSource | None) -> AbstractContextManage
 
 
 def _identities(table: TableSource) -> frozenset[Identity]:
-    return frozenset(filter(None, map(_identity, _present(table))))
-
-
-def _present(table: TableSource) -> tuple[TableFile, ...]:
-    """The table's files, also those that an engine reads by name; none where they are not what a run could read, for
+    """Of the table's files, also those that an engine reads by name; none where they are not what a run could read, for
     that is reported later."""
     try:
         place = named_files(table.paths)
-        return table.files() if place is None else TableSource(paths=(place,)).files()
+        files = table.files() if place is None else TableSource(paths=(place,)).files()
     except DataError:
-        return ()
+        files = ()
+    return frozenset(filter(None, map(_identity, files)))
 
 
 def _identity(file: TableFile) -> Identity | None:

@@ -17,7 +17,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.csv_table import csv_names
 from dpqr.tables.engines.known import refused_before
-from dpqr.tables.files import TableColumns, TableFile
+from dpqr.tables.files import TableColumns
 from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
 from dpqr.tables.parquet import parquet_schema
@@ -85,7 +85,19 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
         return _typed(first.frame)
     if first.kind == "csv":
         names = csv_names(first, (), Limits())
-        _require_header(first, names)
+        # The first line must not look like a row. Nothing of it is quoted: a row is private. The first name may be
+        # empty: that is how tables with row numbers are often written.
+        values = 0
+        for cell in names:
+            for read in (float, datetime.fromisoformat):
+                with suppress(ValueError):
+                    read(cell.strip())
+                    values += 1
+        if len(set(names)) < len(names) or not all(names[1:]) or values:
+            raise DataError(
+                f"{first.path}: its first line has a number, a date, an empty cell or a cell twice, so it may be a row "
+                "and not the names\nname each column once in the first line, or write the domain file by hand"
+            )
         return tuple((name, "any") for name in names)
     schema = parquet_schema(first, {}, Limits())
     _refuse_duplicates(first.path, schema.names)
@@ -133,27 +145,6 @@ def frictionless_type(kind: Any) -> str:
         "string": is_text,
     }
     return next((name for name, holds in named.items() if holds(kind)), "any")
-
-
-def _require_header(file: TableFile, names: tuple[str, ...]) -> None:
-    """DataError where the first line of a CSV looks like a row. It quotes nothing of the line: a row is private.
-
-    The first name may be empty: that is how tables with row numbers are often written.
-    """
-    if len(set(names)) < len(names) or not all(names[1:]) or any(map(_is_value, names)):
-        raise DataError(
-            f"{file.path}: its first line has a number, a date, an empty cell or a cell twice, so it may be a row and "
-            "not the names\nname each column once in the first line, or write the domain file by hand"
-        )
-
-
-def _is_value(cell: str) -> bool:
-    """Whether a cell is a number or a date."""
-    for read in (float, datetime.fromisoformat):
-        with suppress(ValueError):
-            read(cell.strip())
-            return True
-    return False
 
 
 def _refuse_duplicates(where: str, names: Sequence[str]) -> None:

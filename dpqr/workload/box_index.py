@@ -115,8 +115,12 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     axes = tuple(sorted(sizes))
     queries = sum(block.rows for block in arranged.blocks)
     shape = tuple(sizes[axis] for axis in axes)
-    if math.prod(shape) > min(LARGEST_TABLE, queries) or not all(_is_boxes(block) for block in arranged.blocks):
+    if math.prod(shape) > min(LARGEST_TABLE, queries):
         return None
+    for block in arranged.blocks:
+        single = block.rowwise or len(block.factors) <= 1
+        if not single or block.ends is None or any(len(factor.axes) != 1 for factor in block.factors):
+            return None
     numbers = np.arange(queries) if arranged.order is None else np.argsort(arranged.order)
     ends = np.cumsum([0, *(block.rows for block in arranged.blocks)])
     alike: dict[tuple[int, ...], list[tuple[QueryBlock, IntArray]]] = {}
@@ -128,11 +132,6 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     if len(known) < len(families) or 2 * sum(family.cells.size for family in known) > queries:
         return None
     return BoxIndex(axes=axes, sizes=shape, families=known)
-
-
-def _is_boxes(block: QueryBlock) -> bool:
-    single = block.rowwise or len(block.factors) <= 1
-    return single and block.ends is not None and all(len(factor.axes) == 1 for factor in block.factors)
 
 
 def _family(
@@ -163,22 +162,18 @@ def _family(
         last = depth == len(kinds)
         down = np.zeros(0, dtype=np.int64) if last else np.searchsorted(firsts[depth + 1], first)
         levels.append(IndexLevel(first=first, kinds=fixed % kinds[depth - 1] if depth else fixed, down=down))
+    # Flat indices in a table of that shape: 0 along every attribute outside the group.
+    strides = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
+    own = np.array([[strides[axes.index(axis)] for axis in group] for group in groups], dtype=np.int64)
+    cells = np.zeros((len(groups), 1), dtype=np.int64)
+    for position, size in enumerate(sizes):
+        steps = own[:, position, None] * np.arange(size)
+        cells = (cells[:, :, None] + steps[:, None, :]).reshape(len(groups), -1)
     return Family(
         sizes=sizes,
-        cells=_cells(groups, sizes, axes, shape),
+        cells=cells,
         intervals=tuple(intervals),
         levels=tuple(levels),
         codes=codes,
-        order=np.concatenate([own for _, own in members])[order],
+        order=np.concatenate([rows for _, rows in members])[order],
     )
-
-
-def _cells(groups: Sequence[Axes], sizes: tuple[int, ...], axes: Axes, shape: tuple[int, ...]) -> IntArray:
-    """Flat indices in a table of that shape: 0 along every attribute outside the group."""
-    strides = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
-    own = np.array([[strides[axes.index(axis)] for axis in group] for group in groups], dtype=np.int64)
-    places = np.zeros((len(groups), 1), dtype=np.int64)
-    for position, size in enumerate(sizes):
-        steps = own[:, position, None] * np.arange(size)
-        places = (places[:, :, None] + steps[:, None, :]).reshape(len(groups), -1)
-    return places

@@ -230,7 +230,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of one document; its `$id` carries the version."""
-    body = _domain()
+    (fields, sizes), domain_parts = json.schema_components([TableSchema, Sizes], ref_template="#/$defs/{name}")
+    body: dict[str, Any] = {"anyOf": [fields, sizes], "$defs": domain_parts}
     if document == "queries":
         (top, *entries), parts = json.schema_components([QueriesForm, *KINDS.values()], ref_template="#/$defs/{name}")
         form = parts["QueriesForm"]["properties"]
@@ -239,8 +240,3 @@ def schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
         body = {**top, "$defs": {**body["$defs"], **parts}}
     version = DOMAIN_VERSION if document == "domain" else QUERIES_VERSION
     return {"$schema": DIALECT, "$id": f"urn:dpqr:{version.replace('/', ':')}", "title": f"dpqr {version}", **body}
-
-
-def _domain() -> dict[str, Any]:
-    (fields, sizes), parts = json.schema_components([TableSchema, Sizes], ref_template="#/$defs/{name}")
-    return {"anyOf": [fields, sizes], "$defs": parts}

@@ -118,7 +118,13 @@ def stack_blocks(blocks: tuple[QueryBlock, ...]) -> StackedBlocks:
         return StackedBlocks(blocks)
     moved = {place for places in stacks for place in places}
     alone = [place for place in range(len(blocks)) if place not in moved]
-    made = tuple(_stack([blocks[place] for place in places]) for places in stacks)
+    made = []
+    for alike in ([blocks[place] for place in places] for places in stacks):
+        factors = []
+        for place, first in enumerate(alike[0].factors):
+            matrix = _rows([block.factors[place].matrix for block in alike])
+            factors.append(Factor(axes=first.axes, sizes=first.sizes, matrix=matrix))
+        made.append(QueryBlock(name=f"stack of {alike[0].name}", factors=tuple(factors), rowwise=True))
     starts = np.cumsum([0, *(block.rows for block in blocks)])
     found = [np.arange(starts[place], starts[place + 1]) for place in alone] + [starts[places] for places in stacks]
     order = np.empty(starts[-1], dtype=np.int64)
@@ -131,14 +137,6 @@ def all_answers(blocks: tuple[QueryBlock, ...], answer: Callable[[QueryBlock], A
     arranged = stack_blocks(blocks)
     whole = np.concatenate([answer(block) for block in arranged.blocks])
     return whole if arranged.order is None else whole[arranged.order]
-
-
-def _stack(blocks: Sequence[QueryBlock]) -> QueryBlock:
-    factors = tuple(
-        Factor(axes=first.axes, sizes=first.sizes, matrix=_rows([block.factors[place].matrix for block in blocks]))
-        for place, first in enumerate(blocks[0].factors)
-    )
-    return QueryBlock(name=f"stack of {blocks[0].name}", factors=factors, rowwise=True)
 
 
 def _rows(matrices: Sequence[IntMatrix]) -> IntMatrix:

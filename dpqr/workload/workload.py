@@ -159,7 +159,10 @@ def row_names(block: QueryBlock) -> RowNames:
     """
     cells: dict[int, IntArray] = {}
     named: list[tuple[tuple[str, ...], IntArray]] = []
-    for factor, picks in zip(block.factors, _picks(block), strict=True):
+    # For every factor the row of it that each of the block's rows uses.
+    rows, sizes = np.arange(block.rows, dtype=np.int64), tuple(factor.matrix.rows for factor in block.factors)
+    used = (rows,) * len(sizes) if block.rowwise or not sizes else np.unravel_index(rows, sizes)
+    for factor, picks in zip(block.factors, used, strict=True):
         if isinstance(factor.matrix, Identity):
             codes = np.unravel_index(picks, factor.sizes)
             cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
@@ -195,12 +198,3 @@ def detailed_rows(block: QueryBlock) -> int:
 def _is_detailed(factor: Factor) -> bool:
     """Whether a factor's rows are named by texts: they are not cells, and there are labels or several rows."""
     return not isinstance(factor.matrix, Identity) and (bool(factor.labels) or factor.matrix.rows > 1)
-
-
-def _picks(block: QueryBlock) -> tuple[IntArray, ...]:
-    """For every factor the row of it that each of the block's rows uses."""
-    rows = np.arange(block.rows, dtype=np.int64)
-    if block.rowwise:
-        return (rows,) * len(block.factors)
-    shape = tuple(factor.matrix.rows for factor in block.factors)
-    return tuple(np.unravel_index(rows, shape)) if shape else ()

@@ -28,9 +28,8 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.rows import WeightedRows
-from dpqr.python.release import SilentObserver
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import read_documents
 from dpqr.releases.questions import Online
 from dpqr.releases.release import release
@@ -100,7 +99,7 @@ def compared(codes: np.ndarray, sizes: dict[str, int], seed: int, given: Any) ->
 
 def offline_errors(source: TableSource, queries: Any, sizes: Any, truth: np.ndarray, given: Any) -> np.ndarray:
     plan = PlanRequest(queries=queries, domain=sizes, epsilon=given.eps, delta=given.delta)
-    made = release(ReleaseRequest(source=source, plan=plan), SilentObserver())
+    made = release(ReleaseRequest(source=source, plan=plan), SILENT)
     return np.abs(np.concatenate([each.estimate for each in made.answers]) - truth)
 
 
@@ -121,9 +120,7 @@ def online_run(
     made = plan_session(asked)
     guard = made.accountant.filter(PrivacyBudget.parse(given.eps, given.delta))
     data, noise = Private(table), SystemNoise()
-    model = iterative_construction(
-        Draws(data=data, accountant=guard, noise=noise), made.plan, SilentObserver()
-    ).hypothesis
+    model = iterative_construction(Draws(data=data, accountant=guard, noise=noise), made.plan, SILENT).hypothesis
     rows = WeightedRows.of(model, document.domain.shape, seed)
     session = Online(
         terms=made.terms,

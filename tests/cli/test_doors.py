@@ -15,8 +15,8 @@ from dpqr.cli.main import COMMANDS, SHARED
 
 CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
-    "release": ("release", "dpqr.python.release:release_request"),
-    "plan": ("plan", "dpqr.python.release:release_request"),
+    "release": ("release", "dpqr.python.requests:release_request"),
+    "plan": ("plan", "dpqr.python.requests:release_request"),
     "show": ("read_release", "dpqr.releases.read_release:read_release"),
     "predict": ("predict", "dpqr.python.predict:prediction_request"),
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
@@ -90,7 +90,7 @@ def test_no_command_is_forgotten():
 @pytest.mark.parametrize(("command", "method"), LEDGER.items())
 def test_budget_commands_call_the_ledger(command, method):
     source = inspect.getsource(budget.command.commands[command].callback.__wrapped__)
-    assert f"files.opened().{method}(" in source
+    assert f"opened(given).{method}(" in source
 
 
 def test_no_command_makes_a_request_itself():

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 
+import click
+import pyarrow as pa
 import pytest
+from click.shell_completion import ShellComplete
+from pyarrow import parquet
+from support.command_desk import DOMAIN, QUERIES
+from support.refusal_form import assert_refusal
 
 from dpqr import __version__
+from dpqr.cli.completion import SHELLS, VARIABLE
 from dpqr.cli.main import COMMANDS, main
+from dpqr.cli.man import escaped, line, page_name, page_text, pages
+from dpqr.report.guide import TOPICS
 
 HEAVY = ("numpy", "pandas", "pyarrow", "rich", "scipy", "msgspec", "duckdb", "sqlite3")
 LISTING = """
@@ -99,3 +111,208 @@ def test_arrow_takes_its_memory_from_the_system():
     known = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=known)
     assert told.stdout.strip() == "system"
+
+
+# Manual pages: one a command, of the texts that --help prints, in roff that says what it means.
+
+
+MACROS = {".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".nf", ".fi"}
+PAGES = {page_name(page): page for page in pages(main)}
+
+
+def test_every_command_has_a_page():
+    assert {f"dpqr-{name}.1" for name in COMMANDS} | {"dpqr.1", "dpqr-budget-init.1"} <= set(PAGES)
+
+
+def test_the_pages_are_written_and_none_is_overwritten(desk):
+    ended = desk.run("man", "man1")
+    assert (ended.code, ended.err) == (0, f"wrote {len(PAGES)} pages to man1\n")
+    assert {path.name for path in (desk.path / "man1").iterdir()} == set(PAGES)
+    assert_refusal(desk.run("man", "man1"), 8, "man1/dpqr.1: the file exists")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_what_help_says_in_known_macros(name):
+    page = PAGES[name]
+    text = page_text(page)
+    lines = text.splitlines()
+    assert text.isascii()
+    assert {found.split()[0] for found in lines if found.startswith((".", "'"))} <= MACROS
+    sections = [found for found in lines if found.startswith(".SH")]
+    assert sections[:3] == [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"]
+    for option in page.command.get_params(page):
+        record = option.get_help_record(page) if isinstance(option, click.Option) else None
+        if record:
+            assert f".B {escaped(record[0])}" in lines
+            assert line(" ".join(record[1].split())) in lines
+    assert "\n.TP\n.SH" not in text
+    assert "(1)" in lines[-1]
+
+
+def test_the_exit_codes_stand_on_the_page_of_the_program():
+    assert ".B 8\nthe output is there already; nothing was spent\n" in page_text(PAGES["dpqr.1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (".so /etc/passwd", "\\&.so /etc/passwd"),
+        ("'tis", "\\&'tis"),
+        ("a \\fB b", "a \\efB b"),
+        ("--max-rows", "\\-\\-max\\-rows"),
+        ('say "x"', "say \\(dqx\\(dq"),
+    ],
+)
+def test_no_text_is_a_command(text, shown):
+    assert line(text) == shown
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_groff_has_no_complaint():
+    joined = "\n".join(page_text(page) for page in PAGES.values())
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-rLL=100n"], input=joined, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    shown = re.sub(r"\x1b\[\d*m|.\x08", "", done.stdout)
+    assert "--max-rows K" in shown.replace("\u2010", "-").replace("\u2212", "-")
+    assert r"CSV delimiter, ; or \t (a tab)" in shown
+
+
+# Completion of commands, options, files, datasets, topics and strategies; it never fails loudly.
+
+
+def completed(*arguments):
+    """(type, value) of what the last argument is completed to."""
+    *before, incomplete = arguments
+    found = ShellComplete(main, {}, "dpqr", VARIABLE).get_completions(list(before), incomplete)
+    return [(item.type, item.value) for item in found]
+
+
+def values(*arguments):
+    return [value for _, value in completed(*arguments)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_of_a_shell(desk, shell):
+    ended = desk.run("completion", shell)
+    assert (ended.code, ended.err) == (0, "")
+    assert f"{VARIABLE}={shell}_complete" in ended.out
+
+
+def test_another_shell_is_refused(desk):
+    assert desk.run("completion", "tcsh").code == 2
+
+
+def test_a_shell_gets_what_it_asks_for(desk):
+    asked = {VARIABLE: "bash_complete", "COMP_WORDS": "dpqr release --neigh", "COMP_CWORD": "2"}
+    ended = desk.run(env=asked)
+    assert (ended.code, ended.out, ended.err) == (0, "plain,--neighbours\n", "")
+
+
+def test_commands_and_options():
+    assert values("") == list(COMMANDS)
+    assert values("budget", "in") == ["init"]
+    assert values("release", "--if") == ["--if-exists"]
+    assert values("release", "--if-exists", "") == ["skip", "fail", "replace"]
+    assert values("guide", "") == list(TOPICS)
+    assert "theory" in values("release", "--schedule", "th")
+    assert values("release", "--accountant", "zc") == ["zcdp"]
+
+
+def test_files_by_their_endings(desk):
+    desk.write(t__csv="", other__txt="", old__sqlite="")
+    assert values("release", "--queries", "") == ["q.json"]
+    assert values("release", "") == ["t.csv", "table.csv"]
+    assert values("release", "--ledger", "o") == ["old.sqlite"]
+    assert completed("release", "--queries", "x") == [("file", "x")]
+    desk.put("deep/q.json", "{}")
+    assert completed("release", "--queries", "") == [("file", "")]
+    assert values("release", "--queries", "deep/") == ["deep/q.json"]
+    assert completed("release", "--queries", "no/such/") == [("file", "no/such/")]
+
+
+def test_datasets_of_the_ledger(desk, monkeypatch):
+    for name in ("survey", "sales", "visits"):
+        assert desk.run("budget", "init", name, "--eps", "5", "--ledger", "l.sqlite").code == 0
+    assert values("release", "--ledger", "l.sqlite", "--dataset", "s") == ["survey", "sales"]
+    assert values("budget", "show", "--ledger", "l.sqlite", "") == ["survey", "sales", "visits"]
+    desk.put("dpqr.toml", 'ledger = "l.sqlite"')
+    assert values("release", "--dataset", "v") == ["visits"]
+    monkeypatch.setenv("DPQR_LEDGER", "nowhere.sqlite")
+    assert values("release", "--dataset", "v") == []
+
+
+@pytest.mark.parametrize("text", ["", "no ledger", "SQLite format 3\0"])
+def test_a_damaged_ledger_or_settings_complete_nothing_quietly(desk, capfd, text):
+    desk.put("l.sqlite", text)
+    desk.put("dpqr.toml", "datset = 1")
+    assert values("release", "--ledger", "l.sqlite", "--dataset", "") == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_completion_opens_a_connection(desk, monkeypatch):
+    def connect(*_, **__):
+        raise AssertionError("a completion connects")
+
+    monkeypatch.setattr("socket.socket.connect", connect)
+    psycopg = pytest.importorskip("psycopg")
+    monkeypatch.setattr(psycopg, "connect", connect)
+    monkeypatch.setattr("dpqr.ledger.postgres.PostgresStore.opened", connect, raising=False)
+    server = "postgresql://owner@127.0.0.1:1/budgets"
+    assert values("release", "--ledger", server, "--dataset", "") == []
+    assert values("budget", "show", "--ledger", server, "") == []
+    monkeypatch.setenv("DPQR_LEDGER", server)
+    assert values("predict", "--dataset", "s") == []
+    for text in ("postgresql://127.0.0.1:1/b?table=", "duckdb:", "spark:"):
+        assert completed("release", text) == [("file", text)]
+        assert completed("budget", "policy", "survey", "--source", text) == []
+
+
+# pandas is imported by commands that read a text table, and by no other.
+
+
+COMMANDS_IN_TURN = """
+import json, sys
+from dpqr.cli.main import main
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments)
+    except SystemExit as ended:
+        print(ended.code, "pandas" in sys.modules, file=sys.stderr)
+"""
+RELEASE = ("--queries", "q.json", "--eps", "1")
+PERSONS = ("--unit", "who", "--max-rows", "2")
+WITHOUT = (
+    ("--help",),
+    ("check", "--queries", "q.json"),
+    ("domain", "table.csv"),
+    ("domain", "t.parquet", "--from", "d.json"),
+    ("release", "table.csv", *RELEASE, "--dry-run"),
+    ("release", "t.parquet", *RELEASE, "--out", "out"),
+    ("release", "coded.parquet", *RELEASE, "--out", "coded"),
+    ("release", "t.parquet", *RELEASE, *PERSONS, "--out", "persons"),
+)
+
+
+def ended(directory, *commands) -> list[str]:
+    """Exit code of each command of one process, and whether pandas was imported by then."""
+    command = [sys.executable, "-c", COMMANDS_IN_TURN, json.dumps(commands)]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)
+    return [line for line in done.stderr.splitlines() if line.endswith((" True", " False"))]
+
+
+@pytest.fixture
+def tables(desk):
+    columns = {"sex": ["F", "M", None, "X"], "age": [1, None, 300, 4], "income": [1.5, 2.0, None, 4e9]}
+    whole = pa.table({**columns, "who": ["a", "", None, "a"]})
+    parquet.write_table(whole, desk.path / "t.parquet", use_dictionary=False)
+    parquet.write_table(whole, desk.path / "coded.parquet")
+    desk.write(d__json=DOMAIN, q__json=QUERIES)
+    return desk.path
+
+
+def test_pandas_is_imported_by_the_command_that_reads_a_text_table_alone(tables) -> None:
+    """What one command has imported, the next ones of its process would show."""
+    text = ("release", "table.csv", *RELEASE)
+    assert ended(tables, *WITHOUT, text) == [*["0 False"] * len(WITHOUT), "0 True"]

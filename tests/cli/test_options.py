@@ -3,8 +3,9 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.cli.main import main
-from dpqr.cli.options import Integer, Positive
+from dpqr.cli.options import Integer, Positive, keywords, takes
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.options import PayerOptions, ReadingOptions
 
 ODD = [
     "1\x0b",
@@ -79,3 +80,25 @@ def test_an_amount_is_above_zero():
     assert Positive().convert("2.5e-1", None, None) == 0.25
     with pytest.raises(click.BadParameter, match="above 0"):
         Positive().convert("0.0", None, None)
+
+
+def test_a_command_is_handed_one_object_for_each_group():
+    handed = {}
+
+    @click.command()
+    @takes(ReadingOptions, "reading", heading="Sources")
+    @takes(PayerOptions, words={"dataset": "Another sentence."}, unset=("ledger",))
+    def command(reading, given):
+        handed.update(reading=reading, given=given, keywords=keywords({**reading, **given}))
+
+    shell = ["--max-cells", "12", "--delimiter", r"\t", "--encoding", "windows-1252", "--dataset", "survey"]
+    CliRunner().invoke(command, shell, catch_exceptions=False)
+    assert handed["reading"] == dict.fromkeys(
+        ("counts", "max_records", "max_columns", "max_bytes", "max_memory", "workers")
+    ) | {"delimiter": "\t", "encoding": "cp1252", "max_cells": 12}
+    assert handed["given"] == {"dataset": "survey", "ledger": None, "anchor": None}
+    assert handed["keywords"] == handed["reading"] | handed["given"]
+    named = {option.name: option for option in command.params}
+    assert (named["counts"].heading, named["dataset"].heading) == ("Sources", "Budget for life")
+    assert (named["dataset"].setting, named["ledger"].setting) == (True, False)
+    assert named["dataset"].help == "Another sentence."

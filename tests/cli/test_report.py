@@ -98,7 +98,6 @@ PAGES = (
     ("plan", "--queries", "q.json", "--eps", "1"),
     ("plan", "--queries", "q.json", "--eps", "1,2"),
     ("evaluate", "table.csv", "out", "--queries", "q.json"),
-    ("series", "out", "out"),
 )
 
 

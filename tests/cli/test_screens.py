@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
-from screens.cases import CASES, FITTED, SIZES, alike, kept, masked, prepare
+from screens.cases import CASES, COLUMNS, FITTED, LINES, alike, kept, masked, prepare
 from support.repeatable_noise import repeatable_noise
 from support.terminal import watch
 
 from dpqr.cli.main import main
 
 
-@pytest.fixture(scope="module", params=SIZES, ids=lambda size: "x".join(map(str, size)))
-def screens(request, tmp_path_factory):
-    """Width, and what each command shows on a terminal of that size. One desk for all: each builds on those before."""
-    columns, lines = request.param
-    desk = tmp_path_factory.mktemp(f"desk{columns}")
+@pytest.fixture(scope="module")
+def screens(tmp_path_factory):
+    """What each command shows on a terminal. One desk for all: each builds on those before."""
+    desk = tmp_path_factory.mktemp("desk")
     prepare(desk)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(desk)
-        shown, found = watch(patch, columns, lines), {}
+        shown, found = watch(patch, COLUMNS, LINES), {}
         for name, arguments in CASES.items():
             with repeatable_noise():
                 found[name] = CliRunner().invoke(main, arguments, env=shown).output
-    return columns, found
+    return found
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_screen_is_as_it_was_kept(screens, name):
     """Made again, after a change that was meant: PYTHONPATH=tests python -m screens; then look at them."""
-    columns, found = screens
-    lines = [line.rstrip() for line in found[name].splitlines()]
-    shown, expected = masked("\n".join(lines)), kept(name, columns).read_text(encoding="utf-8").rstrip("\n")
+    lines = [line.rstrip() for line in screens[name].splitlines()]
+    shown, expected = masked("\n".join(lines)), kept(name).read_text(encoding="utf-8").rstrip("\n")
     assert shown == expected or (name in FITTED and alike(shown, expected))
-    assert max(map(len, lines)) <= columns
+    assert max(map(len, lines)) <= COLUMNS
 
 
 @pytest.mark.parametrize(

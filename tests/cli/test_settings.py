@@ -8,8 +8,9 @@ import pytest
 from support.command_desk import DOMAIN
 
 from dpqr.cli.main import COMMANDS, main
-from dpqr.cli.settings import SETTINGS_BY_COMMAND
-from dpqr.python.settings import FILE, KEYS
+from dpqr.cli.settings import settable
+from dpqr.python.settings import FILE, settings_keys
+from dpqr.report.guide import read_topic
 
 
 @pytest.fixture
@@ -118,19 +119,19 @@ def test_a_model_is_applied_whatever_the_settings_say(desk):
     assert "leave --dataset out" in desk.run("predict", "--model", "m.json", "--dataset", "survey").err
 
 
-def test_every_setting_is_an_option_of_the_commands_that_take_it():
-    def check(command, taken):
-        if isinstance(taken, dict):
-            for name, keys in taken.items():
-                check(command.commands[name], keys)
-            return
-        assert {f"--{key}" for key in taken} <= {name for option in command.params for name in option.opts}
-        assert set(taken) <= set(KEYS)
-
-    assert set(SETTINGS_BY_COMMAND) <= set(COMMANDS)
-    for name, taken in SETTINGS_BY_COMMAND.items():
-        check(main.get_command(None, name), taken)
-    assert {key for key in KEYS if any(key in taken for taken in SETTINGS_BY_COMMAND.values())} == set(KEYS)
+def test_the_guide_says_which_commands_take_a_setting():
+    """The table of topic `settings`, made of the options themselves."""
+    takers = {key: [] for key in settings_keys()}
+    for name in COMMANDS:
+        command = main.get_command(None, name)
+        for below, each in getattr(command, "commands", {"": command}).items():
+            for key in settable(each):
+                takers[key.replace("_", "-")].append(f"`{name} {below}`".replace(" `", "`"))
+    alike = {}
+    for key, commands in takers.items():
+        alike.setdefault(", ".join(commands), []).append(f"`{key}`")
+    table = [f"| {', '.join(keys)} | {commands} |" for commands, keys in alike.items()]
+    assert [line for line in read_topic("settings").splitlines() if line.startswith("| `")] == table
 
 
 def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_none_paid_for(project):

@@ -9,8 +9,6 @@ from faults.fault import SOURCE
 _JOURNAL = (
     "releases/test_transcript_file.py",
     "releases/test_ledger_journal.py",
-    "releases/test_record_journal.py",
-    "releases/test_table_mark.py",
     "releases/test_fingerprints.py",
 )
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -32,11 +30,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "prediction": ("prediction", "mechanisms/test_every_draw.py"),
     "verify": ("published", "releases/test_approval.py", "releases/test_locked_plan.py", "releases/record"),
     "counters": (
-        *("strategies/test_counter*.py", "kernel/test_counter*.py", "domain/test_period_tree.py"),
+        *("strategies/test_counter*.py", "kernel/test_counter*.py", "domain/test_periods.py"),
         *("releases/test_counters.py", "releases/test_person_counters.py", "releases/test_resumed_counters.py"),
-        *("releases/test_earlier_counts.py", "releases/answers/test_cumulative.py", "releases/answers/test_series.py"),
-        *("releases/test_cumulative_table.py", "report/test_series.py", "tables/test_person*.py"),
-        *("tables/test_bounding.py", "tables/test_first_rows.py", "audit/cases/test_counters.py"),
+        "releases/answers/test_answered.py",
+        *("releases/test_answered_table.py", "report/test_series.py", "tables/test_person*.py"),
+        *("tables/test_first_rows.py", "audit/cases/test_counters.py"),
     ),
     "layers": (
         *("kernel/test_layer*.py", "ledger/test_layers.py", "ledger/test_layer_costs.py", "ledger/test_histories.py"),
@@ -44,7 +42,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "periods": (
         *("ledger/test_periods.py", "ledger/test_period_budgets.py", "ledger/test_histories.py"),
-        *("releases/test_paying_periods.py", "releases/test_planning_periods.py", "domain/test_period.py"),
+        *("releases/test_paying_periods.py", "releases/test_planning_periods.py", "domain/test_periods.py"),
         *("tables/test_period_filter.py", "audit/cases/test_counters.py"),
     ),
 }

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from dpqr.kernel.budget import upward
-from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.published import checks as checks_of_record
-from dpqr.published.checks import events, files, prices, record
+from dpqr.published.checks import events, files, prices, record, reprice
 from dpqr.published.evidence import ReleaseEvidence
-from dpqr.releases.record.parts import rational
+from dpqr.releases.record.parts import FigurePart, written
 from dpqr.releases.record.release_document import parsed_record
 
 
@@ -71,8 +73,8 @@ def test_which_prices_are_believed(evidence, accountant, stated, version, passes
 
     def change(document):
         document["version"] = version or document["version"]
-        document["spent"]["epsilon"] = {"basic": rational(Fraction(1))} | {
-            accountant: None if stated is None else rational(Fraction(stated))
+        document["spent"]["epsilon"] = {"basic": written(FigurePart.of(Fraction(1)))} | {
+            accountant: None if stated is None else written(FigurePart.of(Fraction(stated)))
         }
 
     other = edited(evidence, change)
@@ -92,7 +94,10 @@ def test_an_accountant_that_is_not_here_is_named(evidence, monkeypatch):
     ("change", "said"),
     [
         (lambda d: d["spent"].update(charged="advanced"), "not those at the plan's delta and accountant"),
-        (lambda d: d["plan"]["budget"].update(epsilon=rational(Fraction(1, 2))), "cost more than the guarantee"),
+        (
+            lambda d: d["plan"]["budget"].update(epsilon=written(FigurePart.of(Fraction(1, 2)))),
+            "cost more than the guarantee",
+        ),
         (lambda d: d.update(guarantee="Differentially private with epsilon = 1/2"), "is not the one of the budget"),
     ],
 )
@@ -169,3 +174,44 @@ def test_a_price_is_what_the_events_cost(name, exactly):
             else:
                 with pytest.raises(GoalMissed, match="the record states"):
                     call()
+
+
+# Old prices beside those of today.
+
+
+OLD = Path(__file__).parents[1] / "old_releases"
+
+
+def test_at_the_delta_of_the_release():
+    found = reprice(str(OLD / "0.1.0"))
+    assert (found.version, found.charged, found.delta) == ("0.1.0", "basic", 0)
+    assert "pld" not in found.before
+    assert found.now["pld"] == 1
+    assert found.document()["now"]["epsilon"]["zcdp"] is None
+
+
+def test_at_another_delta():
+    found = reprice(str(OLD / "0.2.0"), "0.001")
+    assert (found.delta_before, found.delta) == (0, Fraction(1, 1000))
+    assert found.now["basic"] == 1
+
+
+@pytest.mark.parametrize("delta", ["1", "-1", "1e-99", "small"])
+def test_no_delta(delta):
+    with pytest.raises(UsageFault):
+        reprice(str(OLD / "0.2.0"), delta)
+
+
+def test_no_release(tmp_path):
+    with pytest.raises(UsageFault):
+        reprice(str(tmp_path))
+
+
+@pytest.mark.parametrize("change", [{"events": [{"kind": "magic", "count": 1}]}, {"events": 3}])
+def test_a_damaged_one(tmp_path, change):
+    shutil.copytree(OLD / "0.2.0", tmp_path / "out")
+    path = tmp_path / "out/release.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"plan": record["plan"] | change}))
+    with pytest.raises(DocumentError):
+        reprice(str(tmp_path / "out"))

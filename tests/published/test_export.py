@@ -7,12 +7,26 @@ import shutil
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from support.verified_release import changed
 
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import AlreadyThere, GoalMissed, UsageFault
-from dpqr.published.export import ExportRequest, export
+from dpqr.published.export import (
+    FACTS,
+    SEAL,
+    ExportRequest,
+    cells_of,
+    columns_of,
+    export,
+    exported_seal,
+    facts_table,
+    write_duckdb,
+)
 from dpqr.releases.answer_tables import read_answers_frame
+from dpqr.releases.files import reserve_file
 from dpqr.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -105,3 +119,70 @@ def test_a_changed_release_is_not_exported(free_release, tmp_path):
 def test_a_place_that_cannot_be_written(free_release, tmp_path):
     with pytest.raises(UsageFault, match="--duckdb"):
         export(ExportRequest(release=free_release.release, duckdb=str(tmp_path / "no" / "out.db")))
+
+
+# Tables of an exported release.
+
+
+RECORD = {
+    "version": "0.6.0",
+    "ledger": {"dataset": "survey"},
+    "hashes": {"answers.csv": "12"},
+    "trust": ["look"],
+    "plan": {
+        "budget": {"epsilon": {"exact": "1/10", "float": 0.1}, "delta": {"exact": "0", "float": 0.0}},
+        "domain": {"columns": [{"name": "sex", "kind": "labels", "cells": 3, "own_cells": ["null"]}]},
+    },
+}
+
+
+def test_facts_are_texts():
+    facts = {one["fact"]: one["value"] for one in facts_table(RECORD).to_pylist()}
+    assert (facts["version"], facts["epsilon"], facts["delta"], facts["dataset"]) == ("0.6.0", "1/10", "0", "survey")
+    assert (facts["sha256 of answers.csv"], facts["note 1"], facts["publisher"]) == ("12", "look", None)
+
+
+def test_a_record_without_a_ledger_has_no_dataset():
+    facts = {one["fact"]: one["value"] for one in facts_table({**RECORD, "ledger": "none"}).to_pylist()}
+    assert facts["dataset"] is None
+
+
+def test_columns_and_cells():
+    assert columns_of(RECORD).to_pylist() == [
+        {"position": 0, "name": "sex", "kind": "labels", "cells": 3, "own_cells": "null"}
+    ]
+    attribute = Attribute(name="sex", axis=Labels(("f", "m")), rules={"null": Rule.CELL})
+    assert [(one["cell"], one["own"]) for one in cells_of(Domain((attribute,))).to_pylist()] == [
+        ("f", False),
+        ("m", False),
+        ("(null)", True),
+    ]
+
+
+# A DuckDB file is there whole, or nothing is.
+
+
+SEALED = pa.table({"fact": [SEAL], "value": ["abc"]})
+
+
+def test_a_file_is_known_by_its_seal(tmp_path):
+    place = reserve_file(str(tmp_path / "out.db"))
+    write_duckdb(place, {FACTS: SEALED})
+    assert exported_seal(place.path) == "abc"
+    (tmp_path / "text").write_text("no database")
+    assert exported_seal(tmp_path / "text") is None
+    assert exported_seal(tmp_path / "nowhere") is None
+
+
+def test_nothing_half_written_is_left(tmp_path):
+    with pytest.raises(UsageFault, match="DuckDB cannot write it"):
+        write_duckdb(reserve_file(str(tmp_path / "out.db")), {FACTS: SEALED, 'a"b': SEALED})
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_of_the_same_name_that_came_meanwhile_stays(tmp_path):
+    place = reserve_file(str(tmp_path / "out.db"))
+    place.path.write_text("mine")
+    with pytest.raises(UsageFault, match="the finished file is"):
+        write_duckdb(place, {FACTS: SEALED})
+    assert place.path.read_text() == "mine"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import dpqr
+from dpqr.python.verify import reprice
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import seal_document
 
@@ -144,7 +145,7 @@ def test_hashes_that_do_not_fit_are_said(released, change):
     ended = released.run("reprice", "out")
     assert (ended.code, f"Not verified: out/{said}" in words(ended.out)) == (0, True), ended.out
     assert said in json.loads(released.run("reprice", "out", "--json").out)["not_verified"]
-    assert said in dpqr.python.verify.reprice(place).attrs["not_verified"]
+    assert said in reprice(place).attrs["not_verified"]
     assert said in words(str(dpqr.read_release("out").receipt))
 
 

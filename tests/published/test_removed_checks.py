@@ -18,11 +18,11 @@ from dpqr.published import checks as checks_of_record
 from dpqr.published import prediction_checks as checks_of_predictions
 from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
 from dpqr.published.prediction_checks import PredictionEvidence
-from dpqr.releases.record.parts import rational
+from dpqr.releases.record.parts import FigurePart, written
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import parsed_record
 
-HALF, TWO = rational(Fraction(1, 2)), rational(Fraction(2))
+HALF, TWO = written(FigurePart.of(Fraction(1, 2))), written(FigurePart.of(Fraction(2)))
 
 
 def edited(evidence, change):

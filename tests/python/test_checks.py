@@ -1,5 +1,8 @@
 """What an option is given is checked once, for the command line and for Python."""
 
+from __future__ import annotations
+
+import traceback
 from decimal import Decimal
 from fractions import Fraction
 
@@ -8,7 +11,8 @@ import pytest
 
 import dpqr
 from dpqr.domain.histogram import RECORDS
-from dpqr.python.checks import MOST_RECORDS, figure, remark, text
+from dpqr.kernel.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+from dpqr.python.checks import MOST_RECORDS, figure, remark, run_sanitised, text
 
 
 def test_the_most_records_are_those_that_mechanisms_count_exactly():
@@ -42,3 +46,44 @@ def test_an_empty_text_is_refused_by_the_name_of_its_option():
     with pytest.raises(dpqr.UsageFault, match=r"^--count-dropped is empty"):
         text("count_dropped", "")
     assert remark("purpose", "") == ""
+
+
+# What a program may read of a failure.
+
+
+SECRET = "987654321"
+
+
+def failing(error):
+    error.add_note(RESUMABLE)
+    error.add_note(SECRET)
+
+    def work():
+        raise error
+
+    return work
+
+
+def test_a_foreign_failure_leaves_no_trace():
+    with pytest.raises(DpqrError) as raised:
+        run_sanitised(failing(ValueError(SECRET)))
+    error = raised.value
+    assert type(error) is DpqrError
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert error.__context__ is None
+    assert error.__notes__ == [RESUMABLE]
+
+
+def test_memory_and_errors_of_the_family():
+    with pytest.raises(InfeasiblePlan, match="not enough memory"):
+        run_sanitised(failing(MemoryError()))
+    known = DataError("known")
+    with pytest.raises(DataError) as raised:
+        run_sanitised(failing(known))
+    assert raised.value is known
+    assert run_sanitised(lambda: 7) == 7
+
+
+def test_an_interrupt_passes():
+    with pytest.raises(KeyboardInterrupt):
+        run_sanitised(failing(KeyboardInterrupt()))

@@ -11,6 +11,7 @@ from support.door_checks import without
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.prediction import predict as app_predict
+from dpqr.python.predict import prediction_request
 from dpqr.releases.reading import TABLE_FROM_MEMORY
 
 DOMAIN = {
@@ -134,3 +135,22 @@ def test_the_table_itself_is_no_public_point(tables):
 def test_names_that_are_no_option(tables):
     with pytest.raises(TypeError, match="did you mean 'learner'"):
         dpqr.predict(tables[0], points=tables[1], **RUN, lerner="svm")
+
+
+# The request of a prediction run, from options by name: those of the command, and no others.
+
+
+ASKED = {"target": "open", "eps": 0.1, "domain": {"fields": []}}
+
+
+def test_a_plan_is_made_for_a_usual_number_of_predictions():
+    made = prediction_request(None, ASKED, dry_run=True)
+    assert (made.plan.predictions, made.plan.epsilon, made.payer) == (100, "0.1", None)
+    assert prediction_request((), ASKED | {"form": "function"}, dry_run=True).plan.predictions is None
+    assert prediction_request("a.csv", ASKED | {"points": "b.csv", "delimiter": ";"}).points.delimiter == ";"
+
+
+@pytest.mark.parametrize("given", [{"n": 0}, {"penalty": []}, {"form": "votes"}, {"trust": 7}, {"degree": True}])
+def test_values_of_another_kind_are_refused(given):
+    with pytest.raises(dpqr.UsageFault):
+        prediction_request("a.csv", ASKED | {"points": "b.csv"} | given)

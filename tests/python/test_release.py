@@ -11,8 +11,10 @@ import pytest
 from support.command_desk import QUERIES
 
 import dpqr
+from dpqr.python.release import FromFiles
 from dpqr.releases import paying as paid_run
 from dpqr.releases import release as app_release
+from dpqr.releases.read_release import read_release
 
 CERTAIN = 1000
 """An epsilon at which the chance of any noise is below 1e-36."""
@@ -217,3 +219,54 @@ def test_whatever_a_row_holds_the_release_ends_alike(desk):
     for cells in ([0, 1], ["x", None], [[1], {2}], [np.nan, 1e300], []):
         table = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
         assert len(dpqr.release(table, queries=dpqr.queries().marginal("a"), domain=domain, eps=1).answers) == 2
+
+
+# A release of this process, and its files read back, give the same parts.
+
+
+# A release of this process, and its files read back, give the same parts.
+
+
+def test_what_is_read_back_is_what_was_made(frame, tmp_path):
+    made_of_results = dpqr.release(frame, queries="q.json", eps=CERTAIN)
+    made_of_results.save(tmp_path / "out", synthetic="rows")
+    kept = FromFiles(read_release(str(tmp_path / "out")))
+    assert (made_of_results.directory, kept.directory()) == (None, str(tmp_path / "out"))
+    assert str(kept.receipt()) == str(made_of_results.receipt)
+    assert kept.reported().record["transcript"] == made_of_results.record["transcript"]
+    assert [block.name for block in kept.reported().blocks] == list(made_of_results.queries)
+    pd.testing.assert_frame_equal(kept.answers(), made_of_results.answers)
+    pd.testing.assert_frame_equal(kept.synthetic(), made_of_results.synthetic)
+
+
+# Answers of one query as a table.
+
+
+TABLE = pd.DataFrame({"a": [0, 1, 1], "b": [0, 0, 1], "c": [11, 0, 5]})
+
+
+@pytest.fixture(scope="module")
+def made_of_results():
+    asked = dpqr.queries().marginal(name="all").marginal("a", "b", "c", name="cube").prefix("c", by="a", name="steps")
+    return dpqr.release(TABLE, queries=asked, domain={"a": 2, "b": 2, "c": 12}, eps=1000)
+
+
+def test_no_column_one_pair_and_more(made_of_results):
+    assert made_of_results.pivot("all")["measured"].tolist() == [3]
+    cube = made_of_results.pivot("cube", "measured")
+    assert cube.index.names == ["a", "b"]
+    assert cube.loc[("1", "0"), "0"] == 1
+    assert list(cube.columns) == [str(code) for code in range(12)]
+
+
+def test_details_stay_in_order(made_of_results):
+    steps = made_of_results.pivot("steps")
+    assert list(steps.columns)[1:3] == ["<= 1", "<= 2"]
+    assert len(steps.columns) == 12
+
+
+def test_wrong_names(made_of_results):
+    with pytest.raises(dpqr.UsageFault, match="did you mean 'cube'"):
+        made_of_results.pivot("cubes")
+    with pytest.raises(dpqr.UsageFault, match="known: estimate, error, measured"):
+        made_of_results.pivot("cube", "guess")

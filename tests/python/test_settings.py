@@ -7,7 +7,7 @@ import os
 import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.python.settings import FILE, KEYS, find_settings, read_settings
+from dpqr.python.settings import FILE, find_settings, read_settings, settings_keys
 
 
 @pytest.fixture
@@ -102,7 +102,9 @@ def test_what_is_no_file_is_refused(place):
 
 def test_no_setting_loosens_what_a_policy_fixes():
     """Limits, the delimiter, the count column and rules belong to the budget's owner."""
-    assert not {"max-records", "max-bytes", "max-memory", "delimiter", "counts", "eps", "allow-fail"} & set(KEYS)
+    assert not {"max-records", "max-bytes", "max-memory", "delimiter", "counts", "eps", "allow-fail"} & set(
+        settings_keys()
+    )
 
 
 def test_an_address_of_a_ledger_is_no_path_and_holds_no_password(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import json
 
 import pandas as pd
@@ -12,12 +10,9 @@ from support.command_desk import DOMAIN
 from support.door_checks import without
 
 import dpqr
-from dpqr.cli.release import command
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.python.options import ALL, PLANNING, ReleaseOptions
 from dpqr.releases import release as app_release
 from dpqr.releases.reading import TABLE_FROM_MEMORY
-from dpqr.releases.requests import PlanRequest
 
 OPTIONS = [
     {},
@@ -133,15 +128,3 @@ def test_both_doors_refuse_alike(desk, refused):
     said = " ".join(ended.err.removeprefix("dpqr: ").split())
     if "rounds" not in refused:  # click counts in its own words
         assert " ".join(str(raised.value).split()) in said
-
-
-def test_every_option_of_the_command_has_its_name_here():
-    """Options of a plan, of files and of a ledger, by name; what is about the screen has no use in a program; SQL is a
-    document there (`dpqr.sql`)."""
-    screen = {"data", "as_json", "progress", "no_color", "dry_run"}
-    known = {each.name for each in command.params} - screen - {"sql"}
-    own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
-    assert known == own | ReleaseOptions.__optional_keys__
-    assert ReleaseOptions.__optional_keys__ == set(ALL)
-    fields = {each.name for each in dataclasses.fields(PlanRequest)}
-    assert fields == set(PLANNING) | {"queries", "epsilon", "domain", "cells", "first", "surprises", "questions"}

@@ -1,7 +1,6 @@
 """From a request to a plan: what is asked, what it needs, what a reader is warned of.
 
-Public facts of a domain file, from the document to the plan, the answers and the rows.
-"""
+Public facts of a domain file, from the document to the plan, the answers and the rows."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ from support.plain_screen import printed
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.kernel.unit import Neighbours
-from dpqr.releases.planning import RIVALS, plan_release
+from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.releases.planning import RIVALS, plan_release, unit_notes, unit_of
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.sentences import choice_words
@@ -306,3 +305,38 @@ def test_pld_without_gaussian_noise_prices_in_epsilon(desk):
     pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
     made = plan(delta="1e-9", schedule="rounds", rounds=1, accountant="pld")
     assert (made.roles.check.name, made.price("measurement").currency) == ("laplace", "epsilon")
+
+
+# The unit of a run: from options, within what the domain file states.
+
+
+STATED = DeclaredPersons(column="who", rows=3)
+
+
+def test_options_alone() -> None:
+    assert unit_of("add-remove", None, None) == PrivacyUnit()
+    assert unit_of("replace", "who", 2) == PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=2)
+    for column, rows in (("who", None), (None, 2)):
+        with pytest.raises(UsageFault, match="add --"):
+            unit_of("add-remove", column, rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "rows", "used"), [(None, None, 3), ("who", None, 3), (None, 2, 2), ("who", 3, 3), ("who", 1, 1)]
+)
+def test_within_the_domain_file(column, rows, used) -> None:
+    assert unit_of("add-remove", column, rows, stated=STATED) == PrivacyUnit(column="who", rows=used)
+
+
+@pytest.mark.parametrize(("column", "rows", "counts"), [("sex", 3, None), (None, 4, None), (None, None, "n")])
+def test_nothing_looser_than_the_domain_file(column, rows, counts) -> None:
+    with pytest.raises(DocumentError, match="the domain file states"):
+        unit_of("add-remove", column, rows, counts, STATED)
+
+
+def test_the_hint_is_for_runs_over_rows_alone() -> None:
+    columns = ("age", "person_id")
+    assert len(list(unit_notes(PrivacyUnit(), columns))) == 1
+    assert len(list(unit_notes(None, columns))) == 1
+    for unit in (PrivacyUnit(column="who"), PrivacyUnit(counted="n"), STATED):
+        assert not list(unit_notes(unit, columns))

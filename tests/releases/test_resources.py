@@ -8,10 +8,11 @@ from support.command_desk import Desk
 from support.paid_releases import Unwatched
 
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.planning import plan_release
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.resources import FORMS, Resources, loop_seconds
+from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.tables.source import TableSource
 
 
@@ -50,7 +51,7 @@ def test_nothing_is_written_to_the_screen(desk):
     assert Resources.of(plan(desk, [{"marginal": ["a"]}], a=5)).files is None
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_files_are_about_as_large_as_forecast(desk, form):
     """Within a factor of two: texts are counted, figures have a typical length."""
     made = plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}, {"prefix": "a"}], a=50, b=30, c=20)

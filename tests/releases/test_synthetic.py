@@ -17,6 +17,7 @@ from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.releases import release_files as synthetic
+from dpqr.releases.record.release_document import Synthetic
 from dpqr.releases.release_files import require_sampleable, sampled, synthesise
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
@@ -42,7 +43,7 @@ def test_cells_are_the_hypothesis_itself(release):
     made = synthesise(release, "cells")
     assert made.table.column_names == ["sex", "age", "region", "weight"]
     assert made.table.num_rows == np.count_nonzero(WEIGHTS)
-    assert made.record == {"form": "cells", "bins": "title"}
+    assert made.record == Synthetic(form="cells", bins="title")
     rebuilt = {tuple(row[name] for name in ("sex", "age", "region")): row["weight"] for row in made.table.to_pylist()}
     titles = [attribute.titles() for attribute in release.plan.problem.domain.attributes]
     for cell in np.argwhere(WEIGHTS > 0):
@@ -54,8 +55,8 @@ def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release):
     made = synthesise(release, "rows")
     assert made.table.column_names == ["sex", "age", "region"]
     assert made.table.num_rows == 26
-    moved = made.record["moved"]
-    assert made.record == {"form": "rows", "bins": "title", "seed": 7, "rows": 26, "records_a_row": 1.0, "moved": moved}
+    moved = made.record.moved
+    assert made.record == Synthetic(form="rows", bins="title", seed=7, rows=26, records_a_row=1.0, moved=moved)
     codes = release.hypothesis.rows(26, 7)
     drawn = [("F", "M", "(null)")[code] for code in codes[:, 0]], [str(code) for code in codes[:, 2]]
     found = made.table["sex"].to_pylist(), made.table["region"].to_pylist()
@@ -69,7 +70,7 @@ def test_rows_beyond_the_limit_stand_for_several_records(release, monkeypatch):
     monkeypatch.setattr(synthetic, "ROW_LIMIT", 13)
     made = synthesise(release, "rows")
     assert made.table.num_rows == 13
-    assert made.record["records_a_row"] == 2.0
+    assert made.record.records_a_row == 2.0
 
 
 class Apart(TinyHypothesis):
@@ -95,9 +96,9 @@ def test_rows_are_moved_towards_the_answers(release):
         np.add.at(drawn, tuple(TinyHypothesis(tensor).rows(2650, 7).T), 1.0)
         before, after = (np.abs(dense_marginal(one, block.axes) - cells).sum() for one in (drawn, counted(made)))
         assert after < 0.5 * before
-    assert made.record["moved"] > 0.0
+    assert made.record.moved > 0.0
     far = synthesise(replace(release, hypothesis=Apart(tensor)), "rows")
-    assert far.record["moved"] > made.record["moved"]
+    assert far.record.moved > made.record.moved
 
 
 def test_public_facts_stay_as_true_as_they_were(release):
@@ -109,7 +110,7 @@ def test_public_facts_stay_as_true_as_they_were(release):
     changed = over(release, replace(problem.domain, facts=facts), tensor, BLOCKS)
     made = synthesise(changed, "rows")
     drawn = TinyHypothesis(tensor).rows(2650, 7)
-    assert made.record["moved"] > 0.0
+    assert made.record.moved > 0.0
     assert counted(made)[:, :, 0].sum() == np.count_nonzero(drawn[:, 2] == 0)
 
 

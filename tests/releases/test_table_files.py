@@ -3,14 +3,21 @@ import io
 import json
 import subprocess
 import sys
+from itertools import product
+from typing import get_args
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from dpqr.releases.files import OWN_NAMES
+from dpqr.releases.formats.csv_files import CHUNK, inert
+from dpqr.releases.formats.known import FORMATS, TableFormat
+from dpqr.releases.formats.parquet_files import GROUP, arrow_table, write_parquet
 from dpqr.releases.release_files import answer_records, answer_tables, answers_table
-from dpqr.releases.table_files import CHUNK, inert, write_table, write_tables
-from dpqr.releases.tidy import Texts, Tidy
+from dpqr.releases.table_files import write_table
+from dpqr.releases.tidy import NO_TEXT, Texts, Tidy, free_column_name, plain_values
 
 
 @pytest.fixture
@@ -88,7 +95,7 @@ def test_equal_tables_give_equal_bytes(form, table, tmp_path):
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])
 def test_a_table_in_pieces_reads_back_as_the_table(form, table, release, tmp_path):
     write_table(table, tmp_path / "whole", form)
-    write_tables(answer_tables(release, 4), tmp_path / "pieces", form)
+    FORMATS[form].files.write(answer_tables(release, 4), tmp_path / "pieces")
     if form == "parquet":
         read = parquet.ParquetFile(tmp_path / "pieces")
         assert read.num_row_groups == 4
@@ -201,3 +208,100 @@ def test_in_a_file_the_cell_is_one_cell_and_no_formula(tmp_path, attack):
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(io.StringIO(file.read(), newline="")))
     assert rows == [["'" + attack, "x"], ["'" + attack, "1"], ["plain", "2"]]
+
+
+def test_tables_lie_below_each_other_in_groups_of_bounded_size(tmp_path) -> None:
+    """A name that is not UTF-8 is one as well."""
+    path = tmp_path / "t\udcff.parquet"
+    tables = [pa.table({"x": range(GROUP + 1)}), pa.table({"x": [7]})]
+    write_parquet(iter(tables), path)
+    with path.open("rb") as file:
+        read = parquet.ParquetFile(file)
+        assert [read.metadata.row_group(place).num_rows for place in range(3)] == [GROUP, 1, 1]
+        assert read.read()["x"].to_pylist() == [*range(GROUP + 1), 7]
+
+
+def test_texts_are_dictionaries_and_figures_without_a_value_are_null() -> None:
+    table = arrow_table(Tidy(2, {"t": Texts(np.array([0, -1], dtype=np.int8), ["a"]), "x": np.array([np.nan, 1.0])}))
+    assert table.schema.field("t").type == pa.dictionary(pa.int8(), pa.string())
+    assert table.to_pydict() == {"t": ["a", None], "x": [None, 1.0]}
+
+
+def test_repeated_titles_are_stored_once() -> None:
+    table = arrow_table(Tidy(4, {"t": Texts(np.array([0, 1, 2, -1]), ["a", "b", "a"])}))
+    assert table["t"].to_pylist() == ["a", "b", "a", None]
+    assert table["t"].chunk(0).dictionary.to_pylist() == ["a", "b"]
+
+
+TEXTS = Texts(np.array([1, NO_TEXT, 0, 1], dtype=np.int8), ["a", "b"])
+
+
+def test_texts_are_looked_up_and_nothing_is_none() -> None:
+    assert plain_values(TEXTS) == ["b", None, "a", "b"]
+    assert plain_values(Texts(np.array([NO_TEXT]), [])) == [None]
+
+
+def test_each_title_is_shown_once() -> None:
+    shown: list[str] = []
+    column = TEXTS.shown(lambda title: shown.append(title) or title.upper(), "-")
+    assert column.rows() == ["B", "-", "A", "B"]
+    assert column.rows(slice(2, 9)) == ["A", "B"]
+    assert shown == ["a", "b"]
+
+
+def test_figures_without_a_value_are_none() -> None:
+    assert plain_values(np.array([1.5, np.nan])) == [1.5, None]
+    assert plain_values(np.array([3, 4])) == [3, 4]
+
+
+def test_records_are_plain() -> None:
+    table = Tidy(4, {"t": TEXTS, "n": np.arange(4)})
+    assert table.records()[:2] == [{"t": "b", "n": 0}, {"t": None, "n": 1}]
+
+
+RESERVED = ("query", "detail")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("age", "age"),
+        ("column_age", "column_age"),
+        ("query", "column_query"),
+        ("Query", "column_Query"),
+        ("column_query", "column_column_query"),
+        ("queries", "queries"),
+    ],
+)
+def test_only_clashing_names_move(name, column):
+    assert free_column_name(RESERVED, name) == column
+
+
+def test_no_two_attributes_meet_each_other_or_a_reserved_column():
+    names = [
+        "".join(parts) for parts in product(("", "column_", "column_column_"), ("query", "detail", "age", "QUERY"))
+    ]
+    columns = [free_column_name(RESERVED, name) for name in names]
+    assert len(set(columns)) == len(names)
+    assert not {column.casefold() for column in columns} & set(RESERVED)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_a_format_writes_it_reads_back(name, tmp_path):
+    files, path = FORMATS[name].files, tmp_path / f"a.{name}"
+    titles = ["=1+1", "'tis", "'-x", "two\nlines", "\u00e9"]
+    texts, figures = np.array([4, 3, 2, 1, 0, -1]), np.array([0.1, -2.0, np.nan, 1e300, 3.0, 0.0])
+    write_table(Tidy(6, {"label": Texts(texts, titles), "estimate": figures}), path, name)
+    read = files.read(path)
+    shown = [None if text is None else files.label(text) for text in read["label"].to_pylist()]
+    assert shown == ["\u00e9", "two\nlines", "'-x", "'tis", "=1+1", None]
+    assert read["estimate"].to_pylist() == [0.1, -2.0, None, 1e300, 3.0, 0.0]
+    assert files.read(path, only=["estimate"]).column_names == ["estimate"]
+    assert files.column_names(path) in (None, ["label", "estimate"])
+    assert files.declared_rows(path) in (None, 6)
+
+
+def test_every_format_is_a_choice_of_the_command_line_and_a_name_of_a_file():
+    assert get_args(TableFormat) == tuple(FORMATS)
+    assert all(OWN_NAMES.fullmatch(f"answers.{name}") for name in FORMATS)
+    assert not OWN_NAMES.fullmatch("answers.tsv")

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from screens.cases import CASES, SIZES, kept, masked, prepare
+from screens.cases import CASES, COLUMNS, LINES, kept, masked, prepare
 from support.repeatable_noise import repeatable_noise
 
 TMUX = ("tmux", "-L", f"screens-{os.getpid()}")
@@ -23,7 +23,7 @@ def main() -> None:
 
         with repeatable_noise():
             commands(sys.argv[2:])
-    tmux("-u", "new-session", "-d", "-s", "server", f"sleep {SECONDS * len(CASES) * len(SIZES)}")
+    tmux("-u", "new-session", "-d", "-s", "server", f"sleep {SECONDS * len(CASES)}")
     try:
         keep()
     finally:
@@ -31,23 +31,20 @@ def main() -> None:
 
 
 def keep() -> None:
-    for columns, lines in SIZES:
-        with tempfile.TemporaryDirectory() as desk:
-            prepare(Path(desk))
-            for name, arguments in CASES.items():
-                target = kept(name, columns)
-                target.parent.mkdir(exist_ok=True)
-                target.write_text(masked(typed(arguments, columns, lines, desk)), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as desk:
+        prepare(Path(desk))
+        for name, arguments in CASES.items():
+            kept(name).write_text(masked(typed(arguments, desk)), encoding="utf-8")
 
 
-def typed(arguments: tuple[str, ...], columns: int, lines: int, desk: str) -> str:
-    """All that a terminal of that size shows of one command, what has scrolled away included."""
+def typed(arguments: tuple[str, ...], desk: str) -> str:
+    """All that a terminal shows of one command, what has scrolled away included."""
     path = os.pathsep.join(os.path.abspath(each) for each in sys.path if each)
     given = {"PYTHONPATH": path, "PAGER": "cat", "LC_ALL": "C.UTF-8"}
     environment = ["env", *(f"-u{name}" for name in LEFT_OUT), *(f"{name}={value}" for name, value in given.items())]
     command = shlex.join([*environment, sys.executable, "-m", "screens", "dpqr", *arguments])
     waiting = f"cd {shlex.quote(desk)}; {command}; echo {END}; sleep {SECONDS}"
-    size = ("-x", str(columns), "-y", str(lines))
+    size = ("-x", str(COLUMNS), "-y", str(LINES))
     tmux("new-session", "-d", "-s", "screen", *size, waiting)
     try:
         for _ in range(SECONDS * 5):

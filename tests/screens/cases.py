@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data"
-SIZES = ((80, 24), (120, 40))
+COLUMNS, LINES = 80, 24
 QUERIES = [
     {"name": "education by income", "marginal": ["education", "income"]},
     {"marginal": ["region", "sex", "interview_date"]},
@@ -49,9 +49,9 @@ def masked(text: str) -> str:
     return re.sub(r"\b[0-9a-f]{64}\b", "0" * 64, text)
 
 
-def kept(name: str, columns: int) -> Path:
-    """The file of a screen of that width."""
-    return Path(__file__).parent / f"{columns}" / f"{name}.txt"
+def kept(name: str) -> Path:
+    """The file of a screen."""
+    return Path(__file__).parent / f"{COLUMNS}" / f"{name}.txt"
 
 
 def alike(shown: str, expected: str) -> bool:

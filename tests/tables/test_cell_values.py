@@ -1,6 +1,8 @@
 """Every placing is compared with exact rational arithmetic on the cell's value."""
 
 import math
+import subprocess
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -18,14 +20,21 @@ from dpqr.tables.cell_values import (
     DROPPED,
     FAILED,
     FaultCodes,
+    WholeNumbers,
     day,
     float_cuts,
+    is_text,
+    mask,
     moment,
+    not_null,
     number,
     numbers,
+    numpy_values,
     parsed,
     place_decimals,
     place_floats,
+    text_array,
+    whole_cuts,
 )
 
 
@@ -186,3 +195,115 @@ def test_numbers_astray_get_the_code_of_their_fault(rules, expected) -> None:
     settled = codes(**rules).settle(np.array([0, -1, 2, -1, 2, 2]), 2, values)
     assert settled.codes.tolist() == expected
     assert not settled.clean
+
+
+# Every code, by search and from the table, is compared with exact rational arithmetic on the number.
+
+COPIES = 1000
+"""Of any number, more than lie between the edges."""
+
+
+def coded(values, kind, bins, unit=Fraction(1), rule=Rule.CELL):
+    """Codes of the numbers alone, where most batches are shorter than a table, and of many copies of them."""
+    attribute = Attribute(name="x", axis=bins, rules={"outside": rule})
+    numbers = WholeNumbers.of(whole_cuts(bins, unit), np.dtype(kind), FaultCodes.of(attribute))
+    few = numbers.codes(np.array(values, dtype=kind))
+    many = numbers.codes(np.tile(np.array(values, dtype=kind), COPIES))
+    assert (many.codes == np.tile(few.codes, COPIES)).all()
+    assert (few.codes >= 0).all() or not (few.clean or many.clean)
+    return few.codes.tolist()
+
+
+def by_definition(values, bins, rule):
+    """Codes by the definition of the closed side and of the rule for what is outside."""
+    places = [place(Fraction(value), bins) for value in values]
+    ends = {Rule.CELL: (bins.size, bins.size), Rule.DROP: (-1, -1), Rule.CLIP: (0, bins.size - 1)}[rule]
+    return [ends[0] if each < 0 else ends[1] if each == bins.size else each for each in places]
+
+
+RULES = st.sampled_from([Rule.CELL, Rule.DROP, Rule.CLIP])
+
+
+@given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-128, 127)), st.sampled_from("bhiq"), RULES)
+def test_whole_numbers_of_any_type(edges, closed, values, kind, rule) -> None:
+    bins = bins_of(edges, closed)
+    assert coded(values, kind, bins, rule=rule) == by_definition(values, bins, rule)
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_edges_beyond_the_type_and_at_its_ends(closed, kind) -> None:
+    bounds = np.iinfo(kind)
+    values = [bounds.min, bounds.min + 1, 0, 4, 5, 6, bounds.max - 1, bounds.max]
+    for edges in (
+        [-(10**30), bounds.min, 5, bounds.max, 10**30],
+        [bounds.max - 3, bounds.max - 1, 10**30],
+        [-(10**30), bounds.min + 1, bounds.min + 3],
+        [10**30, 10**31],
+    ):
+        bins = bins_of(edges, closed)
+        assert coded([int(value) for value in values], kind, bins) == by_definition(map(int, values), bins, Rule.CELL)
+
+
+@given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-(10**4), 10**4)))
+def test_smaller_units(edges, closed, values) -> None:
+    bins, unit = bins_of(edges, closed), Fraction(1, 10)
+    assert coded(values, np.int64, bins, unit) == by_definition([value * unit for value in values], bins, Rule.CELL)
+
+
+def test_more_bins_than_a_byte_holds() -> None:
+    bins = bins_of(range(301))
+    values = [*range(-2, 303)]
+    assert coded(values, np.int32, bins) == by_definition(values, bins, Rule.CELL)
+
+
+# Arrow arrays from NumPy's and back, compared with pyarrow's own conversions.
+
+
+def test_types_of_texts() -> None:
+    assert all(map(is_text, (pa.string(), pa.large_string(), pa.string_view())))
+    assert not any(map(is_text, (pa.binary(), pa.int8(), pa.dictionary(pa.int8(), pa.string()))))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
+def test_masks(count) -> None:
+    chosen = np.random.default_rng(count).random(count) < 0.5
+    assert mask(chosen).to_pylist() == chosen.tolist()
+    assert pa.array(np.arange(count)).filter(mask(chosen)).to_pylist() == np.flatnonzero(chosen).tolist()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("texts", [(), ("",), ("a", "", "é\0", "x" * 99)])
+def test_texts(kind, texts) -> None:
+    made = text_array(texts, kind)
+    made.validate(full=True)
+    assert made.equals(pa.array(texts, kind))
+
+
+NUMBERS = [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()]
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), *NUMBERS], ids=str)
+@pytest.mark.parametrize("cells", [[], [1], [None], [1, 0, None, 1, None, 0, 1, 1, 0, 1, None]], ids=len)
+def test_values(kind, cells) -> None:
+    bits = pa.array([None if cell is None else bool(cell) for cell in cells], pa.bool_())
+    array = bits if kind == pa.bool_() else bits.cast(pa.int8()).cast(kind)
+    for part in (array, array[3:], array[:2]):
+        found, whole = numpy_values(part, 1), part.to_pylist()
+        assert found.tolist() == [1 if cell is None else cell for cell in whole]
+        assert not_null(part).tolist() == [cell is not None for cell in whole]
+        if not part.null_count:
+            assert found.dtype == kind.to_pandas_dtype()
+
+
+def test_none_of_it_imports_pandas() -> None:
+    script = """
+import sys, numpy, pyarrow
+from dpqr.tables.cell_values import mask, numpy_values, not_null, text_array
+texts = text_array(("a", "b"), pyarrow.string()).filter(mask(numpy.array([True, False])))
+found = numpy_values(texts.is_valid()), not_null(texts), texts.to_pylist()
+assert "pandas" not in sys.modules
+pyarrow.array([1])
+assert "pandas" in sys.modules, "the reason for this module is gone"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,14 +1,19 @@
+import codecs
 import csv
 import gzip
 import io
+import random
 import sys
 import tracemalloc
 import types
 
 import pytest
 
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError
-from dpqr.tables.csv_table import csv_batches, csv_names
+from dpqr.tables.csv_table import Recoded, TextStream, csv_batches, csv_names
+from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
@@ -241,3 +246,112 @@ def test_standard_input(monkeypatch, pack) -> None:
     batches = list(csv_batches(file, ("b", "a"), Limits(), lambda count: None))
     assert [row for batch in batches for row in cells(batch)] == [("2", "1")] * 100
     assert not stdin.closed
+
+
+TEXT = "näme;städt\nMüller;Köln\n€;„Łódź“\n"
+
+
+class Pieces(io.BytesIO):
+    """Reads that end anywhere."""
+
+    def __init__(self, data, seed):
+        super().__init__(data)
+        self.random = random.Random(seed)
+
+    def read(self, size=-1):
+        return super().read(self.random.randint(1, 5))
+
+
+def recoded(data: bytes, encoding: str, seed: int = 0) -> bytes:
+    stream, found = Recoded(Pieces(data, seed), encoding), b""
+    while piece := stream.read(100):
+        found += piece
+    return found
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "utf-8"])
+def test_text_is_the_same_however_it_is_cut(encoding) -> None:
+    for seed in range(5):
+        assert recoded(TEXT.encode(encoding), encoding, seed) == TEXT.encode()
+
+
+def test_bytes_that_are_no_character_are_no_utf_8() -> None:
+    assert recoded(b"a\x81b\x8d\xe9", "cp1252") == b"a\xffb\xff" + "é".encode()
+    assert recoded("é".encode(), "ascii") == b"\xff\xff"
+    assert recoded("ab".encode("utf-16-le") + b"\x00\xd8" + "c".encode("utf-16-le"), "utf-16-le") == b"ab\xffc"
+    assert recoded(b"a\x00b", "utf-16-le") == b"a\xff"
+
+
+CITIES = Domain((Attribute(name="städt", axis=Labels(("Köln", "Łódź")), rules={"outside": Rule.CELL}),))
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "utf-16", "utf-16-le", "utf-32"])
+def test_tables_in_other_encodings(load, tmp_path, encoding) -> None:
+    table = "näme;städt\n" + "Müller;Köln\n" * 3 + '"a\n;b";Łódź\n' * 2 + "x;\x7f\n"
+    mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
+    (tmp_path / "t.csv").write_bytes(mark + table.encode(encoding))
+    source = {"delimiter": ";", "encoding": encoding}
+    assert load(CITIES, tmp_path / "t.csv", source=source).tolist() == [3, 2, 1]
+
+
+def test_a_row_with_bytes_that_are_no_text_is_malformed_as_in_utf_8(load, tmp_path) -> None:
+    (tmp_path / "t.csv").write_bytes("näme;städt\n".encode("cp1252") + b"a;K\xf6ln\nb;K\x81ln\n\x81;K\xf6ln\n")
+    source = {"delimiter": ";", "encoding": "cp1252"}
+    assert load(CITIES, tmp_path / "t.csv", source=source).tolist() == [2, 0, 0]
+
+
+def test_the_wrong_encoding_is_named_beside_the_delimiter(load, tmp_path) -> None:
+    (tmp_path / "t.csv").write_bytes("näme,städt\n".encode("cp1252"))
+    with pytest.raises(DataError, match=r"read as utf-8 with the delimiter ','\nname another with .* or --encoding"):
+        load(CITIES, tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes("näme,städt\n".encode("utf-16"))
+    with pytest.raises(DataError, match="is not UTF-8 text; state --encoding utf-16"):
+        load(CITIES, tmp_path / "t.csv")
+
+
+CONTENT = b"a,b\n" + bytes(range(48, 123)) * 40
+
+
+@pytest.fixture(params=[bytes, gzip.compress], ids=["plain", "packed"])
+def path(request, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(request.param(CONTENT))
+    return file
+
+
+def stream(path, cap: int = 10**6) -> TextStream:
+    return TextStream(TableFile(path=str(path), kind="csv", delimiter=",", bytes=None), Limits(bytes=cap))
+
+
+def drained(open_stream: TextStream, size: int) -> list[bytes]:
+    pieces = []
+    while piece := open_stream.read(size):
+        pieces.append(piece)
+    return pieces
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**5])
+def test_everything_is_read_once_in_pieces_of_the_size_that_is_asked_for(path, size) -> None:
+    with stream(path) as text:
+        pieces = drained(text, size)
+        assert b"".join(pieces) == CONTENT
+        assert {len(piece) for piece in pieces[:-1]} <= {size}
+        assert text.taken == path.stat().st_size
+        assert text.read(5) == b""
+
+
+def test_the_cap_is_on_unpacked_bytes(path) -> None:
+    with stream(path, cap=len(CONTENT)) as text:
+        drained(text, 100)
+    with stream(path, cap=len(CONTENT) - 1) as text, pytest.raises(DataError, match="more bytes than the declared"):
+        drained(text, 100)
+
+
+def test_what_gzip_packs_too_well_is_refused_unless_a_limit_is_stated(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("dpqr.tables.limits._FREE_BYTES", 10**5)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"1" * 10**6))
+    with stream(path, cap=Limits().bytes) as text, pytest.raises(DataError, match="state --max-bytes if that is meant"):
+        drained(text, 10**4)
+    with stream(path) as text:
+        assert sum(map(len, drained(text, 10**4))) == 10**6

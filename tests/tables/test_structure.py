@@ -14,10 +14,12 @@ from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError, DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table, column_types
+from dpqr.tables.wanted import columns_to_read, refuse_published_unit
 
 DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Labels(("x",)))))
 
@@ -172,3 +174,34 @@ def test_bins_say_what_they_need(tmp_path) -> None:
         bins = Bins((Fraction(0), Fraction(1)), kind=kind)  # type: ignore[arg-type]
         with pytest.raises(DataError, match=words):
             check(tmp_path / "t.parquet", domain=Domain((Attribute(name="a", axis=bins),)))
+
+
+# Which columns are read, and what is refused of documents alone.
+
+SEX = Domain((Attribute(name="sex", axis=Codes(2)),))
+ROW = PrivacyUnit()
+
+
+def test_the_domains_columns_come_first():
+    assert list(columns_to_read(SEX, ROW, None)) == ["sex"]
+    assert list(columns_to_read(SEX, ROW, "n")) == ["sex", "n"]
+    assert list(columns_to_read(SEX, PrivacyUnit(column="who", rows=2), None)) == ["sex", "who"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "unit", "counts", "error", "words"),
+    [
+        (Domain(()), ROW, None, DocumentError, "no columns"),
+        (Domain((Attribute(name="a", axis=Codes(2**32 + 1)),)), ROW, None, InfeasiblePlan, r"more than 2\^32 cells"),
+        (SEX, ROW, "sex", UsageFault, "name another one"),
+        (SEX, PrivacyUnit(column="who", rows=2), "n", UsageFault, "cannot go with --counts"),
+    ],
+)
+def test_what_documents_alone_refuse(domain, unit, counts, error, words):
+    with pytest.raises(error, match=words):
+        columns_to_read(domain, unit, counts)
+
+
+def test_answers_by_person_are_refused():
+    with pytest.raises(UsageFault, match="cannot be given by person"):
+        refuse_published_unit(SEX, PrivacyUnit(column="sex", rows=1))

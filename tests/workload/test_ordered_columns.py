@@ -6,8 +6,11 @@ import pytest
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.noise.public import public_generator
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.ordered_columns import binning_error
 from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import common_grid, round_answers
 
 
 def test_each_row_counts_the_bins_up_to_its_own(ask, database) -> None:
@@ -237,3 +240,43 @@ def test_what_ordered_labels_refuse(asked, message: str, ask) -> None:
     with pytest.raises(DocumentError) as error:
         ask(asked, domain=levels())
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_prefix_agrees_with_its_written_out_matrix(size: int, others: int) -> None:
+    prefix = Prefix(size, others)
+    written = Dense(np.stack([prefix.row(index) for index in range(size)]))
+    assert written.coefficients[:, size:].sum() == 0
+    counts = np.arange(2 * (size + others)).reshape(-1, 2) ** 2
+    values = np.arange(3 * size).reshape(size, 3) + 1
+    np.testing.assert_array_equal(prefix.apply(counts), written.apply(counts))
+    np.testing.assert_array_equal(prefix.adjoint(values), written.adjoint(values))
+    for power in (0, 1, 2):
+        assert prefix.column_norm(power) == written.column_norm(power)
+        assert prefix.column_distance(power) == written.column_distance(power)
+
+
+def blocks(*scales: str) -> list[QueryBlock]:
+    return [QueryBlock(name=scale, scale=Fraction(scale)) for scale in scales]
+
+
+@pytest.mark.parametrize(
+    ("scales", "grid"),
+    [(["1"], "1"), (["1/2", "1/3"], "1/6"), (["6", "4"], "2"), (["3/4", "1/2", "1/4"], "1/4"), (["2/3", "4/3"], "2/3")],
+)
+def test_the_common_grid_is_the_coarsest_that_divides_every_scale(scales, grid) -> None:
+    found = common_grid(blocks(*scales))
+    assert found == Fraction(grid)
+    ratios = [Fraction(scale) / found for scale in scales]
+    assert all(ratio.denominator == 1 for ratio in ratios)
+    assert np.gcd.reduce([ratio.numerator for ratio in ratios]) == 1
+
+
+def test_rounding_is_to_the_nearest_integer_and_total() -> None:
+    answers = np.array([0.4, -0.6, 0.6, -0.4, 99.7, -99.7, 2.5, 1e300, -1e300, np.inf, -np.inf, np.nan])
+    assert round_answers(answers, 100).tolist() == [0, -1, 1, 0, 100, -100, 2, 100, -100, 100, -100, 0]
+
+
+def test_the_largest_limit_does_not_wrap() -> None:
+    assert round_answers(np.array([np.inf, -np.inf]), 2**61).tolist() == [2**61, -(2**61)]

@@ -1,14 +1,21 @@
+from __future__ import annotations
+
 import json
 import math
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpqr.domain.domain_file import read_domain
+from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.workload.matrix import Identity
+from dpqr.workload import entry
+from dpqr.workload.entry import OTHER_NAMES, coarsest_grid, integer_matrix, missing_kind_fault
+from dpqr.workload.form import KINDS
+from dpqr.workload.matrix import Dense, Identity, Sparse
 from dpqr.workload.queries_file import read_queries
 
 SIZES = {"a": 2, "b": 3, "c": 4}
@@ -117,8 +124,8 @@ def test_what_many_predicates_say_alike_is_made_once_and_answers_as_if_alone(tmp
     entries = [{"where": text} for text in texts] + [{"where": "b = 2", "by": ["b"]}, {"where": "b = 2 or c = 3"}]
     together = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
     domain = read_domain(SIZES)
-    for entry, block in zip(entries, together, strict=True):
-        (alone,) = read_queries(write(tmp_path, queries=[entry]), domain).workload.blocks
+    for each, block in zip(entries, together, strict=True):
+        (alone,) = read_queries(write(tmp_path, queries=[each]), domain).workload.blocks
         assert [row.tolist() for row in block.coefficients()] == [row.tolist() for row in alone.coefficients()]
         assert [factor.labels for factor in block.factors] == [factor.labels for factor in alone.factors]
     made = {id(factor.matrix) for block in together for factor in block.factors}
@@ -180,3 +187,127 @@ def test_too_many_marginals_are_refused_before_they_are_made(ask) -> None:
     sizes = {f"c{index}": 2 for index in range(60)}
     with pytest.raises(DocumentError, match=r"\$\.queries\[0\]\.marginals\.ways: makes 118264581564861424 marginals"):
         ask({"marginals": {"ways": 30}}, domain=sizes)
+
+
+PLACE = Location("q")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "words"),
+    [
+        ("average", '{"mean": COLUMN}'),
+        ("Quartiles", '{"quantiles": COLUMN, "at": ['),
+        ("cdf", '{"prefix": COLUMN}'),
+        ("group_by", '{"marginal": [COLUMN, ...]}'),
+        ("std-dev", '{"variance": COLUMN}'),
+        ("margnial", "did you mean 'marginal'?"),
+        ("Sum", "did you mean 'sum'?"),
+        ("", "asks nothing: one of marginal, marginals"),
+        ("xyz", "asks nothing: one of marginal, marginals"),
+    ],
+)
+def test_unknown_kinds_name_the_way(unknown: str, words: str) -> None:
+    assert words in missing_kind_fault(unknown, PLACE).faults[0].message
+
+
+def test_only_a_misspelling_is_fixed() -> None:
+    fix = missing_kind_fault("margnial", PLACE).faults[0].fix
+    assert fix is not None
+    assert (fix.path, fix.text, fix.key) == ("$.margnial", '"marginal"', True)
+    assert missing_kind_fault("average", PLACE).faults[0].fix is None
+
+
+def test_no_kind_has_two_meanings() -> None:
+    assert not set(OTHER_NAMES) & set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("values", "grid"),
+    [
+        (["6", "-4", "0"], "2"),
+        (["1/2", "1/3"], "1/6"),
+        (["0.25", "1"], "0.25"),
+        (["0"], "0"),
+        (["5/7"], "5/7"),
+    ],
+)
+def test_the_coarsest_grid(values: list[str], grid: str) -> None:
+    numbers = [Fraction(value) for value in values]
+    found = coarsest_grid(numbers)
+    assert found == Fraction(grid)
+    assert all(found and (number / found).denominator == 1 for number in numbers if number)
+
+
+def test_small_matrices_are_dense_large_ones_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = (np.array([0, 2, 2]), np.array([3, 0, 1]), np.array([7, -1, 2]))
+    dense = integer_matrix(*places, (3, 5))
+    monkeypatch.setattr(entry, "DENSE_ENTRIES", 14)
+    sparse = integer_matrix(*places, (3, 5))
+    assert isinstance(dense, Dense)
+    assert isinstance(sparse, Sparse)
+    assert dense.coefficients.tolist() == [[0, 0, 0, 7, 0], [0, 0, 0, 0, 0], [-1, 2, 0, 0, 0]]
+    np.testing.assert_array_equal(sparse.csr.toarray(), dense.coefficients)
+
+
+# Counts of every node of a hierarchy, against the records themselves.
+
+PARENTS = {"F": "known", "M": "known", "X": "other", "known": "all", "other": "all"}
+SEX = {
+    "name": "sex",
+    "type": "string",
+    "constraints": {"enum": ["F", "M", "X"]},
+    "parent": {"map": PARENTS, "levels": ["group", "top"]},
+    "dpqr": {"null": "cell"},
+}
+DOMAIN = {"fields": [SEX, {"name": "rich", "type": "boolean"}]}
+
+
+def test_a_block_a_level_counts_the_records_of_every_node(ask, database) -> None:
+    document = ask({"hierarchy": "sex", "by": ["rich"]}, domain=DOMAIN)
+    data = database(document.domain)
+    names = ["hierarchy(sex: top) by rich", "hierarchy(sex: group) by rich", "hierarchy(sex) by rich"]
+    assert [block.name for block in document.workload.blocks] == names
+    above = {"(null)": "(null)"} | PARENTS
+    nodes = {0: ["all", "(null)"], 1: ["known", "other", "(null)"], 2: ["F", "M", "X", "(null)"]}
+    for level, block in enumerate(document.workload.blocks):
+        answers = np.array(block.answer(data.histogram)).reshape(2, -1)
+        for rich in (0, 1):
+            for place, node in enumerate(nodes[level]):
+
+                def held(cell, node=node, rich=rich) -> bool:
+                    title = cell["sex"][1]
+                    return cell["rich"][0] == rich and node in (title, above[title], above.get(above[title]))
+
+                assert answers[rich, place] == data.total(held)
+
+
+def test_only_records_that_fulfil_a_predicate_count(ask, database) -> None:
+    of_one = ask({"hierarchy": "sex", "by": ["rich"], "where": "sex != 'M'", "name": "h"}, domain=DOMAIN)
+    data = database(of_one.domain)
+    for block, name in zip(of_one.workload.blocks, ("h top", "h group", "h sex"), strict=True):
+        held = data.total(lambda cell: cell["sex"][1] in ("F", "X") and cell["rich"][0] in (0, 1))
+        assert (block.name, int(block.answer(data.histogram).sum())) == (name, held)
+    (country,) = ask({"hierarchy": "sex", "levels": ["top"], "where": "rich = true"}, domain=DOMAIN).workload.blocks
+    assert country.name == "hierarchy(sex: top) where rich = true"
+
+
+def test_levels_are_chosen_and_a_name_is_put_before_each(ask) -> None:
+    document = ask({"hierarchy": "sex", "levels": ["sex", "top"], "name": "people", "weight": 3}, domain=DOMAIN)
+    assert [(block.name, block.weight) for block in document.workload.blocks] == [("people top", 3), ("people sex", 3)]
+    assert document.workload.blocks[0].factors[0].labels == ("all", "(null)")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"hierarchy": "rich"}, r"\.hierarchy: column 'rich' has no levels above its cells; state its 'parent'"),
+        ({"hierarchy": "sexx"}, r"\.hierarchy: the domain has no column 'sexx'; did you mean 'sex'"),
+        ({"hierarchy": "sex", "by": ["sex"]}, r"\.by\[0\]: the column 'sex' is what this entry asks about"),
+        ({"hierarchy": "sex", "levels": ["grup"]}, r"\.levels\[0\]: 'grup' is no level .* did you mean 'group'"),
+        ({"hierarchy": "sex", "levels": ["top", "top"]}, r"\.levels\[1\]: the level 'top' stands twice"),
+        ({"hierachy": "sex"}, r"unknown kind 'hierachy'; did you mean 'hierarchy'"),
+    ],
+)
+def test_wrong_entries(ask, entry, said) -> None:
+    with pytest.raises(DocumentError, match=said):
+        ask(entry, domain=DOMAIN)

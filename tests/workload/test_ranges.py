@@ -1,7 +1,6 @@
 """Intervals by their ends against their coefficients written out.
 
-One row by itself: the same coefficients, in the matrix' own form.
-"""
+One row by itself: the same coefficients, in the matrix' own form."""
 
 import itertools
 
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array
 from dpqr.workload import ranges
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.ranges import Ranges, everything, group_sums, row_extremes, row_tops, single_row, spans
+from dpqr.workload.ranges import Overlaps, Ranges, everything, group_sums, row_extremes, row_tops, single_row, spans
 
 
 def intervals(pairs, cells: int) -> Ranges:
@@ -163,3 +162,45 @@ def test_the_largest_row_of_a_block(rowwise) -> None:
         abs(list(block.coefficients())[tops.index(max(tops))])
     )
     assert QueryBlock(name="total").largest_row.rows == 1
+
+
+# Overlaps of intervals with groups, against the matrix written out.
+
+RNG = np.random.default_rng(5)
+ENDS = np.sort(RNG.integers(0, 40, (200, 2)), axis=1)
+STARTS, STOPS = ENDS[:, 0], ENDS[:, 1]
+WEIGHTS = RNG.integers(1, 5, 200).astype(float)
+EDGES = {
+    "single cells": np.arange(41),
+    "one group": np.array([0, 40]),
+    "groups": np.array([0, 1, 7, 8, 20, 40]),
+    "not all cells": np.array([5, 9, 30]),
+}
+every_edges = pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES.keys())
+
+
+def written(edges):
+    overlap = np.minimum(STOPS[:, None], edges[1:]) - np.maximum(STARTS[:, None], edges[:-1])
+    return np.maximum(overlap, 0).astype(float)
+
+
+@every_edges
+def test_products_are_those_of_the_matrix(edges):
+    """All are integers below 2^53, so there is no rounding."""
+    overlaps, table = Overlaps.of(STARTS, STOPS, edges), written(edges)
+    steps = RNG.integers(-3, 4, (len(edges) - 1, 3)).astype(float)
+    np.testing.assert_array_equal(overlaps.dot(steps), table @ steps)
+    np.testing.assert_array_equal(overlaps.sums(WEIGHTS), WEIGHTS @ table)
+    np.testing.assert_array_equal(overlaps.gram(WEIGHTS), table.T @ (WEIGHTS[:, None] * table))
+
+
+def test_no_interval_shares_nothing():
+    overlaps = Overlaps.of(np.zeros(0, int), np.zeros(0, int), np.array([0, 3, 4]))
+    assert overlaps.dot(np.ones((2, 1))).shape == (0, 1)
+    assert not overlaps.gram(np.zeros(0)).any()
+
+
+def test_memory_grows_with_rows_plus_groups():
+    edges = np.arange(0, 10**6 + 1, 10)
+    overlaps = Overlaps.of(np.arange(1000), np.arange(1000) + 500_000, edges)
+    assert (overlaps.dot(np.ones((len(edges) - 1, 1))) == 500_000).all()

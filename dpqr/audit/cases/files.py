@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
-from dpqr.audit.cases.releases import SilentObserver
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
+from dpqr.releases.formats.known import TableFormat
+from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import file_text
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.table_files import write_table
-from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
+from dpqr.releases.tidy import Column, Texts, Tidy
 from dpqr.tables.source import TableSource
 
 RUNS = 120
@@ -82,7 +83,7 @@ class FileCase:
             output = OutputRequest(directory=str(out), **self.output)
             asked = ReleaseRequest(source=TableSource(paths=(str(table),)), plan=request, output=output)
             for _ in range(runs):
-                release(asked, SilentReleaseObserver(), noise=noise)
+                release(asked, SILENT, noise=noise)
                 found.append(files_outcome(out))
                 shutil.rmtree(out)
             return Outcomes.of(found)
@@ -92,12 +93,6 @@ def _column(cells: tuple[str, ...]) -> Column:
     if all(cell.isdigit() for cell in cells):
         return np.array(cells, dtype=np.int64)
     return Texts(np.arange(len(cells)), cells)
-
-
-class SilentReleaseObserver(SilentObserver):
-    """Nobody looks at the reading either."""
-
-    def read(self, percent: int) -> None: ...
 
 
 def files_outcome(directory: Path) -> PublicOutcome:

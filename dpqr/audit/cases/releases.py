@@ -22,7 +22,7 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.releases.draws import Blocks, Draws, Plain, RecordedDraw
-from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
 from dpqr.releases.roles import allowed_strategies, make_schedule, resolve_auto_schedule
@@ -96,14 +96,6 @@ ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
 
-class SilentObserver:
-    """Nobody looks at the rounds."""
-
-    def finished(self, rounds: int, planned: int) -> None: ...
-
-    def certified(self, stage: int, records: float) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedTrial:
     """One run of the loop by `plan`; `release_outcome`: what an attack looks at in its outcome."""
@@ -117,7 +109,7 @@ class PlannedTrial:
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         draws = Draws(data=database, accountant=make_filter(self.plan), noise=noise)
-        return self.shown(self.plan, iterative_construction(draws, self.plan, SilentObserver()))
+        return self.shown(self.plan, iterative_construction(draws, self.plan, SILENT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,7 +138,7 @@ class ReleaseTrial:
     def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> PublicOutcome:
         plan = self.plan
         draws = Draws(data=database, accountant=make_filter(plan), noise=noise, journal=tape)
-        outcome = iterative_construction(draws, plan, SilentObserver())
+        outcome = iterative_construction(draws, plan, SILENT)
         return release_outcome(plan, assemble(plan, outcome, {}, private=noise.private))
 
 

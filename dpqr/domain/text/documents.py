@@ -174,22 +174,19 @@ def _explained(text: str, found: int) -> str:
         behind = space.end() if space else found + 1
         at = behind if text.startswith(("]", "}"), behind) else found
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return f"not JSON at line {line} column {column}: {_reason(text, at)}"
-
-
-def _reason(text: str, at: int) -> str:
     here, before = text[at : at + 1], text[:at].rstrip()[-1:]
+    reason = f"expected {_EXPECTED.get(before, 'a comma, a colon, a closing bracket or the end')}, got {here!r}"
     if not here:
-        return "the text ends too early"
-    if here in "]}" and before == ",":
-        return f"a comma too many before {here!r}"
-    if here < " ":
-        return "a control character; write it as an escape"
-    if here == "\\":
-        return "an escape that JSON does not know"
-    if here == '"' and not _CLOSED.match(text, at):
-        return "a text that is not closed"
-    return f"expected {_EXPECTED.get(before, 'a comma, a colon, a closing bracket or the end')}, got {here!r}"
+        reason = "the text ends too early"
+    elif here in "]}" and before == ",":
+        reason = f"a comma too many before {here!r}"
+    elif here < " ":
+        reason = "a control character; write it as an escape"
+    elif here == "\\":
+        reason = "an escape that JSON does not know"
+    elif here == '"' and not _CLOSED.match(text, at):
+        reason = "a text that is not closed"
+    return f"not JSON at line {line} column {column}: {reason}"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:

@@ -71,7 +71,10 @@ class CountTable:
                 summed = summed.sum(axis=place)
                 held.pop(place)
             elif kept != name:
-                summed = _grouped(summed, place, _nodes(name, kept, levels))
+                nodes, front = _nodes(name, kept, levels), np.moveaxis(summed, place, 0)
+                sums = np.zeros((int(nodes.max()) + 1, *front.shape[1:]))
+                np.add.at(sums, nodes, front)
+                summed = np.moveaxis(sums, 0, place)
                 held[place] = kept
         turned: FloatArray = np.asarray(summed).transpose([held.index(name) for name in columns])
         return turned
@@ -120,13 +123,6 @@ def _held(table: CountTable, levels: Levels) -> frozenset[str]:
 def _finest(names: frozenset[str], levels: Levels) -> frozenset[str]:
     """Without the levels that lie above others."""
     return names - {each for name in names for each in _chain(name, levels)[1:]}
-
-
-def _grouped(values: FloatArray, axis: int, nodes: IntArray) -> FloatArray:
-    front = np.moveaxis(values, axis, 0)
-    summed = np.zeros((int(nodes.max()) + 1, *front.shape[1:]))
-    np.add.at(summed, nodes, front)
-    return np.moveaxis(summed, 0, axis)
 
 
 def _largest(tables: Sequence[CountTable], levels: Levels) -> list[CountTable]:

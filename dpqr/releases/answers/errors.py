@@ -82,7 +82,14 @@ def error_bars(
     errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
     open_blocks = [block for block in optional_blocks(plan) if block in blocks]
     left = {block.name: errors[block.name].total for block in unmeasured_blocks(open_blocks, outcome.transcript)}
-    source, factors = _scaled_by(plan, outcome, left)
+    # What the errors of unmeasured blocks by refits (`left`) are scaled by, and where that comes from.
+    source: Source = "refits alone"
+    found: dict[str, float] = {}
+    if left and outcome.errors is not None:
+        source, found = "bought", measured_factors(outcome.errors, left)
+    elif left and (found := selected_factors(plan, outcome.transcript, left)):
+        source = "rule of thumb"
+    factors = {name: found.get(name, 1.0) for name in left}
     return ErrorBars(
         each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
         tests={
@@ -96,17 +103,6 @@ def error_bars(
         predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},
         known=len(known),
     )
-
-
-def _scaled_by(plan: Plan, outcome: Outcome, left: Mapping[str, float]) -> tuple[Source, dict[str, float]]:
-    """What the errors of unmeasured blocks are scaled by, and where that comes from. left: their errors by refits."""
-    source: Source = "refits alone"
-    found: dict[str, float] = {}
-    if left and outcome.errors is not None:
-        source, found = "bought", measured_factors(outcome.errors, left)
-    elif left and (found := selected_factors(plan, outcome.transcript, left)):
-        source = "rule of thumb"
-    return source, {name: found.get(name, 1.0) for name in left}
 
 
 # Error factors: by how much the errors of unmeasured blocks are larger than refits predict.

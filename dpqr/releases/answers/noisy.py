@@ -113,7 +113,11 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
             share = counting.share(block.name, rows.start, selected=finished.choice is not None)
             if share is not None:
                 kept = found.setdefault(block.name, Noisy.nothing(block.rows))
-                _keep(kept, rows, finished.measurement, place, share)
+                measured = finished.measurement
+                scale = float(measured.blocks[place].scale)
+                kept.values[rows] = measured.values[place] * scale
+                kept.deviation[rows] = measured.law.deviation * scale
+                kept.margin[rows] = measured.law.tail(BETA * share) * scale if share else np.nan
     return found
 
 
@@ -159,20 +163,11 @@ def unbiased_answers(
     if deviations is None:
         return None
     scaled = deviations * float(block.scale)
-    widest = max((_relative(one.law) for one in history), default=np.nan)
+    # How many deviations of a weighted sum its margin takes; 0 where the noise is nothing.
+    laws = [one.law for one in history]
+    tails = [law.weighted_tail(BETA) / law.deviation if law.deviation > 0 else 0.0 for law in laws]
+    widest = max(tails, default=np.nan)
     return Noisy(values=estimate, deviation=scaled, margin=scaled * widest)
-
-
-def _keep(kept: Noisy, rows: slice, measured: Measurement, place: int, share: float) -> None:
-    scale = float(measured.blocks[place].scale)
-    kept.values[rows] = measured.values[place] * scale
-    kept.deviation[rows] = measured.law.deviation * scale
-    kept.margin[rows] = measured.law.tail(BETA * share) * scale if share else np.nan
-
-
-def _relative(law: NoiseLaw) -> float:
-    """How many deviations of a weighted sum its margin takes; 0 where the noise is nothing."""
-    return law.weighted_tail(BETA) / law.deviation if law.deviation > 0 else 0.0
 
 
 def _outward(bounds: FloatArray, away: float) -> FloatArray:
@@ -214,7 +209,12 @@ def assembled_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
         if block.is_marginal and len(block.axes) == 2 and block.axes in parts:
             held = _parts(block, parts, plan.problem.n if plan.problem.unit.rows_public else None)
             if held is not None:
-                found[block.name] = _summed(held)
+                noisy = [(part.norms, part.law) for part in held if part.law is not None]
+                squares = sum((norms * law.deviation) ** 2 for norms, law in noisy)
+                values = sum(part.values for part in held)
+                found[block.name] = Noisy(
+                    values=np.ravel(values), deviation=np.sqrt(np.ravel(squares)), margin=np.ravel(_margin(noisy))
+                )
     return found
 
 
@@ -251,13 +251,6 @@ def _part(measured: Measurement) -> _Part:
         norms = np.multiply.outer(norms, np.sqrt((weights**2).sum(axis=0)))
     values = interaction_cells(block, measured.values[0].astype(np.float64))
     return _Part(values=values, norms=norms, law=measured.law)
-
-
-def _summed(parts: Sequence[_Part]) -> Noisy:
-    noisy = [(part.norms, part.law) for part in parts if part.law is not None]
-    squares = sum((norms * law.deviation) ** 2 for norms, law in noisy)
-    values = sum(part.values for part in parts)
-    return Noisy(values=np.ravel(values), deviation=np.sqrt(np.ravel(squares)), margin=np.ravel(_margin(noisy)))
 
 
 def _margin(noisy: Sequence[tuple[FloatArray, NoiseLaw]]) -> FloatArray:
@@ -337,14 +330,12 @@ def _source(block: QueryBlock, history: Sequence[Measurement]) -> tuple[Measurem
 def _sum_of_cells(block: QueryBlock, measurement: Measurement, place: int) -> Noisy:
     source, law, scale = measurement.blocks[place], measurement.law, float(block.scale)
     squares = squared_norms(block) * (source.cells // block.cells)
+    # Bounds on |S|, for squared norms of c; a smaller one where all of c are -1, 0 or 1.
+    bounds: FloatArray = np.sqrt(squares) * law.weighted_tail(BETA)
+    if block.largest_coefficient <= 1:
+        bounds = np.minimum(bounds, law.sum_tail(math.ceil(squares.max()), BETA))
     return Noisy(
         values=answers_from(block, source, measurement.values[place]) * scale,
         deviation=np.sqrt(squares) * (law.deviation * scale),
-        margin=np.floor(_bounds(squares, law, alike=block.largest_coefficient <= 1)) * scale,
+        margin=np.floor(bounds) * scale,
     )
-
-
-def _bounds(squares: FloatArray, law: NoiseLaw, *, alike: bool) -> FloatArray:
-    """On |S|, for squared norms of c. alike: all of c are -1, 0 or 1."""
-    bounds: FloatArray = np.sqrt(squares) * law.weighted_tail(BETA)
-    return np.minimum(bounds, law.sum_tail(math.ceil(squares.max()), BETA)) if alike else bounds

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -110,9 +109,14 @@ def refit_errors(
         seed = plan.problem.seed + 1 + number * draws
         if merged:
             counted = _stand_in(spread_unevenly(shown, merged, seed + draws - 2 * len(merged)), plan.problem, blocks)
-        again = _redraw_measurements(history, counted, seed)
+        # The same blocks, with new noise of the same laws, rounded. The seeds from this one on, one a measurement.
+        again = [_drawn(one, counted, seed + place) for place, one in enumerate(history)]
         started = replace(plan, problem=replace(plan.problem, start=_drawn_start(plan, history, shown, counted, seed)))
-        refitted = _refitted(started, outcome.hypothesis, again)
+        # Potentials are a warm start that changes no answer; other rules start anew.
+        rule, problem = started.roles.update, started.problem
+        first = outcome.hypothesis if hasattr(outcome.hypothesis, "potentials") else rule.start(problem)
+        refitted: Hypothesis | None = rule.update(problem, first, again)
+        refitted = outcome.hypothesis if refitted is None else refitted
         prepare(refitted, blocks)
         for block in blocks:
             found[block.name].add(refitted.answer(block), counted(block), again)
@@ -230,11 +234,6 @@ def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBl
     return lambda block: block.answer(table).astype(np.float64)
 
 
-def _redraw_measurements(history: Sequence[Measurement], counted: AnswerBlock, seed: int) -> list[Measurement]:
-    """The same blocks, with new noise of the same laws, rounded. The seeds from this one on, one a measurement."""
-    return [_drawn(one, counted, seed + place) for place, one in enumerate(history)]
-
-
 def _drawn(measured: Measurement, counted: AnswerBlock, seed: int) -> Measurement:
     ends = np.cumsum([block.rows for block in measured.blocks])
     parts = np.split(public_draws(measured.law, seed, int(ends[-1])), ends[:-1])
@@ -263,14 +262,6 @@ def _drawn_start(
         values = (counted(block) + part * each.deviation).reshape(each.values.shape)
         drawn.append(replace(each, values=values))
     return EarlierTables(sha256=start.sha256, records=total, tables=tuple(drawn))
-
-
-def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hypothesis:
-    """Potentials are a warm start that changes no answer; other rules start anew."""
-    rule, problem = plan.roles.update, plan.problem
-    first = hypothesis if hasattr(hypothesis, "potentials") else rule.start(problem)
-    refitted: Hypothesis | None = rule.update(problem, first, history)
-    return hypothesis if refitted is None else refitted
 
 
 def _larger(squares: FloatArray, counts: FloatArray, refits: int, alike: bool) -> FloatArray:
@@ -322,15 +313,14 @@ def merged_groups(hypothesis: Hypothesis, history: Sequence[Measurement]) -> Buc
         totals = [one for one in history if not any(block.axes for block in one.blocks)]
         known = bucket_counts(group, [*totals, *held]) if held else None
         if known is not None:
-            found[group.axes] = (group.cells.shape, known, _boxes(held, group.cells.shape))
+            # Counts of boxes: of the measurement before the last one, which is of the buckets; of a single one, its
+            # own.
+            chosen = held[max(len(held) - 2, 0)]
+            matrix = chosen.blocks[0].factors[0].matrix
+            boxed = isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Tree)
+            shape = group.cells.shape
+            found[group.axes] = (shape, known, box_counts(chosen, shape) if boxed else None)
     return found
-
-
-def _boxes(measured: Sequence[Measurement], shape: tuple[int, ...]) -> BoxCounts | None:
-    """Counts of boxes: of the measurement before the last one, which is of the buckets; of a single one, its own."""
-    chosen = measured[max(len(measured) - 2, 0)]
-    matrix = chosen.blocks[0].factors[0].matrix
-    return box_counts(chosen, shape) if isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Tree) else None
 
 
 def spread_unevenly(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:
@@ -397,7 +387,16 @@ def bucket_margins(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[
     Privacy:
         Post-processing of released values.
     """
-    source = _merged(block, history)
+    # The last measured block of buckets over all of a block's columns.
+    held = [
+        one
+        for measured in history
+        for one in measured.blocks
+        if len(one.factors) == 1
+        and isinstance(one.factors[0].matrix, BucketMatrix)
+        and set(block.axes) <= set(one.axes)
+    ]
+    source = held[-1] if held else None
     if source is None:
         return None
     merged = source.factors[0].matrix
@@ -408,41 +407,20 @@ def bucket_margins(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[
     order = np.argsort(merged.buckets, kind="stable")
     starts = np.flatnonzero(np.diff(merged.buckets[order], prepend=-1))
     sizes = np.diff(starts, append=merged.cells)
-    counts = np.maximum(np.add.reduceat(_cells(source, hypothesis)[order], starts), 0.0)
+    all_sizes = source.factors[0].sizes
+    factors = tuple(Factor.identity(axis, size) for axis, size in zip(source.axes, all_sizes, strict=True))
+    cells = np.asarray(hypothesis.answer(QueryBlock(name=source.name, factors=factors)), dtype=np.float64)
+    counts = np.maximum(np.add.reduceat(cells[order], starts), 0.0)
     below, above = np.empty(block.rows), np.empty(block.rows)
+    shape = [size for factor in block.factors for size in factor.sizes]
+    turn = [block.axes.index(axis) for axis in source.axes if axis in block.axes]
+    spread = [size if axis in block.axes else 1 for axis, size in zip(source.axes, all_sizes, strict=True)]
     for row, coefficients in enumerate(block.coefficients()):
-        own = _over(source, block, coefficients)[order]
+        # A row's coefficients over all cells of the buckets' columns.
+        turned = coefficients.reshape(shape).transpose(turn).reshape(spread)
+        own = np.broadcast_to(turned, all_sizes).reshape(-1).astype(np.float64)[order]
         mean = np.add.reduceat(own, starts) / sizes
         below[row] = counts @ (mean - np.minimum.reduceat(own, starts))
         above[row] = counts @ (np.maximum.reduceat(own, starts) - mean)
     scale = float(block.scale)
     return BucketMargins(below=below * scale, above=above * scale)
-
-
-def _merged(block: QueryBlock, history: Sequence[Measurement]) -> QueryBlock | None:
-    """The last measured block of buckets over all of a block's columns."""
-    held = [
-        one
-        for measured in history
-        for one in measured.blocks
-        if len(one.factors) == 1
-        and isinstance(one.factors[0].matrix, BucketMatrix)
-        and set(block.axes) <= set(one.axes)
-    ]
-    return held[-1] if held else None
-
-
-def _cells(source: QueryBlock, hypothesis: Hypothesis) -> FloatArray:
-    """The estimated counts of all cells."""
-    sizes = source.factors[0].sizes
-    factors = tuple(Factor.identity(axis, size) for axis, size in zip(source.axes, sizes, strict=True))
-    return np.asarray(hypothesis.answer(QueryBlock(name=source.name, factors=factors)), dtype=np.float64)
-
-
-def _over(source: QueryBlock, block: QueryBlock, coefficients: IntArray) -> FloatArray:
-    """A row's coefficients over all cells of the buckets' columns."""
-    own = [size for factor in block.factors for size in factor.sizes]
-    shape = [size if axis in block.axes else 1 for axis, size in zip(source.axes, source.factors[0].sizes, strict=True)]
-    turned = coefficients.reshape(own).transpose([block.axes.index(axis) for axis in source.axes if axis in block.axes])
-    whole = np.broadcast_to(turned.reshape(shape), source.factors[0].sizes)
-    return whole.reshape(-1).astype(np.float64)

@@ -11,19 +11,20 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any, TypedDict, cast
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, Meta, UnsetType
 
 from dpqr import __version__
-from dpqr.domain.attribute import Attribute, Labels
-from dpqr.domain.domain import Domain, PublicFacts
+from dpqr.domain.attribute import Labels
+from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import Price, PrivacyBudget, upward
 from dpqr.kernel.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.ledger.codec import canonical, decode_events
 from dpqr.ledger.ledger import Reason
-from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
 LIBRARIES = ("numpy", "scipy", "pyarrow")
@@ -31,14 +32,58 @@ LIBRARIES = ("numpy", "scipy", "pyarrow")
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def rational(value: Fraction) -> dict[str, Any]:
-    """exact: "1/10" or "3". float: the smallest one that is not below it."""
-    return {"exact": str(value), "float": upward(value)}
+# The parts that documents are made of, each stated once: its fields are the keys, in the order in which they are
+# written, and what `msgspec.convert` reads back; `of` says what they are made of.
+
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="a SHA-256, in hexadecimal digits")]
+Rational = Annotated[str, Meta(pattern="^[0-9]+(/[0-9]+)?$", description="exact: 3 or 1/10")]
+Count = Annotated[int, Meta(ge=0)]
 
 
-def budget_part(budget: PrivacyBudget) -> dict[str, Any]:
-    """Epsilon and delta, both exact."""
-    return {"epsilon": rational(budget.epsilon), "delta": rational(budget.delta)}
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the record; what an older version did not write is UNSET."""
+
+
+def written(value: Any) -> Any:
+    """Plain JSON values of parts, wherever they stand: tuples as lists, without what is UNSET."""
+    if isinstance(value, Part):
+        named = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        stated = {key: getattr(value, name) for key, name in named}
+        return {key: written(part) for key, part in stated.items() if part is not UNSET}
+    if isinstance(value, dict):
+        return {key: written(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [written(part) if isinstance(part, Part | dict | list | tuple) else part for part in value]
+    return value
+
+
+class FigurePart(Part, frozen=True, kw_only=True):
+    """An exact figure, and the smallest float that is not below it."""
+
+    exact: Rational
+    rounded: float = msgspec.field(name="float")
+
+    @classmethod
+    def of(cls, value: Fraction) -> FigurePart:
+        """exact: "1/10" or "3". float: the smallest one that is not below it."""
+        return cls(exact=str(value), rounded=upward(value))
+
+    @classmethod
+    def known(cls, value: Fraction | None) -> FigurePart | None:
+        """The same; None where there is none."""
+        return None if value is None else cls.of(value)
+
+
+class BudgetPart(Part, frozen=True, kw_only=True):
+    """What the guarantee states."""
+
+    epsilon: FigurePart
+    delta: FigurePart
+
+    @classmethod
+    def of(cls, budget: PrivacyBudget) -> BudgetPart:
+        """Epsilon and delta, both exact."""
+        return cls(epsilon=FigurePart.of(budget.epsilon), delta=FigurePart.of(budget.delta))
 
 
 def reason_part(reason: Reason) -> dict[str, str | None]:
@@ -55,16 +100,54 @@ def versions_part() -> dict[str, str]:
     return {"dpqr": __version__, "python": platform.python_version(), **libraries, **machine}
 
 
-def price_part(price: Price | None) -> dict[str, Any] | None:
+def price_part(price: Price | None) -> dict[str, FigurePart] | None:
     """What one draw may cost, in its accountant's currency; None where nothing is drawn."""
-    if price is None:
-        return None
-    return {price.currency: rational(price.figure)}
+    return None if price is None else {price.currency: FigurePart.of(price.figure)}
 
 
-def events_part(events: Composition) -> list[dict[str, Any]]:
+# Open parts: beside the keys that are named here stand the parameters of an event, of a noise law or of a strategy,
+# which each class of them states by its fields, a third party's too.
+
+
+class _Kind(TypedDict):
+    kind: str
+
+
+class Event(_Kind, total=False):
+    """A draw by the parameters that accounting needs. event: of a draw from the records that were left out."""
+
+    count: Count
+    event: Event
+    sensitivity: Count
+    squared_sensitivity: Count
+    coordinates: Count
+    scale: Rational
+    variance: Rational
+    epsilon: Rational
+    rho: Rational
+    squared_mu: Rational
+
+
+class _KindAndDeviation(_Kind):
+    deviation: float
+
+
+class Law(_KindAndDeviation, total=False):
+    """A noise law in units of the grid. deviation: standard deviation of one draw."""
+
+    scale: Rational
+    variance: Rational
+
+
+class Named(TypedDict):
+    """A strategy; its options stand beside the name."""
+
+    name: str
+
+
+def events_part(events: Composition) -> list[Event]:
     """Every event with how often it is charged: enough to price the run again by another theorem."""
-    return [event_part(event) | {"count": count} for event, count in events]
+    return [{**event_part(event), "count": count} for event, count in events]
 
 
 def parsed_events(parts: Any) -> Composition:
@@ -84,18 +167,18 @@ def _as_text(part: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value) for name, value in part.items()} | nested
 
 
-def event_part(event: PrivacyEvent) -> dict[str, Any]:
+def event_part(event: PrivacyEvent) -> Event:
     """kind: the event's class in words ("discrete-laplace"); then the parameters that it states, exact; of a draw from
     left-out records the draw itself."""
     if isinstance(event, LeftOutEvent):
         return {"kind": "left-out", "event": event_part(event.event)}
     stated = {name: value for name, value in _parameters(event).items() if value is not None}
-    return {"kind": kind(event).removesuffix("-event")} | stated
+    return cast(Event, {"kind": kind(event).removesuffix("-event")} | stated)
 
 
-def law_part(law: NoiseLaw) -> dict[str, Any]:
+def law_part(law: NoiseLaw) -> Law:
     """kind and exact parameters of a noise law, with the standard deviation of one draw, in units of the grid."""
-    return {"kind": kind(law)} | _parameters(law) | {"deviation": law.deviation}
+    return cast(Law, {"kind": kind(law)} | _parameters(law) | {"deviation": law.deviation})
 
 
 def kind(thing: object) -> str:
@@ -112,55 +195,88 @@ def _parameters(thing: object) -> dict[str, Any]:
     return {name: value for name, value in exact.items() if isinstance(value, str | int | float | None)}
 
 
-def option_parts(strategy: object) -> dict[str, Any]:
+def option_parts(strategy: object) -> Named:
     """A strategy by name, with the options it was given."""
-    return {"name": getattr(strategy, "name", kind(strategy))} | _parameters(strategy)
+    return cast(Named, {"name": getattr(strategy, "name", kind(strategy))} | _parameters(strategy))
 
 
-def domain_part(domain: Domain) -> dict[str, Any]:
-    """|X| and the columns with their sizes; the titles stand in the domain file and in the answers.
+class Column(Part, frozen=True, kw_only=True):
+    """An attribute and its cells. own_cells: those for null and the like."""
 
-    facts: null where none is declared.
-    """
-    return {
-        "cells": domain.size,
-        "columns": [_column(attribute) for attribute in domain.attributes],
-        "facts": _facts(domain.facts) if domain.facts else None,
-    }
+    name: str
+    kind: str
+    cells: Count
+    own_cells: tuple[str, ...]
+    ordered: bool | UnsetType = UNSET
 
 
-def _facts(facts: PublicFacts) -> dict[str, Any]:
-    """As the curator wrote them; records: the least and the most that the totals allow, null for no bound."""
-    return {
-        "impossible": list(dict.fromkeys(region.text for region in facts.impossible)),
-        "totals": [{"where": total.region.text, "count": total.count} for total in facts.totals],
-        "records": [facts.least, facts.most],
-    }
+class DomainPart(Part, frozen=True, kw_only=True):
+    """cells: their number, of any size."""
+
+    cells: int
+    columns: tuple[Column, ...]
+    facts: Mapping[str, Any] | UnsetType | None = UNSET
+
+    @classmethod
+    def of(cls, domain: Domain) -> DomainPart:
+        """|X| and the columns with their sizes; the titles stand in the domain file and in the answers.
+
+        facts: as the curator wrote them, null where none is declared; records: the least and the most that the totals
+        allow, null for no bound.
+        """
+        facts = domain.facts
+        return cls(
+            cells=domain.size,
+            columns=tuple(
+                Column(
+                    name=attribute.name,
+                    kind=kind(attribute.axis),
+                    cells=attribute.size,
+                    own_cells=tuple(attribute.own_cells),
+                    ordered=True if isinstance(attribute.axis, Labels) and attribute.ordered else UNSET,
+                )
+                for attribute in domain.attributes
+            ),
+            facts={
+                "impossible": list(dict.fromkeys(region.text for region in facts.impossible)),
+                "totals": [{"where": total.region.text, "count": total.count} for total in facts.totals],
+                "records": [facts.least, facts.most],
+            }
+            if facts
+            else None,
+        )
 
 
-def _column(attribute: Attribute) -> dict[str, Any]:
-    return {
-        "name": attribute.name,
-        "kind": kind(attribute.axis),
-        "cells": attribute.size,
-        "own_cells": list(attribute.own_cells),
-        **({"ordered": True} if isinstance(attribute.axis, Labels) and attribute.ordered else {}),
-    }
+class Block(Part, frozen=True, kw_only=True):
+    """A block of the workload."""
+
+    name: str
+    queries: Count
+    columns: tuple[str, ...]
+    weight: Rational
+    grid: Rational
 
 
-def workload_part(workload: Workload, domain: Domain) -> dict[str, Any]:
-    """|Q| and the blocks, in workload order."""
-    return {"queries": workload.rows, "blocks": [_block(block, domain) for block in workload.blocks]}
+class WorkloadPart(Part, frozen=True, kw_only=True):
+    """The blocks, in the order of the answers."""
 
+    queries: Count
+    blocks: tuple[Block, ...]
 
-def _block(block: QueryBlock, domain: Domain) -> dict[str, Any]:
-    return {
-        "name": block.name,
-        "queries": block.rows,
-        "columns": [domain.names[axis] for axis in block.axes],
-        "weight": str(block.weight),
-        "grid": str(block.scale),
-    }
+    @classmethod
+    def of(cls, workload: Workload, domain: Domain) -> WorkloadPart:
+        """|Q| and the blocks, in workload order."""
+        blocks = (
+            Block(
+                name=block.name,
+                queries=block.rows,
+                columns=tuple(domain.names[axis] for axis in block.axes),
+                weight=str(block.weight),
+                grid=str(block.scale),
+            )
+            for block in workload.blocks
+        )
+        return cls(queries=workload.rows, blocks=tuple(blocks))
 
 
 # Arithmetic: what decides the last digits of figures in floating point, as one short fingerprint.

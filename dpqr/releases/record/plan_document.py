@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
-import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
-from dpqr.domain.periods import PeriodRows
-from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import canonical
 from dpqr.releases.fingerprints import plan_digest
 from dpqr.releases.record.parts import (
-    budget_part,
-    domain_part,
+    BudgetPart,
+    Count,
+    Digest,
+    DomainPart,
+    Event,
+    FigurePart,
+    Named,
+    Part,
+    WorkloadPart,
     events_part,
     option_parts,
     price_part,
-    rational,
-    workload_part,
+    written,
 )
 from dpqr.releases.sentences import guarantee
 from dpqr.strategies.counter import CounterStep
-from dpqr.strategies.plan import Plan, StopTest
+from dpqr.strategies.plan import Plan
 
 PLAN_FORMAT = "plan/1"
 SEAL = "sha256"
@@ -40,7 +44,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     """
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return seal_document(_plan_parts(plan))
+    return seal_document(written(PlanPart.of(plan)))
 
 
 def plan_hash(plan: Plan) -> str:
@@ -54,208 +58,6 @@ def seal_document(document: dict[str, Any]) -> dict[str, Any]:
     return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
 
 
-def _plan_parts(plan: Plan) -> dict[str, Any]:
-    return {
-        "dpqr": PLAN_FORMAT,
-        "version": __version__,
-        "guarantee": guarantee(plan),
-        "unit": _unit(plan.problem.unit),
-        "n": plan.problem.n,
-        "most": plan.problem.most,
-        "persons": plan.problem.persons,
-        **_period(plan.problem.period),
-        "budget": budget_part(plan.budget),
-        **counter_part(plan.problem.turn),
-        **_strategies(plan),
-        "domain": domain_part(plan.problem.domain),
-        "workload": workload_part(plan.problem.workload, plan.problem.domain),
-        **_schedule(plan),
-        "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
-        "forecast": [
-            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
-            for block in plan.forecast
-        ],
-        "bytes": plan.bytes,
-        "seed": plan.problem.seed,
-        "notes": list(plan.notes),
-        "request": plan.inputs.request if plan.inputs else None,
-        "draws": plan_digest(plan),
-    }
-
-
-def _unit(unit: PrivacyUnit) -> dict[str, Any]:
-    """max_rows: of each person; null where every row is its own unit. counts: the count column of a histogram."""
-    return {
-        "neighbours": unit.neighbours.value,
-        "column": unit.column,
-        "max_rows": unit.rows if unit.column is not None else None,
-        "counts": unit.counted,
-        "words": unit.words,
-    }
-
-
-def counter_part(turn: CounterStep | None) -> dict[str, Any]:
-    """The counter whose node is released, and which of its releases this is; left out where it is none."""
-    if turn is None:
-        return {}
-    counter = turn.counter
-    return {
-        "counter": {
-            "periods": counter.tree.periods,
-            "base": counter.tree.base,
-            "first": turn.first.name,
-            "number": turn.number,
-            "life": budget_part(counter.life),
-        }
-    }
-
-
-def _period(rows: PeriodRows | None) -> dict[str, Any]:
-    """Whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier versions."""
-    if rows is None:
-        return {}
-    since = {} if rows.since is None else {"since": rows.since.name}
-    return {"period": {"name": rows.period.name, **since, "every": rows.period.every, "column": rows.column}}
-
-
-def _strategies(plan: Plan) -> dict[str, Any]:
-    roles = plan.roles
-    return {
-        "schedule": option_parts(plan.schedule),
-        "distinguisher": option_parts(roles.distinguisher),
-        "check": option_parts(roles.check),
-        "update": option_parts(roles.update),
-        "accountant": roles.accountant.name,
-        "asked": sorted(plan.asked),
-    }
-
-
-def _schedule(plan: Plan) -> dict[str, Any]:
-    """What will be drawn, how often, at what price, and when the loop stops."""
-    problem, stop = plan.problem, plan.stop
-    return {
-        "opening": [[block.name for block in blocks] for blocks in plan.opening],
-        "rounds": plan.rounds,
-        "price": {
-            "dropped": price_part(plan.price("left out")),
-            "opening": price_part(plan.price("opening")),
-            "selection": price_part(plan.price("selection")),
-            "measurement": price_part(plan.price("measurement")),
-            "stages": [price_part(phase.price) for phase in plan.named("stage")],
-            "errors": price_part(plan.price("errors")),
-            "bounds": price_part(plan.price("bounds")),
-        },
-        "error_bars": plan.error_bars,
-        "alpha": None if problem.alpha is None else rational(problem.alpha),
-        "promise": None if stop is None else stop.promise,
-        "beta": None if stop is None and not plan.named("bounds") else rational(problem.beta),
-        "level": None if problem.level is None else rational(problem.level.value),
-        "variant": problem.level.variant if problem.level else None,
-        "threshold": None if stop is None or stop.threshold is None else rational(stop.threshold),
-        **_stages(stop),
-    }
-
-
-def _stages(stop: StopTest | None) -> dict[str, Any]:
-    """Of a loop in stages, its alphas, and the smallest that is certain; nothing for one fixed plan. There alpha is
-    what the user asked for, and level that of the last stage."""
-    if stop is None or not stop.stages:
-        return {}
-    certain = None if stop.certain is None else rational(stop.certain)
-    return {"stages": [rational(alpha) for alpha in stop.stages], "certain": certain}
-
-
-# The form of a plan's document, which release.json repeats, and the parts that both are made of.
-
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="a SHA-256, in hexadecimal digits")]
-Rational = Annotated[str, Meta(pattern="^[0-9]+(/[0-9]+)?$", description="exact: 3 or 1/10")]
-Count = Annotated[int, Meta(ge=0)]
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the record; what an older version did not write is UNSET."""
-
-
-class FigurePart(Part, frozen=True, kw_only=True):
-    """An exact figure, and the smallest float that is not below it."""
-
-    exact: Rational
-    rounded: float = msgspec.field(name="float")
-
-
-class Event(Part, frozen=True, kw_only=True):
-    """A draw by the parameters that accounting needs. event: of a draw from the records that were left out."""
-
-    kind: str
-    count: Count | UnsetType = UNSET
-    event: Event | UnsetType = UNSET
-    sensitivity: Count | UnsetType = UNSET
-    squared_sensitivity: Count | UnsetType = UNSET
-    coordinates: Count | UnsetType = UNSET
-    scale: Rational | UnsetType = UNSET
-    variance: Rational | UnsetType = UNSET
-    epsilon: Rational | UnsetType = UNSET
-    rho: Rational | UnsetType = UNSET
-    squared_mu: Rational | UnsetType = UNSET
-
-
-class Law(Part, frozen=True, kw_only=True):
-    """A noise law in units of the grid. deviation: standard deviation of one draw."""
-
-    kind: str
-    deviation: float
-    scale: Rational | UnsetType = UNSET
-    variance: Rational | UnsetType = UNSET
-
-
-class BudgetPart(Part, frozen=True, kw_only=True):
-    """What the guarantee states."""
-
-    epsilon: FigurePart
-    delta: FigurePart
-
-
-class Column(Part, frozen=True, kw_only=True):
-    """An attribute and its cells. own_cells: those for null and the like."""
-
-    name: str
-    kind: str
-    cells: Count
-    own_cells: tuple[str, ...]
-
-
-class DomainPart(Part, frozen=True, kw_only=True):
-    """cells: their number, of any size."""
-
-    cells: int
-    columns: tuple[Column, ...]
-    facts: dict[str, Any] | UnsetType | None = UNSET
-
-
-class Block(Part, frozen=True, kw_only=True):
-    """A block of the workload."""
-
-    name: str
-    queries: Count
-    columns: tuple[str, ...]
-    weight: Rational
-    grid: Rational
-
-
-class WorkloadPart(Part, frozen=True, kw_only=True):
-    """The blocks, in the order of the answers."""
-
-    queries: Count
-    blocks: tuple[Block, ...]
-
-
-class Named(Part, frozen=True, kw_only=True):
-    """A strategy; its options stand beside the name."""
-
-    name: str
-
-
 class PlanPart(Part, frozen=True, kw_only=True):
     """The run on paper. events: the worst that may be drawn; the guarantee is their price. request: documents, options
     and limits that it was made from. draws: fingerprint of all that the draws depend on. sha256: of all the rest."""
@@ -263,37 +65,127 @@ class PlanPart(Part, frozen=True, kw_only=True):
     dpqr: str
     version: str
     guarantee: str
-    unit: dict[str, Any]
+    unit: Mapping[str, Any]
     n: Count | None
+    most: Count | UnsetType | None = UNSET
+    persons: Count | UnsetType | None = UNSET
+    period: Any = UNSET
     budget: BudgetPart
+    counter: Any = UNSET
     schedule: Named
     distinguisher: Named
     check: Named
     update: Named
     accountant: str
+    asked: tuple[str, ...] | UnsetType = UNSET
     domain: DomainPart
     workload: WorkloadPart
     opening: tuple[tuple[str, ...], ...]
     rounds: Count
-    price: dict[str, Any]
-    events: tuple[Event, ...]
-    proved_epsilon: FigurePart
-    forecast: tuple[dict[str, Any], ...]
-    bytes: Count
-    seed: Count
-    notes: tuple[str, ...]
-    most: Count | UnsetType | None = UNSET
-    persons: Count | UnsetType | None = UNSET
-    asked: tuple[str, ...] | UnsetType = UNSET
+    price: Mapping[str, Any]
+    error_bars: bool | UnsetType = UNSET
     alpha: FigurePart | UnsetType | None = UNSET
+    promise: str | UnsetType | None = UNSET
     beta: FigurePart | UnsetType | None = UNSET
     level: FigurePart | UnsetType | None = UNSET
+    variant: str | UnsetType | None = UNSET
     threshold: FigurePart | UnsetType | None = UNSET
     stages: tuple[FigurePart, ...] | UnsetType = UNSET
     certain: FigurePart | UnsetType | None = UNSET
-    variant: str | UnsetType | None = UNSET
-    promise: str | UnsetType | None = UNSET
-    error_bars: bool | UnsetType = UNSET
-    request: dict[str, Any] | UnsetType | None = UNSET
+    events: tuple[Event, ...]
+    proved_epsilon: FigurePart
+    forecast: tuple[Mapping[str, Any], ...]
+    bytes: Count
+    seed: Count
+    notes: tuple[str, ...]
+    request: Mapping[str, Any] | UnsetType | None = UNSET
     draws: Digest | UnsetType = UNSET
     sha256: Digest | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanPart:
+        """A plan, not sealed yet.
+
+        unit: max_rows is of each person, null where every row is its own unit; counts: the count column of a histogram.
+        period: whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier
+        versions. stages, certain: of a loop in stages, its alphas, and the smallest that is certain; left out for one
+        fixed plan. There alpha is what the user asked for, and level that of the last stage.
+        """
+        problem, roles, stop, rows = plan.problem, plan.roles, plan.stop, plan.problem.period
+        unit, staged = problem.unit, stop if stop and stop.stages else None
+        beta = None if stop is None and not plan.named("bounds") else problem.beta
+        period = rows and {
+            "name": rows.period.name,
+            **({} if rows.since is None else {"since": rows.since.name}),
+            "every": rows.period.every,
+            "column": rows.column,
+        }
+        return cls(
+            dpqr=PLAN_FORMAT,
+            version=__version__,
+            guarantee=guarantee(plan),
+            unit={
+                "neighbours": unit.neighbours.value,
+                "column": unit.column,
+                "max_rows": unit.rows if unit.column is not None else None,
+                "counts": unit.counted,
+                "words": unit.words,
+            },
+            n=problem.n,
+            most=problem.most,
+            persons=problem.persons,
+            period=period or UNSET,
+            budget=BudgetPart.of(plan.budget),
+            counter=UNSET if problem.turn is None else counter_part(problem.turn),
+            schedule=option_parts(plan.schedule),
+            distinguisher=option_parts(roles.distinguisher),
+            check=option_parts(roles.check),
+            update=option_parts(roles.update),
+            accountant=roles.accountant.name,
+            asked=tuple(sorted(plan.asked)),
+            domain=DomainPart.of(problem.domain),
+            workload=WorkloadPart.of(problem.workload, problem.domain),
+            opening=tuple(tuple(block.name for block in blocks) for blocks in plan.opening),
+            rounds=plan.rounds,
+            price={
+                "dropped": price_part(plan.price("left out")),
+                "opening": price_part(plan.price("opening")),
+                "selection": price_part(plan.price("selection")),
+                "measurement": price_part(plan.price("measurement")),
+                "stages": [price_part(phase.price) for phase in plan.named("stage")],
+                "errors": price_part(plan.price("errors")),
+                "bounds": price_part(plan.price("bounds")),
+            },
+            error_bars=plan.error_bars,
+            alpha=FigurePart.known(problem.alpha),
+            promise=None if stop is None else stop.promise,
+            beta=FigurePart.known(beta),
+            level=FigurePart.known(problem.level.value if problem.level else None),
+            variant=problem.level.variant if problem.level else None,
+            threshold=FigurePart.known(stop.threshold if stop else None),
+            stages=tuple(map(FigurePart.of, staged.stages)) if staged else UNSET,
+            certain=FigurePart.known(staged.certain) if staged else UNSET,
+            events=tuple(events_part(plan.events)),
+            proved_epsilon=FigurePart.of(plan.epsilon),
+            forecast=tuple(
+                {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+                for block in plan.forecast
+            ),
+            bytes=plan.bytes,
+            seed=problem.seed,
+            notes=tuple(plan.notes),
+            request=plan.inputs.request if plan.inputs else None,
+            draws=plan_digest(plan),
+        )
+
+
+def counter_part(turn: CounterStep) -> dict[str, Any]:
+    """The counter whose node is released, and which of its releases this is."""
+    counter = turn.counter
+    return {
+        "periods": counter.tree.periods,
+        "base": counter.tree.base,
+        "first": turn.first.name,
+        "number": turn.number,
+        "life": written(BudgetPart.of(counter.life)),
+    }

@@ -2,6 +2,10 @@
 
 Everything here is public or released: no timings, no row counts, no file contents. The same release always gives the
 same document. Rationals are exact text ("1/10"), with a float beside them that is rounded up.
+
+A format only grows: a later version adds keys, and never takes one away or changes what one means. So a key that
+came after 0.1.0 may be absent, and readers pass over keys that they do not know. `dpqr guide versions` states the
+policy.
 """
 
 from __future__ import annotations
@@ -15,25 +19,29 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
 from dpqr import __version__
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DocumentError
+from dpqr.ledger.ledger import Reservation
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
 from dpqr.releases.error_bounds import BlockErrors, Certificate, ErrorBounds
 from dpqr.releases.questions import Questions
-from dpqr.releases.record.parts import events_part, kind, law_part, rational, reason_part, versions_part
-from dpqr.releases.record.plan_document import (
+from dpqr.releases.record.parts import (
     Count,
     Digest,
     Event,
     FigurePart,
     Law,
     Part,
-    PlanPart,
     Rational,
-    plan_document,
-    seal_document,
+    events_part,
+    kind,
+    law_part,
+    versions_part,
+    written,
 )
+from dpqr.releases.record.plan_document import PlanPart, plan_document, seal_document
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     bars_words,
@@ -48,7 +56,6 @@ from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.form import DIALECT
 from dpqr.workload.partition import BucketMatrix
-from dpqr.workload.workload import Measurement
 
 RELEASE_FORMAT = "release/1"
 
@@ -57,8 +64,8 @@ def release_document(
     release: FinishedRun,
     *,
     files: Mapping[str, str] | None = None,
-    synthetic: dict[str, Any] | None = None,
-    views: dict[str, Any] | None = None,
+    synthetic: Synthetic | None = None,
+    views: Views | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """The record of `release`.
@@ -71,215 +78,21 @@ def release_document(
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
-    plan, unit, drawn = release.plan, release.plan.problem.unit, draw_parts(release)
-    return seal_document(
-        {
-            "dpqr": RELEASE_FORMAT,
-            **_origin(release),
-            "guarantee": release_guarantee(release),
-            "unit": unit.words,
-            "counts": unit.counted,
-            "ledger": _ledger(release),
-            **reason_part(release.reason),
-            "events": events_part(release.events or plan.events),
-            "spent": _spent(release),
-            "certainty": certainty(release),
-            "receipt": [list(line) for line in receipt],
-            "certificate": _certificate(release.certificate),
-            "intervals": {"level": float(LEVEL), "words": interval_words(release)},
-            "error_bars": _bars(release.bars),
-            "errors": drawn["errors"],
-            "bounds": None if release.bounds is None else _bounds(release.bounds),
-            "dropped": drawn["dropped"],
-            "trust": list(release.trust),
-            "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-            **_files(files or {}, synthetic, views),
-            **_cumulative(release),
-            "plan": plan_document(plan),
-            "transcript": drawn["transcript"],
-            **({"questions": drawn["questions"]} if "questions" in drawn else {}),
-        }
-    )
+    plan = plan_document(release.plan)  # as it stands: a locked one may say more than the form of a plan
+    record = ReleaseRecord.of(release, plan, files or {}, synthetic, views, receipt)
+    questions = {} if release.questions is None else {"questions": release.questions.document()}
+    return seal_document(written(record) | {"plan": plan} | questions)
 
 
 def draw_parts(release: FinishedRun) -> dict[str, Any]:
-    """What was drawn, and of a session what was asked; null for what was not bought. `drawn_digest` names it."""
-    return {
-        "dropped": _dropped(release),
-        "errors": None if release.errors is None else _errors(release.errors),
-        "transcript": [_round(finished) for finished in release.transcript.rounds],
-        **({} if release.questions is None else {"questions": release.questions.document()}),
+    """What was drawn, and of a session what was asked; null for what was not bought. `draws_digest` names it."""
+    drawn = {
+        "dropped": Dropped.of(release),
+        "errors": Errors.of(release.errors),
+        "transcript": [RoundPart.of(finished) for finished in release.transcript.rounds],
     }
-
-
-def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
-    stated = {"synthetic": synthetic} if views is None else {"synthetic": synthetic, "views": views}
-    return {**stated, "files": list(hashes), "hashes": dict(hashes)}
-
-
-def _cumulative(release: FinishedRun) -> dict[str, Any]:
-    """Of a counter: the release whose cumulative answers these are added to, null for none; else nothing."""
-    if release.plan.problem.turn is None:
-        return {}
-    earlier = release.earlier
-    after = {"period": earlier.period, "sha256": earlier.sha256} if earlier and earlier.period else None
-    return {"cumulative": {"after": after}}
-
-
-def _origin(release: FinishedRun) -> dict[str, Any]:
-    """What made it, when and for whom, and whether it is what it looks like."""
-    return {
-        "version": __version__,
-        "versions": versions_part(),
-        "date": release.date or None,
-        "publisher": release.publisher or None,
-        "rehearsal": release.rehearsal,
-        "private": release.private,
-        "warning": dropped_warning(release),
-    }
-
-
-def _measured_errors(release: FinishedRun) -> dict[str, Any]:
-    """What the errors of answers rest on, and what was bought of them; null for what was not."""
-    return {
-        "error_bars": _bars(release.bars),
-        "errors": None if release.errors is None else _errors(release.errors),
-        "bounds": None if release.bounds is None else _bounds(release.bounds),
-    }
-
-
-def _ledger(release: FinishedRun) -> str | dict[str, Any]:
-    """The reservation that paid; seal: of the ledger's chain up to it; charged: what is kept of it, if not all."""
-    paid = release.paid
-    if paid is None:
-        return "none"
-    kept = {"charged": release.charged} if release.charged else {}
-    return {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **kept}
-
-
-def _spent(release: FinishedRun) -> dict[str, Any]:
-    """The whole schedule under every accountant, and each phase by itself, which only basic adds up to the whole.
-
-    The guarantee is the budget under the one that was charged; `why` says who chose it.
-    """
-    return {
-        "charged": release.plan.roles.accountant.name,
-        "why": choice_words(release.plan),
-        "delta": rational(release.plan.budget.delta),
-        "epsilon": _figures(release.spent),
-        "phases": {phase: _figures(costs) for phase, costs in release.costs.items()},
-    }
-
-
-def _figures(prices: Mapping[str, Fraction | None]) -> dict[str, Any]:
-    """Epsilon by accountant; null where the theorem does not cover the events."""
-    return {name: None if price is None else rational(price) for name, price in prices.items()}
-
-
-def _dropped(release: FinishedRun) -> dict[str, Any] | None:
-    """The noisy count of the records that were left out; null where there is none. parallel: it added nothing to what
-    the run cost."""
-    found = release.dropped
-    if found is None:
-        return None
-    return {
-        "counts": dropped_words(release.plan.problem.unit),
-        "estimate": found.estimate,
-        "law": law_part(found.measurement.law),
-        "charge": found.charge,
-        "parallel": release.plan.problem.unit.apart,
-    }
-
-
-def _errors(found: BlockErrors) -> dict[str, Any]:
-    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
-    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
-    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
-    return {
-        "fineness": FINENESS,
-        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
-        "draws": [
-            {
-                "of": "largest" if drawn.errors.largest else "sum",
-                "groups": [[block.name for block in group] for group in drawn.errors.groups],
-                "values": drawn.values.tolist(),
-                "law": law_part(drawn.law),
-                "charge": drawn.charge,
-            }
-            for drawn in draws
-        ],
-    }
-
-
-def _bars(bars: ErrorBars) -> dict[str, Any]:
-    """What the column `error` rests on. refits: with the public seeds after the plan's own. factors: of unmeasured
-    blocks, from `source`. predicted: L1 errors of blocks by refits, in records, before the factor. missing: why no
-    errors are estimated."""
-    return {
-        "words": bars_words(bars),
-        "refits": bars.refits,
-        "source": bars.source,
-        "factors": dict(bars.factors),
-        "predicted": dict(bars.predicted),
-        "missing": bars.missing,
-    }
-
-
-def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
-    """All hold at once with probability `confidence`; L1 errors in records."""
-    return {
-        "mean": bounds.mean,
-        "fraction": bounds.fraction,
-        "confidence": bounds.confidence,
-        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
-    }
-
-
-def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
-    if certificate is None:
-        return None
-    return {
-        "records": certificate.records,
-        "fraction": certificate.fraction,
-        "confidence": certificate.confidence,
-    }
-
-
-def _round(finished: Round) -> dict[str, Any]:
-    """Noisy answers are the released integers: `grid` times a value is an unbiased answer; null: they were lost."""
-    measured, errors = finished.measurement, finished.errors
-    law = measured.law if measured else errors.law if errors else None
-    return {
-        "choice": finished.choice,
-        "charges": list(finished.charges),
-        "stopped": finished.stopped,
-        **({} if finished.bound is None else {"certified": finished.bound}),
-        **({} if errors is None else {"error_sum": errors.value}),
-        "law": None if law is None else law_part(law),
-        "measured": None if measured is None else _measured(measured),
-    }
-
-
-def _measured(measured: Measurement) -> list[dict[str, Any]]:
-    return [
-        {"name": block.name, "grid": str(block.scale), "values": values.tolist(), **_buckets(block)}
-        for block, values in zip(measured.blocks, measured.values, strict=True)
-    ]
-
-
-def _buckets(block: QueryBlock) -> dict[str, Any]:
-    """Where cells were merged: pairs of a bucket and of how many cells in a row lie in it, in the cells' order."""
-    runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, BucketMatrix)]
-    return {"buckets": [list(run) for run in runs[0]]} if runs else {}
-
-
-# The form of release.json, from the first version on, and the JSON Schema made from it.
-#
-# A format only grows: a later version adds keys, and never takes one away or changes what one means. So a key that
-# came after 0.1.0 may be absent, and readers pass over keys that they do not know. `dpqr guide versions` states the
-# policy.
-
-VERSION = "release/1"
+    questions = {} if release.questions is None else {"questions": release.questions.document()}
+    return {**written(drawn), **questions}
 
 
 class Measured(Part, frozen=True, kw_only=True):
@@ -293,6 +106,17 @@ class Measured(Part, frozen=True, kw_only=True):
     values: tuple[int, ...]
     buckets: tuple[tuple[int, int], ...] | UnsetType = UNSET
 
+    @classmethod
+    def of(cls, block: QueryBlock, values: IntArray) -> Measured:
+        """What was drawn of a block, in units of its grid."""
+        runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, BucketMatrix)]
+        return cls(
+            name=block.name,
+            grid=str(block.scale),
+            values=values.tolist(),
+            buckets=tuple((bucket, cells) for bucket, cells in runs[0]) if runs else UNSET,
+        )
+
 
 class RoundPart(Part, frozen=True, kw_only=True):
     """A step of the loop. choice: index among its candidates, null where there was no choice. charges: numbers of the
@@ -303,10 +127,30 @@ class RoundPart(Part, frozen=True, kw_only=True):
     choice: Count | None
     charges: tuple[Count, ...]
     stopped: bool
-    law: Law | None
-    measured: tuple[Measured, ...] | None
     certified: float | UnsetType = UNSET
     error_sum: int | UnsetType = UNSET
+    law: Law | None
+    measured: tuple[Measured, ...] | None
+
+    @classmethod
+    def of(cls, finished: Round) -> RoundPart:
+        """A step as the transcript has it."""
+        found, errors = finished.measurement, finished.errors
+        law = found.law if found else errors.law if errors else None
+        return cls(
+            choice=finished.choice,
+            charges=tuple(finished.charges),
+            stopped=finished.stopped,
+            certified=UNSET if finished.bound is None else finished.bound,
+            error_sum=UNSET if errors is None else errors.value,
+            law=None if law is None else law_part(law),
+            measured=tuple(map(Measured.of, found.blocks, found.values)) if found else None,
+        )
+
+
+def figure_parts(prices: Mapping[str, Fraction | None]) -> dict[str, FigurePart | None]:
+    """Epsilon by accountant; null where the theorem does not cover the events."""
+    return {name: FigurePart.known(price) for name, price in prices.items()}
 
 
 class Spent(Part, frozen=True, kw_only=True):
@@ -314,10 +158,25 @@ class Spent(Part, frozen=True, kw_only=True):
     that the guarantee rests on."""
 
     charged: str
+    why: str | UnsetType = UNSET
     delta: FigurePart
     epsilon: dict[str, FigurePart | None]
-    why: str | UnsetType = UNSET
     phases: dict[str, dict[str, FigurePart | None]] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, release: FinishedRun) -> Spent:
+        """The whole schedule under every accountant, and each phase by itself, which only basic adds up to the whole.
+
+        The guarantee is the budget under the one that was charged; `why` says who chose it.
+        """
+        plan = release.plan
+        return cls(
+            charged=plan.roles.accountant.name,
+            why=choice_words(plan),
+            delta=FigurePart.of(plan.budget.delta),
+            epsilon=figure_parts(release.spent),
+            phases={phase: figure_parts(costs) for phase, costs in release.costs.items()},
+        )
 
 
 class Paid(Part, frozen=True, kw_only=True):
@@ -329,15 +188,34 @@ class Paid(Part, frozen=True, kw_only=True):
     seal: str
     charged: str | UnsetType = UNSET
 
+    @classmethod
+    def of(cls, paid: Reservation, charged: str) -> Paid:
+        """The reservation that paid. charged: what the ledger keeps of it; empty: all."""
+        return cls(dataset=paid.dataset, entry=paid.number, seal=paid.receipt, charged=charged or UNSET)
+
 
 class Dropped(Part, frozen=True, kw_only=True):
     """The noisy count of the records that were left out."""
 
+    counts: str | UnsetType = UNSET
     estimate: int
     law: Law
     charge: Count
-    counts: str | UnsetType = UNSET
     parallel: bool | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, release: FinishedRun) -> Dropped | None:
+        """None where there is none. parallel: it added nothing to what the run cost."""
+        found, unit = release.dropped, release.plan.problem.unit
+        if found is None:
+            return None
+        return cls(
+            counts=dropped_words(unit),
+            estimate=found.estimate,
+            law=law_part(found.measurement.law),
+            charge=found.charge,
+            parallel=unit.apart,
+        )
 
 
 class ErrorDraw(Part, frozen=True, kw_only=True):
@@ -359,6 +237,27 @@ class Errors(Part, frozen=True, kw_only=True):
     units: dict[str, Count]
     draws: tuple[ErrorDraw, ...]
 
+    @classmethod
+    def of(cls, found: BlockErrors | None) -> Errors | None:
+        """The draws in their order; None where none were bought."""
+        if found is None:
+            return None
+        unit = found.sums.errors.unit
+        return cls(
+            fineness=FINENESS,
+            units={block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
+            draws=tuple(
+                ErrorDraw(
+                    of="largest" if drawn.errors.largest else "sum",
+                    groups=tuple(tuple(block.name for block in group) for group in drawn.errors.groups),
+                    values=drawn.values.tolist(),
+                    law=law_part(drawn.law),
+                    charge=drawn.charge,
+                )
+                for drawn in (found.sums, *([found.largest] if found.largest else []))
+            ),
+        )
+
 
 class BlockBound(Part, frozen=True, kw_only=True):
     """A bound on the L1 error of a block, in records."""
@@ -375,6 +274,14 @@ class Bounds(Part, frozen=True, kw_only=True):
     confidence: float
     blocks: tuple[BlockBound, ...]
 
+    @classmethod
+    def of(cls, bounds: ErrorBounds | None) -> Bounds | None:
+        """L1 errors in records; None where no bounds were bought."""
+        if bounds is None:
+            return None
+        blocks = (BlockBound(name=name, records=records) for name, records in bounds.blocks.items())
+        return cls(mean=bounds.mean, fraction=bounds.fraction, confidence=bounds.confidence, blocks=tuple(blocks))
+
 
 class CertificatePart(Part, frozen=True, kw_only=True):
     """With probability `confidence` no estimate is off by more than `records`."""
@@ -382,6 +289,13 @@ class CertificatePart(Part, frozen=True, kw_only=True):
     records: float
     fraction: float | None
     confidence: float
+
+    @classmethod
+    def of(cls, found: Certificate | None) -> CertificatePart | None:
+        """None where nothing is certified."""
+        if found is None:
+            return None
+        return cls(records=found.records, fraction=found.fraction, confidence=found.confidence)
 
 
 class Intervals(Part, frozen=True, kw_only=True):
@@ -402,6 +316,18 @@ class ErrorBarsPart(Part, frozen=True, kw_only=True):
     factors: dict[str, float]
     predicted: dict[str, float]
     missing: str | None
+
+    @classmethod
+    def of(cls, bars: ErrorBars) -> ErrorBarsPart:
+        """The errors that a release shows."""
+        return cls(
+            words=bars_words(bars),
+            refits=bars.refits,
+            source=bars.source,
+            factors=dict(bars.factors),
+            predicted=dict(bars.predicted),
+            missing=bars.missing,
+        )
 
 
 class HypothesisPart(Part, frozen=True, kw_only=True):
@@ -448,43 +374,111 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
 
     dpqr: Annotated[str, Meta(pattern="^release/[0-9]+$")]
     version: str
-    private: bool
-    guarantee: str
-    unit: str
-    ledger: str | Paid
-    events: tuple[Event, ...]
-    spent: Spent
-    trust: tuple[str, ...]
-    certainty: str
-    hypothesis: HypothesisPart
-    synthetic: Synthetic | None
-    files: tuple[str, ...]
-    plan: PlanPart
-    transcript: tuple[RoundPart, ...]
     versions: dict[str, str] | UnsetType = UNSET
     date: str | UnsetType | None = UNSET
     publisher: str | UnsetType | None = UNSET
-    hashes: dict[str, Digest] | UnsetType = UNSET
-    sha256: Digest | UnsetType = UNSET
     rehearsal: bool | UnsetType = UNSET
+    private: bool
     warning: str | UnsetType | None = UNSET
+    guarantee: str
+    unit: str
     counts: str | UnsetType | None = UNSET
+    ledger: str | Paid
     purpose: str | UnsetType | None = UNSET
     by: str | UnsetType | None = UNSET
     approved_by: str | UnsetType | None = UNSET
+    events: tuple[Event, ...]
+    spent: Spent
+    certainty: str
     receipt: tuple[tuple[str, str], ...] | UnsetType = UNSET
     certificate: CertificatePart | UnsetType | None = UNSET
     intervals: Intervals | UnsetType = UNSET
     error_bars: ErrorBarsPart | UnsetType = UNSET
-    dropped: Dropped | UnsetType | None = UNSET
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET
+    dropped: Dropped | UnsetType | None = UNSET
+    trust: tuple[str, ...]
+    hypothesis: HypothesisPart
+    synthetic: Synthetic | None
     views: Views | UnsetType = UNSET
+    files: tuple[str, ...]
+    hashes: dict[str, Digest] | UnsetType = UNSET
     cumulative: Cumulative | UnsetType = UNSET
+    plan: PlanPart
+    transcript: tuple[RoundPart, ...]
     questions: Questions | UnsetType = UNSET
+    sha256: Digest | UnsetType = UNSET
+
+    @classmethod
+    def of(
+        cls,
+        release: FinishedRun,
+        plan: Mapping[str, Any],
+        files: Mapping[str, str],
+        synthetic: Synthetic | None,
+        views: Views | None,
+        receipt: Sequence[tuple[str, str]],
+    ) -> ReleaseRecord:
+        """A release, not sealed yet. plan: its document. The rest: as of `release_document`."""
+        # Of a counter: the release whose cumulative answers these are added to, null for none.
+        earlier = release.earlier
+        after = After(period=earlier.period, sha256=earlier.sha256) if earlier and earlier.period else None
+        return cls(
+            dpqr=RELEASE_FORMAT,
+            version=__version__,
+            versions=versions_part(),
+            date=release.date or None,
+            publisher=release.publisher or None,
+            rehearsal=release.rehearsal,
+            private=release.private,
+            warning=dropped_warning(release),
+            guarantee=release_guarantee(release),
+            unit=release.plan.problem.unit.words,
+            counts=release.plan.problem.unit.counted,
+            ledger="none" if release.paid is None else Paid.of(release.paid, release.charged),
+            purpose=release.reason.purpose or None,
+            by=release.reason.by or None,
+            approved_by=release.reason.approved_by or None,
+            events=tuple(events_part(release.events or release.plan.events)),
+            spent=Spent.of(release),
+            certainty=certainty(release),
+            receipt=tuple(receipt),
+            certificate=CertificatePart.of(release.certificate),
+            intervals=Intervals(level=float(LEVEL), words=interval_words(release)),
+            error_bars=ErrorBarsPart.of(release.bars),
+            errors=Errors.of(release.errors),
+            bounds=Bounds.of(release.bounds),
+            dropped=Dropped.of(release),
+            trust=tuple(release.trust),
+            hypothesis=HypothesisPart(kind=kind(release.hypothesis), total=float(release.hypothesis.total)),
+            synthetic=synthetic,
+            views=views or UNSET,
+            files=tuple(files),
+            hashes=dict(files),
+            cumulative=UNSET if release.plan.problem.turn is None else Cumulative(after=after),
+            plan=msgspec.convert(plan, PlanPart),
+            transcript=tuple(map(RoundPart.of, release.transcript.rounds)),
+            questions=release.questions or UNSET,
+        )
 
 
 _PART = re.compile(rb'(?<=["/])(\w+)Part"')
+_REFERENCE = re.compile(r"#/\$defs/(\w+)")
+
+
+_ADDED = {
+    "ReleaseRecord": (
+        *("certainty", "hypothesis", "synthetic", "files", "plan", "transcript"),
+        *("hashes", "sha256", "rehearsal", "warning", "counts", "purpose", "by", "approved_by", "receipt"),
+        *("certificate", "intervals", "error_bars", "dropped", "errors", "bounds", "views", "cumulative", "questions"),
+    ),
+    "Plan": ("variant", "promise", "error_bars", "request", "draws", "sha256"),
+    "Event": tuple(Event.__annotations__),
+    "Law": tuple(Law.__annotations__),
+}
+"""The last keys of a part in the schema, in the order in which the format got them; a record lists them otherwise."""
+_UNNAMED = {"Plan": ("period", "counter"), "Column": ("ordered",)}
+"""Keys that are written and that the schema does not name."""
 
 
 def release_schema() -> dict[str, Any]:
@@ -493,7 +487,25 @@ def release_schema() -> dict[str, Any]:
     It calls the classes by their names without `Part`, which tells them from the values that they are written from.
     """
     body = json.decode(_PART.sub(rb'\1"', json.encode(json.schema(ReleaseRecord))))
-    return {"$schema": DIALECT, "$id": f"urn:dpqr:{VERSION.replace('/', ':')}", "title": f"dpqr {VERSION}", **body}
+    parts: dict[str, Any] = body.pop("$defs")
+    listed: dict[str, Any] = {}
+
+    def enlist(name: str) -> None:
+        """Put a part into the schema, its required keys first, and after it those that it names."""
+        if name in listed:
+            return
+        part, added = parts[name], _ADDED.get(name, ())
+        keys = [key for key in part["properties"] if key not in _UNNAMED.get(name, ())]
+        keys.sort(key=lambda key: (key not in part["required"], added.index(key) if key in added else -1))
+        properties = {key: part["properties"][key] for key in keys}
+        required = [key for key in keys if key in part["required"]]
+        listed[name] = part | {"properties": properties, "required": required}
+        for named in _REFERENCE.findall(json.encode(properties).decode()):
+            enlist(named)
+
+    enlist(ReleaseRecord.__name__)
+    title = {"$id": f"urn:dpqr:{RELEASE_FORMAT.replace('/', ':')}", "title": f"dpqr {RELEASE_FORMAT}"}
+    return {"$schema": DIALECT, **title, **body, "$defs": listed}
 
 
 def parsed_record(document: Any, where: str) -> ReleaseRecord:

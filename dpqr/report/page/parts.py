@@ -17,6 +17,7 @@ from dpqr.kernel.wording import Fact, plain
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files import RECORD
+from dpqr.releases.formats.known import files_of
 from dpqr.releases.read_release import ReleaseFiles
 from dpqr.releases.release_files import file_hash
 
@@ -117,11 +118,8 @@ def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
     for name in (str(each) for each in files.record["files"] if str(each).startswith((ANSWERS, ROWS))):
         path = files.path / name
         try:
-            if name.endswith(".csv"):
-                with path.open(encoding="utf-8", newline="") as opened:
-                    found[name] = next(csv.reader(opened), [])
-            elif name.endswith(".parquet"):
-                found[name] = parquet.read_schema(path).names
+            if (names := files_of(name).column_names(path)) is not None:
+                found[name] = names
             files.require_unchanged(name)
         except (OSError, ValueError, csv.Error, pa.ArrowException):
             raise DocumentError(f"{path}: cannot be read as a table; release again, or restore it") from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from dpqr.kernel.errors import UsageFault
 
@@ -133,7 +134,9 @@ def read_address(text: str, origin: str) -> LedgerAddress:
     Raises:
         UsageFault: another scheme, a password, a schema whose name needs quotes, or no address at all.
     """
-    parts = _split(text) if "://" in text else None
+    parts = None
+    with suppress(ValueError):
+        parts = urlsplit(text) if "://" in text and text.isprintable() else None
     if parts is None or parts.scheme.lower() not in SCHEMES or parts.fragment:
         raise UsageFault(f"{origin}: give the path of a file, or postgresql://HOST/DATABASE?schema=NAME")
     options = parse_qsl(parts.query, keep_blank_values=True)
@@ -146,13 +149,6 @@ def read_address(text: str, origin: str) -> LedgerAddress:
     return LedgerAddress(
         text=_with(server, [*rest, ("schema", schemas[0])]), server=_with(server, rest), schema=schemas[0]
     )
-
-
-def _split(text: str) -> SplitResult | None:
-    try:
-        return urlsplit(text) if text.isprintable() else None
-    except ValueError:
-        return None
 
 
 def _with(server: str, options: list[tuple[str, str]]) -> str:

@@ -9,7 +9,6 @@ from itertools import chain, combinations, islice, product
 from typing import Any
 
 from dpqr.domain.text.decoding import nearest
-from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.conditions import Text, all_of, any_of, true, untrue
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
@@ -49,7 +48,16 @@ def figure(node: Any, words: SqlText) -> SqlAggregate:
     """The entry that an expression of SELECT asks for. Raises: DocumentError."""
     from sqlglot import exp
 
-    node = _bare(node)
+    # Without parentheses, casts to numbers with a fraction, and factors of one.
+    while True:
+        if isinstance(node, exp.Paren) or (isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES)):
+            node = node.this
+        elif isinstance(node, exp.Mul) and is_number(node.this, 1):
+            node = node.expression
+        elif isinstance(node, exp.Mul) and is_number(node.expression, 1):
+            node = node.this
+        else:
+            break
     if isinstance(node, exp.Filter):
         found = figure(node.this, words)
         return replace(found, where=all_of(found.where, true(node.expression.this, words)))
@@ -80,40 +88,20 @@ def figure(node: Any, words: SqlText) -> SqlAggregate:
             words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
         return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
     quantiles = _quantiles(node, words)
-    if quantiles is None:
-        raise _unknown(node, words)
-    return quantiles
-
-
-def _unknown(node: Any, words: SqlText) -> DocumentError:
-    from sqlglot import exp
-
-    name = name_of_node(node.this if isinstance(node, exp.WithinGroup) else node)
+    if quantiles is not None:
+        return quantiles
     if isinstance(node, exp.Column):
-        return words.fault(node, f"{node.name!r} is neither grouped nor aggregated; add it to GROUP BY")
+        raise words.fault(node, f"{node.name!r} is neither grouped nor aggregated; add it to GROUP BY")
     if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
-        return words.fault(node, "a constant asks nothing of the table; leave it out")
+        raise words.fault(node, "a constant asks nothing of the table; leave it out")
     if isinstance(node, exp.Star):
-        return words.fault(node, "*: single rows are private; ask COUNT(*) or another aggregate")
+        raise words.fault(node, "*: single rows are private; ask COUNT(*) or another aggregate")
+    name = name_of_node(node.this if isinstance(node, exp.WithinGroup) else node)
     advice = ADVICE.get(name)
     if advice is None and isinstance(node, exp.Func):
         advice = nearest(name, KNOWN)
-    return words.fault(node, f"{name}: {advice or 'no entry of a queries document; ask the aggregates by themselves'}")
-
-
-def _bare(node: Any) -> Any:
-    """Without parentheses, casts to numbers with a fraction, and factors of one."""
-    from sqlglot import exp
-
-    while True:
-        if isinstance(node, exp.Paren) or (isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES)):
-            node = node.this
-        elif isinstance(node, exp.Mul) and is_number(node.this, 1):
-            node = node.expression
-        elif isinstance(node, exp.Mul) and is_number(node.expression, 1):
-            node = node.this
-        else:
-            return node
+    advice = advice or "no entry of a queries document; ask the aggregates by themselves"
+    raise words.fault(node, f"{name}: {advice}")
 
 
 def _column(node: Any, around: Any, words: SqlText) -> str:

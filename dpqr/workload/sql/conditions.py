@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
 _OR, _AND, _LEAF = 0, 1, 2
@@ -135,7 +134,12 @@ def _leaf(node: Any, words: SqlText, *, negated: bool = False) -> Text:
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
         return _compared(node.this, "=", constant(node.expression, words), words, negated)
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-        return _null(node, words, negated)
+        found = _of_column(node.this, "is not null" if negated else "is null", words)
+        (column,) = found.known
+        if not words.has_null(column):
+            without = f"the domain has no cell for null in {column!r}: such records are left out"
+            raise words.fault(node, f'{without}; declare "null": "cell" in the domain, or leave this out')
+        return found if negated else Text(found.text)
     if isinstance(node, exp.In) and node.expressions:
         listed = ", ".join(constant(each, words) for each in node.expressions)
         return _of_column(node.this, f"{no}in ({listed})", words)
@@ -168,18 +172,6 @@ def _of_column(node: Any, rest: str, words: SqlText) -> Text:
     return Text(text, known=frozenset({column}))
 
 
-def _null(node: Any, words: SqlText, negated: bool) -> Text:
-    found = _of_column(node.this, "is not null" if negated else "is null", words)
-    (column,) = found.known
-    if not words.has_null(column):
-        raise words.fault(
-            node,
-            f'the domain has no cell for null in {column!r}: such records are left out; declare "null": "cell" '
-            "in the domain, or leave this out",
-        )
-    return found if negated else Text(found.text)
-
-
 def constant(node: Any, words: SqlText) -> str:
     """A constant as a predicate writes it; sums of numbers, and of dates and intervals, are worked out."""
     from sqlglot import exp
@@ -203,14 +195,8 @@ def _literal(node: Any, written: Any, words: SqlText) -> str:
         return _literal(node.this, written, words).replace(" ", "T")
     if isinstance(node, exp.Literal):
         return "'" + node.name.replace("'", "''") + "'" if node.is_string else str(node.name)
-    raise _no_constant(node, written, words)
-
-
-def _no_constant(node: Any, written: Any, words: SqlText) -> DocumentError:
-    from sqlglot import exp
-
     if isinstance(node, exp.Null):
-        return words.fault(written, "NULL: a comparison with NULL is never true; write IS NULL")
-    return words.fault(
+        raise words.fault(written, "NULL: a comparison with NULL is never true; write IS NULL")
+    raise words.fault(
         written, f"{name_of_node(node)}: is no constant; write a number, 'text', DATE 'text', TRUE or FALSE"
     )

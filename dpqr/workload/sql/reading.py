@@ -205,7 +205,17 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any,
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
     asked = grouping(select, condition, words)
-    items = [each for each in select.expressions if not _is_key(each.unalias(), asked, words)]
+    # Expressions of SELECT that only show what is grouped by are no entries.
+    from sqlglot import exp
+
+    items = []
+    for each in select.expressions:
+        node = each.unalias().unnest()
+        if isinstance(node, exp.Column):
+            shown = words.column(node) in (words.column(key) for key in asked.keys if isinstance(key, exp.Column))
+        else:
+            shown = node in asked.keys
+        items += [] if shown else [each]
     if not items:
         raise words.fault(select, "SELECT: no aggregate is asked, and single rows are private; add COUNT(*)")
     figures = [(each, figure(each.unalias(), words)) for each in items]
@@ -226,16 +236,6 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any,
             grouped = (f"by {','.join(group.by)}" if group.by else "in total") if asked.sets > 1 else ""
             name = {"name": " ".join(filter(None, (alias, ", ".join(group.labels), grouped)))} if alias else {}
             yield {**kind, **among, **by, **weight, **name}, each, bool(group.labels)
-
-
-def _is_key(node: Any, asked: Grouping, words: SqlText) -> bool:
-    """Whether an expression of SELECT only shows what is grouped by."""
-    from sqlglot import exp
-
-    node = node.unnest()
-    if isinstance(node, exp.Column):
-        return words.column(node) in (words.column(key) for key in asked.keys if isinstance(key, exp.Column))
-    return node in asked.keys
 
 
 def _top(

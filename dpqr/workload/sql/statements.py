@@ -106,7 +106,11 @@ def parsed(statement: Statement, words: SqlText) -> Any:
     try:
         (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
     except errors.ParseError as error:
-        raise _unreadable(error, words) from None
+        first = error.errors[0]
+        word, lines = str(first["highlight"]), words.text.split("\n")
+        # sqlglot counts the last character of the word that it cannot read.
+        start = sum(len(line) + 1 for line in lines[: first["line"] - 1]) + first["col"] - len(word)
+        raise words.at(max(0, start)).fault(f"cannot be read as SQL at {word!r}; correct it there") from None
     if not isinstance(select, exp.Select):
         raise words.at(statement[0].start).fault("only SELECT asks anything; begin with SELECT")
     _refuse_parts(select, statement, words)
@@ -164,15 +168,6 @@ def table_of(select: Any) -> Any:
     return select.find(exp.From).this
 
 
-def _unreadable(error: Any, words: SqlText) -> DocumentError:
-    """sqlglot counts the last character of the word that it cannot read."""
-    first = error.errors[0]
-    word = str(first["highlight"])
-    lines = words.text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: first["line"] - 1]) + first["col"] - len(word)
-    return words.at(max(0, start)).fault(f"cannot be read as SQL at {word!r}; correct it there")
-
-
 # Words: the text of some SQL, the columns that it may name, and refusals that say line and column.
 
 _PLAIN = re.compile(r"[^\W\d][\w.-]*")
@@ -199,11 +194,10 @@ class SqlColumns:
         if not isinstance(fields, list | tuple):
             return cls(tuple(map(str, domain)))
         named = {str(each["name"]): each for each in fields if isinstance(each, Mapping) and "name" in each}
-        return cls(tuple(named), frozenset(name for name, each in named.items() if _has_null(each.get("dpqr"))))
-
-
-def _has_null(treatment: Any) -> bool:
-    return isinstance(treatment, Mapping) and treatment.get("null", treatment.get("otherwise")) == "cell"
+        rules = {name: each.get("dpqr") for name, each in named.items()}
+        stated = {name: rule for name, rule in rules.items() if isinstance(rule, Mapping)}
+        nulls = (name for name, rule in stated.items() if rule.get("null", rule.get("otherwise")) == "cell")
+        return cls(tuple(named), frozenset(nulls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +239,11 @@ class SqlText:
             return start or 0
         opening = r"\s" if isinstance(node, exp.Case) else r"\s*\("
         own = re.compile(rf"(?<!\w){re.escape(name_of_node(node))}{opening}", re.IGNORECASE)
-        opened = [one.start() for one in own.finditer(self.text, 0, start) if self._holds(one.end(), start)]
-        return opened[-1] if opened else start
-
-    def _holds(self, opened: int, start: int) -> bool:
-        """Whether a parenthesis opened there is still open here."""
-        return self.text.count(")", opened, start) <= self.text.count("(", opened, start)
+        for one in reversed(list(own.finditer(self.text, 0, start))):
+            # A parenthesis that is opened there is still open at `start`.
+            if self.text.count(")", one.end(), start) <= self.text.count("(", one.end(), start):
+                return int(one.start())
+        return int(start)
 
     def fault(self, node: Any, message: str) -> DocumentError:
         return self.place(node).fault(message)

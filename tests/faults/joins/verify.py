@@ -80,9 +80,13 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_guarantee",
+        "prices",
         ("_exact(charged) > budget.epsilon", "False", "the charged price may be above the guarantee"),
-        ("proved > budget.epsilon", "False", "the plan may prove more than the guarantee"),
+        (
+            "charged is None or _exact(charged) > budget.epsilon or proved > budget.epsilon",
+            "charged is None or _exact(charged) > budget.epsilon",
+            "the plan may prove more than the guarantee",
+        ),
         ("_exact(found.spent.delta) != budget.delta", "False", "prices at another delta"),
         ("found.spent.charged != found.plan.accountant", "False", "prices of another accountant"),
         ("not found.guarantee.startswith(budget_words(budget))", "False", "the guarantee may say anything"),
@@ -102,7 +106,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_entry",
+        "ledger",
         ("paid.hash != stated.seal", "False", "an entry of another ledger"),
         (
             "(paid.kind, paid.dataset) != ('reserve', stated.dataset)",

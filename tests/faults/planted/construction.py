@@ -230,8 +230,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "unbiased_answers",
         (
-            "max((_relative(one.law) for one in history), default=np.nan)",
-            "min((_relative(one.law) for one in history), default=np.nan)",
+            "max(tails, default=np.nan)",
+            "min(tails, default=np.nan)",
             "the narrowest law serves for all",
         ),
         ("scaled * widest", "deviations * widest", "a margin in grid steps"),
@@ -243,13 +243,13 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_keep",
+        "measured_answers",
         ("BETA * share", "2 * BETA * share", "each side of an interval has all of beta"),
         ("measured.law.deviation * scale", "measured.law.deviation", "a deviation in grid steps"),
     ),
     *at(
         _ROOM,
-        "_relative",
+        "unbiased_answers",
         ("law.weighted_tail", "law.tail", "the tail of one draw serves for sums of many"),
     ),
     *at(

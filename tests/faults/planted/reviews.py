@@ -137,7 +137,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "verify",
-        "_entry",
+        "ledger",
         (
             "paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ('reserve', stated.dataset)",
             "paid is None or (paid.kind, paid.dataset) != ('reserve', stated.dataset)",

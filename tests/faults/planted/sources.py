@@ -17,8 +17,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "release",
-        "_memory_note",
-        ("() if source.paths else (TABLE_FROM_MEMORY,)", "()", "a table that a caller passes is not noted"),
+        "resolve_reading",
+        ("() if locked or source.paths else (TABLE_FROM_MEMORY,)", "()", "a table that a caller passes is not noted"),
     ),
     *at(
         "release",

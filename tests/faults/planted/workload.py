@@ -72,8 +72,8 @@ FAULTS: tuple[Anchored, ...] = (
         "_family",
         ("starts * (size + 1)", "starts * size", "two comparisons are taken for one"),
         (
-            "np.concatenate([own for _, own in members])[order]",
-            "np.concatenate([own for _, own in members])",
+            "np.concatenate([rows for _, rows in members])[order]",
+            "np.concatenate([rows for _, rows in members])",
             "sorted queries keep their old numbers",
         ),
     ),
@@ -147,11 +147,11 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_picks",
+        "row_names",
         ("(rows,)", "(rows[::-1],)", "rows go by the names of others"),
         (
-            "np.unravel_index(rows, shape)",
-            "np.unravel_index(rows, shape[::-1])[::-1]",
+            "np.unravel_index(rows, sizes)",
+            "np.unravel_index(rows, sizes[::-1])[::-1]",
             "the first factor's names vary fastest",
         ),
     ),

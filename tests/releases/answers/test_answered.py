@@ -1,8 +1,26 @@
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.releases.answers.answered import DETAIL, answered_block
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, add_periods, answered_block, trend
+from dpqr.releases.answers.errors import (
+    CERTIFIED,
+    ESTIMATE,
+    MEASURED,
+    NO_BASIS,
+    AnswerIntervals,
+    at_least_distance,
+    distance_error,
+    is_measured_exactly,
+)
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.answers.refits import MeasuredBlocks
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +49,136 @@ def test_some_rows_in_another_order(blocks):
     assert block.measured.tolist() == [4, -4]
     assert blocks["sex by age"].first(2).estimate.tolist() == [5, 4.5]
     assert blocks["sex by age"].first(99).rows == 9
+
+
+# Changes of answers and their errors, on paper.
+
+
+def point(estimate, error, deviation=np.nan):
+    none = np.full(2, np.nan)
+    return AnsweredBlock(
+        name="n",
+        columns=(),
+        estimate=np.array(estimate),
+        error=np.array(error),
+        measured=none,
+        deviation=np.full(2, deviation),
+        lower=none,
+        upper=none,
+        basis=np.full(2, NO_BASIS, dtype=np.int8),
+    )
+
+
+POINTS = (point([10.0, 5.0], [3.0, np.nan]), point([14.0, 4.0], [4.0, 1.0]))
+
+
+def test_squared_errors_of_both_points_add_up():
+    found = trend(POINTS)
+    assert found.change[1].tolist() == [4.0, -1.0]
+    assert found.change_error[1][0] == 5.0
+    assert np.isnan(found.change_error[1][1]), "one of the errors is not known"
+    assert np.isnan([*found.change[0], *found.change_error[0]]).all()
+
+
+def test_without_an_error_of_the_estimate_the_noise_counts():
+    found = trend((point([1.0, 1.0], [np.nan, np.nan], 6.0), point([1.0, 1.0], [np.nan, 8.0])))
+    assert found.change_error[1][1] == 10.0
+
+
+def test_shared_noise_cancels():
+    """Both points hold noise of standard deviation 3; the second one has 4 of its own."""
+    shared = (np.zeros(2), np.full(2, 3.0))
+    points = (POINTS[0], replace(POINTS[1], error=np.full(2, 5.0)))
+    assert trend(points, shared).change_error[1][0] == pytest.approx(4.0)
+
+
+# Cumulative answers on paper.
+
+
+OWN = AnsweredBlock(
+    name="n",
+    columns=(),
+    estimate=np.array([10.0, -1.0]),
+    error=np.array([3.0, np.nan]),
+    measured=np.array([10.0, -1.0]),
+    deviation=np.array([3.0, 6.0]),
+    lower=np.array([4.0, -13.0]),
+    upper=np.array([16.0, 11.0]),
+    basis=np.array([MEASURED, MEASURED], dtype=np.int8),
+)
+BEFORE = replace(OWN, estimate=np.array([100.0, 7.0]), error=np.array([4.0, 8.0]))
+
+
+def test_the_first_node_keeps_its_interval():
+    (found,) = add_periods((OWN,), None)
+    assert found.estimate.tolist() == [10.0, -1.0]
+    assert found.error.tolist() == [3.0, 6.0]
+    assert found.lower.tolist() == [4.0, -13.0]
+    assert np.isnan([found.measured, found.deviation]).all()
+
+
+def test_estimates_and_squared_errors_add_up():
+    (found,) = add_periods((OWN,), (BEFORE,))
+    assert found.estimate.tolist() == [110.0, 6.0]
+    assert found.error.tolist() == [5.0, 10.0]
+    assert (found.upper - found.estimate).tolist() == [9.799999999999997, 19.6]
+    assert found.basis.tolist() == [ESTIMATE, ESTIMATE]
+
+
+# Distances from draws: where the noise is small, they are the errors.
+
+
+BLOCK, OTHER = (QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 3),)) for axis in (0, 1))
+DRAWN = Noisy(values=np.array([5.0, 5.0, 5.0]), deviation=np.full(3, 0.5), margin=np.array([1.0, 1.0, np.nan]))
+
+
+@pytest.mark.parametrize(("scale", "known"), [(Fraction(1, 10), True), (Fraction(1, 2), False), (Fraction(9), False)])
+def test_a_block_is_known_where_cells_are_as_they_were(scale, known):
+    history = [Measurement(blocks=(BLOCK,), values=(np.zeros(3, dtype=np.int64),), law=DiscreteLaplace(scale))]
+    places = MeasuredBlocks.of(history)
+    assert is_measured_exactly(BLOCK, DRAWN, history, places) == known
+    assert not is_measured_exactly(OTHER, DRAWN, history, places)
+    assert not is_measured_exactly(BLOCK, Noisy.absent(3), history, places)
+
+
+def test_the_error_of_a_known_block_is_its_distance_and_the_noise():
+    found = distance_error(np.array([5.0, 5.5, 9.0]), DRAWN)
+    assert found == pytest.approx([0.5, 0.5 * 2**0.5, (16 + 0.25) ** 0.5])
+
+
+def test_no_error_is_below_the_distance_less_the_margin():
+    estimate = np.array([9.0, 5.5, 100.0])
+    assert at_least_distance(np.full(3, 0.1), estimate, DRAWN).tolist() == [3.0, 0.1, 0.1]
+    assert at_least_distance(np.full(3, 4.0), estimate, DRAWN).tolist() == [4.0] * 3
+    assert np.isnan(at_least_distance(np.full(3, np.nan), estimate, DRAWN)).all()
+
+
+# Which interval an answer gets, and what it rests on.
+
+
+ESTIMATES = np.array([10.0, 20.0, 30.0])
+
+
+def noisy(margins):
+    figures = np.array(margins)
+    return Noisy(values=figures * 0 + 5.0, deviation=figures / 2, margin=figures)
+
+
+def test_a_proved_interval_goes_before_an_estimated_one():
+    found = AnswerIntervals.of(ESTIMATES, np.array([1.0, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]))
+    assert found.basis.tolist() == [MEASURED, ESTIMATE, NO_BASIS]
+    assert found.lower[:2].tolist() == [1.0, 20.0 - 1.96 * 2.0]
+    assert found.upper[:2].tolist() == [9.0, 20.0 + 1.96 * 2.0]
+    assert np.isnan([found.lower[2], found.upper[2]]).all()
+
+
+def test_where_all_are_proved_no_error_is_asked_for():
+    found = AnswerIntervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
+    assert (found.basis == MEASURED).all()
+    assert (found.lower == 1.0).all()
+
+
+def test_a_certificate_bounds_what_has_no_other_interval():
+    found = AnswerIntervals.of(ESTIMATES, np.array([np.nan, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]), bound=7.0)
+    assert found.basis.tolist() == [MEASURED, ESTIMATE, CERTIFIED]
+    assert (found.lower[2], found.upper[2]) == (23.0, 37.0)

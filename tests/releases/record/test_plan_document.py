@@ -1,12 +1,17 @@
 """The seal of plans and records; `test_release_document.py` looks at what stands in them."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 
+import msgspec
 import pytest
 from support.handmade_release import make_plan
 
-from dpqr.releases.record.plan_document import SEAL, plan_document, plan_hash, seal_document
+import dpqr
+from dpqr.releases.record.parts import Event, FigurePart
+from dpqr.releases.record.plan_document import SEAL, PlanPart, plan_document, plan_hash, seal_document
 from dpqr.strategies.inputs import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
@@ -32,3 +37,21 @@ def test_a_locked_plan_is_repeated():
     inputs = PublicInputs(request={}, locked=LockedPlan(name="plan.json", document=locked))
     assert plan_document(replace(plan, inputs=inputs)) == locked
     assert plan_document(replace(plan, inputs=PublicInputs(request={"x": 1})))["request"] == {"x": 1}
+
+
+# The form of a plan's document.
+
+
+ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
+
+
+def test_a_plan_of_today_fits():
+    document = json.loads(json.dumps(dpqr.plan(**ASKED, eps="0.5").record))
+    found = msgspec.convert(document, PlanPart)
+    assert (found.budget.epsilon, found.workload.queries) == (FigurePart(exact="1/2", rounded=0.5), 2)
+
+
+@pytest.mark.parametrize("document", [{"kind": "x", "scale": "0.5"}, {"kind": "x", "count": -1}, {"count": 1}])
+def test_events_are_exact(document):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(document, Event)

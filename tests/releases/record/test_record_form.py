@@ -16,6 +16,8 @@ from dpqr.published.show import show, show_answers
 from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import ESTIMATE, MEASURED, NO_BASIS
 from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.record import parts as module
+from dpqr.releases.record.parts import THREADS, arithmetic
 from dpqr.releases.record.release_document import parsed_record, release_schema
 
 OLD = sorted((Path(__file__).parents[2] / "old_releases").iterdir())
@@ -151,3 +153,35 @@ def test_what_no_version_has_written(path, value):
     with pytest.raises(dpqr.DocumentError, match="does not fit the form that `dpqr schema release` prints"):
         parsed_record(record, "here")
     assert not SCHEMA.is_valid(record)
+
+
+# The fingerprint of arithmetic: the same again, another one where sums are added up otherwise.
+
+
+@pytest.fixture
+def fresh():
+    arithmetic.cache_clear()
+    yield
+    arithmetic.cache_clear()
+
+
+def test_it_is_the_same_each_time(fresh):
+    first = arithmetic()
+    arithmetic.cache_clear()
+    assert arithmetic() == first
+    assert len(first) == 16
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_settings_of_threads_and_kernels_count(fresh, monkeypatch, name):
+    first = arithmetic()
+    arithmetic.cache_clear()
+    monkeypatch.setenv(name, "7")
+    assert arithmetic() != first
+
+
+def test_a_digit_that_is_computed_otherwise_counts(fresh, monkeypatch):
+    first, probed = arithmetic(), module._probe()
+    arithmetic.cache_clear()
+    monkeypatch.setattr(module, "_probe", lambda: probed[:-1] + bytes([probed[-1] ^ 1]))
+    assert arithmetic() != first

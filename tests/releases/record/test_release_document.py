@@ -13,8 +13,9 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.releases.error_bounds import Certificate
 from dpqr.releases.files import document_text
 from dpqr.releases.fingerprints import plan_digest
+from dpqr.releases.record.parts import written
 from dpqr.releases.record.plan_document import plan_document
-from dpqr.releases.record.release_document import _round, release_document
+from dpqr.releases.record.release_document import RoundPart, Synthetic, release_document
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round
@@ -157,7 +158,10 @@ def test_a_plan_in_stages_states_their_alphas_and_what_is_certain(plan):
 
 def test_a_stop_is_recorded_with_what_it_certifies(plan):
     measured = Round(choice=0, measurement=None, charges=(0, 1), stopped=True, bound=12.5)
-    assert [_round(replace(measured, bound=bound)).get("certified") for bound in (None, 12.5)] == [None, 12.5]
+    assert [written(RoundPart.of(replace(measured, bound=bound))).get("certified") for bound in (None, 12.5)] == [
+        None,
+        12.5,
+    ]
 
 
 def test_prices_in_rho_and_approximate_budgets(plan):
@@ -183,8 +187,9 @@ def test_merged_cells_are_told(release):
 
 
 def test_the_whole_release(release):
-    synthetic = {"form": "cells", "bins": "title"}
-    document = release_document(release, files={"answers.csv": "a1", "synthetic.parquet": "b2"}, synthetic=synthetic)
+    synthetic = Synthetic(form="cells", bins="title")
+    files = {"answers.csv": "a1" * 32, "synthetic.parquet": "b2" * 32}
+    document = release_document(release, files=files, synthetic=synthetic)
     last = {
         "law": {
             "kind": "discrete-laplace",
@@ -250,9 +255,9 @@ def test_the_whole_release(release):
         "bounds": None,
         "trust": ["ages above 60 are clipped", "the fit is heuristic"],
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
-        "synthetic": synthetic,
+        "synthetic": {"form": "cells", "bins": "title"},
         "files": ["answers.csv", "synthetic.parquet"],
-        "hashes": {"answers.csv": "a1", "synthetic.parquet": "b2"},
+        "hashes": files,
         "sha256": document["sha256"],
         "plan": plan_document(release.plan),
         "transcript": [

@@ -1,0 +1,257 @@
+"""Options of who owns a table: budgets, domain files, reports; rows as in `dpqr.python.options`."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Literal, TypedDict, get_args
+
+from dpqr.domain.periods import EVERY, Every
+from dpqr.python.checks import MOST_RECORDS, Figure, OneOf, Path, Whole, boolean, figure, text, texts
+from dpqr.python.options import NEIGHBOURS, CsvOptions, JsonOptions, Option, ReasonOptions, passed_on, path
+
+explanation = partial(Option, section="Explanation")
+sources = partial(Option, section="Sources")
+card = partial(Option, section="Registry and card")
+
+
+# Budgets.
+
+
+class AmountOptions(TypedDict, total=False):
+    """What all releases of a dataset may spend together, and the largest of them; decimal texts."""
+
+    eps: Annotated[Figure, Option(figure, "E", "Epsilon of all releases together.", required=True)]
+
+
+class BudgetAmountOptions(TypedDict, total=False):
+    """The rest of a budget's amount."""
+
+    delta: Annotated[Figure | None, Option(figure, "D", "Delta of all releases together; 0 or none: pure privacy.")]
+    accounting: Annotated[
+        str | None,
+        Option(
+            passed_on,
+            "NAME",
+            "What adds up: basic (epsilon, or epsilon and delta) zcdp (rho) or gdp (mu^2). "
+            "[zcdp with a delta, else basic]",
+            flags=("--accounting", "--accountant", "accounting"),
+        ),
+    ]
+    cap_eps: Annotated[Figure | None, Option(figure, "E", "Epsilon of the largest single release. [no cap]")]
+    cap_delta: Annotated[Figure | None, Option(figure, "D", "Delta of the largest single release (basic). [no cap]")]
+
+
+class BudgetUnitOptions(TypedDict, total=False):
+    """Whom a budget protects."""
+
+    neighbours: Annotated[
+        Literal["add-remove", "replace"] | None, Option(NEIGHBOURS, None, "", default="add-remove", setting=True)
+    ]
+    unit: Annotated[
+        str | None,
+        Option(
+            passed_on, "COLUMN", "Column that says whose row it is; the budget then protects persons.", setting=True
+        ),
+    ]
+    counts: Annotated[
+        str | None, Option(passed_on, "COLUMN", "The table is a histogram; COLUMN holds each row's count.")
+    ]
+
+
+class BudgetPeriodOptions(TypedDict, total=False):
+    """How a budget is divided into periods; None: it is not."""
+
+    period: Annotated[Every | None, Option(OneOf(EVERY), None, "Divide the budget: each period has its own. [none]")]
+    period_column: Annotated[str | None, Option(text, "COLUMN", "Column of dates that says which period a row is in.")]
+    per_period: Annotated[Figure | None, Option(figure, "E", "Epsilon of all releases of one period.")]
+    first: Annotated[str | None, Option(text, "PERIOD", "The first period with a budget, 2026-01 for example. [any]")]
+
+
+class PolicyLimitOptions(TypedDict, total=False):
+    """The limits of every run that a budget pays for."""
+
+    max_records: Annotated[int | None, Option(Whole(1, MOST_RECORDS), "N", "Most rows.")]
+    max_bytes: Annotated[int | None, Option(Whole(), "N", "Most bytes to read, and to unpack to.")]
+    max_memory: Annotated[int | None, Option(Whole(2**28), "N", "Most bytes of memory to draw persons' rows in.")]
+
+
+class PolicySourceOptions(TypedDict, total=False):
+    """Whether plans need approval, and what is read."""
+
+    require_approval: Annotated[bool | None, Option(boolean, None, "Pay only for plans that somebody else approved.")]
+    source: Annotated[str | None, Option(text, "ADDRESS", "The engine's table that every run reads; `files`: none.")]
+    source_query: Annotated[Path | None, Option(path, "FILE", "A SELECT in the place of its table.", complete="sql")]
+
+
+class PolicyOptions(PolicyLimitOptions, CsvOptions, PolicySourceOptions, total=False):
+    """How every run that a budget pays for reads the table; None: not stated."""
+
+
+class AllowFailOptions(TypedDict, total=False):
+    """Whether a column's rule may be `fail`, of a new budget."""
+
+    allow_fail: Annotated[bool | None, Option(boolean, None, "A column's rule may be `fail`. [refused]")]
+
+
+class ChangeFailOptions(TypedDict, total=False):
+    """The same of a budget that there is; None: as it was."""
+
+    fail: Annotated[
+        bool | None,
+        Option(boolean, None, "Whether a column's rule may be `fail`.", flags=("--allow-fail/--forbid-fail", "fail")),
+    ]
+
+
+class KindOptions(TypedDict, total=False):
+    """What kind of table a budget is for."""
+
+    kind: Annotated[
+        Literal["private", "public", "synthetic"] | None,
+        Option(OneOf(("private", "public", "synthetic")), None, "", default="private"),
+    ]
+
+
+class LedgerFileOptions(TypedDict, total=False):
+    """Where the ledger and its anchor lie; None: as configured."""
+
+    ledger: Annotated[
+        str | None,
+        Option(passed_on, "FILE|URL", "The ledger, a file or postgresql://. [DPQR_LEDGER, else own]", setting=True),
+    ]
+    anchor: Annotated[
+        str | None,
+        Option(passed_on, "FILE", "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"),
+    ]
+
+
+class BudgetOptions(
+    BudgetAmountOptions,
+    BudgetUnitOptions,
+    BudgetPeriodOptions,
+    PolicyOptions,
+    AllowFailOptions,
+    ReasonOptions,
+    KindOptions,
+    total=False,
+):
+    """What a budget is opened with, beside its epsilon; None: not stated."""
+
+
+class InitCommand(AmountOptions, BudgetOptions, LedgerFileOptions, JsonOptions, total=False):
+    """All options of `dpqr budget init`."""
+
+
+class PolicyCommand(PolicyOptions, ChangeFailOptions, LedgerFileOptions, JsonOptions, total=False):
+    """All options of `dpqr budget policy`."""
+
+
+class ApproveCommand(ReasonOptions, LedgerFileOptions, total=False):
+    """All options of `dpqr budget approve`."""
+
+
+class ReadLedgerCommand(LedgerFileOptions, JsonOptions, total=False):
+    """The options of commands that print what a ledger holds."""
+
+
+class ExplainOptions(TypedDict, total=False):
+    """What strategies are explained for; nothing is stated without --explain."""
+
+    queries: Annotated[str | None, explanation(passed_on, "FILE", "Queries file (JSON).", file=True)]
+    domain: Annotated[str | None, explanation(passed_on, "FILE", "Domain file, as in `dpqr release`.", file=True)]
+    eps: Annotated[str | None, explanation(passed_on, "E", "Epsilon, for example 1.")]
+    delta: Annotated[str | None, explanation(figure, "D", "Delta, for example 1e-9. [default: 0, pure privacy]")]
+    neighbours: Annotated[
+        Literal["add-remove", "replace"] | None,
+        explanation(NEIGHBOURS, None, "As in `dpqr release`. [default: add-remove]"),
+    ]
+    n: Annotated[int | None, explanation(Whole(1, MOST_RECORDS), "N", "The number of rows, or a guess at it.")]
+    alpha: Annotated[
+        str | None,
+        explanation(figure, "A", "Accuracy to tell mistake bounds at. [default: the smallest that theory promises]"),
+    ]
+
+
+# Domain files.
+
+CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
+
+
+def _paths(_: str, value: Path | Sequence[Path]) -> tuple[str, ...]:
+    return tuple(map(str, [value] if isinstance(value, str | os.PathLike) else value))
+
+
+class ColumnOptions(TypedDict, total=False):
+    """What says which columns a table has, beside the table itself; of codebooks and types the later ones win."""
+
+    codebooks: Annotated[
+        Path | Sequence[Path],
+        sources(
+            _paths,
+            "FILE",
+            "A codebook of the table's columns; may be repeated, later ones win.",
+            flags=("--from", "codebooks"),
+            multiple=True,
+            file=True,
+        ),
+    ]
+    form: Annotated[
+        CodebookForm | None,
+        sources(OneOf(get_args(CodebookForm)), None, "The codebooks' form. [default: by their content]"),
+    ]
+    name: Annotated[
+        str | None,
+        sources(text, "NAME", "Which table of a codebook that describes several.", flags=("--table", "name")),
+    ]
+    types: Annotated[
+        str | Sequence[str],
+        sources(
+            texts,
+            "COLUMN=TYPE...",
+            "Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over codebooks.",
+            multiple=True,
+        ),
+    ]
+    unit: Annotated[str | None, sources(text, "COLUMN", "Protect persons, not rows: COLUMN says whose row it is.")]
+    max_rows: Annotated[int | None, sources(Whole(1, MOST_RECORDS), "K", "Rows of each person that a run may use.")]
+
+
+class ProjectSources(ColumnOptions, CsvOptions, total=False):
+    """What the domain file of a new project is made from, beside a table."""
+
+
+class ThresholdOptions(TypedDict, total=False):
+    """A queries file."""
+
+    queries: Annotated[
+        Path | None,
+        sources(path, "FILE", "Queries, whose thresholds and labels fill in what no codebook states.", file=True),
+    ]
+
+
+class DomainSources(ProjectSources, ThresholdOptions, total=False):
+    """What a domain file is made from, beside a table."""
+
+
+# Reports.
+
+
+class HumanFields(TypedDict, total=False):
+    """What only a person knows of a release, as registry and card ask for it."""
+
+    title: Annotated[str | None, card(text, "TEXT", "Name of the data product.", setting=True)]
+    curator: Annotated[
+        str | None, card(text, "NAME", "Who publishes it. [default: the record's publisher]", setting=True)
+    ]
+    use: Annotated[
+        str | None, card(text, "TEXT", "What it is meant for. [default: the record's purpose]", setting=True)
+    ]
+    region: Annotated[str | None, card(text, "TEXT", "The region that it describes.", setting=True)]
+    about: Annotated[str | None, card(text, "TEXT", "What it is, in a sentence or two.", setting=True)]
+    sector: Annotated[
+        str | None,
+        card(text, "NAME", "Technology, Healthcare, Education, Government, Energy or Finance.", setting=True),
+    ]
+    author: Annotated[
+        str | None, card(text, "NAME", "Who fills in the record. [default: who asked for the release]", setting=True)
+    ]
+    date: Annotated[str | None, card(text, "YYYY-MM-DD", "Of publication. [default: the release's]")]

@@ -1,0 +1,1 @@
+"""Formats of tables on disk: one module each, and the list of them."""

@@ -1,0 +1,292 @@
+"""Forecasts as the use case makes them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.command_desk import DOMAIN, QUERIES
+
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.releases.forecast import (
+    ForecastRequest,
+    Goal,
+    GoalRequest,
+    epsilons,
+    forecast_releases,
+    forecasts_document,
+    smallest_epsilon,
+)
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast, PublicTable
+from dpqr.releases.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.files import STDIN
+from dpqr.tables.source import TableSource
+
+PROXY = TableSource(paths=("table.csv",))
+
+
+def asked(**more):
+    plan = PlanRequest(queries="q.json", epsilon="1", **more.pop("plan", {}))
+    release = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=plan)
+    return ForecastRequest(release=release, **{"epsilons": ("1",), "runs": 1} | more)
+
+
+def found(**more):
+    return forecast_releases(asked(**more))
+
+
+def test_without_a_public_table_and_a_number_of_records_both_are_assumed_and_said(desk):
+    outlook = found()
+    assert outlook.points[0].forecast.records == 10_000
+    assert outlook.notes[0] == "10,000 records are assumed; --n N forecasts for another number"
+    assert "made-up tables" in outlook.notes[1]
+    stated = found(n=500)
+    assert (stated.points[0].forecast.records, len(stated.notes)) == (500, 1)
+
+
+def test_a_proxy_is_counted_exactly_and_said_to_be_public(desk):
+    outlook = found(proxy=PROXY)
+    assert outlook.points[0].forecast.records == 4
+    assert outlook.points[0].forecast.tables == ("table.csv",)
+    (note,) = outlook.notes
+    assert note.startswith("table.csv was declared public: its rows are looked at as they are")
+    assert found(proxy=PROXY, n=50).points[0].forecast.records == 50
+
+
+def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
+    assert desk.release("--out", "earlier", "--synthetic", "rows", eps="50").code == 0
+    outlook = found(like="earlier", n=300)
+    assert outlook.points[0].forecast.tables == ("earlier",)
+    assert outlook.points[0].forecast.records == 300
+    other = {**DOMAIN, "fields": DOMAIN["fields"][:2]}
+    desk.write(q__json={**QUERIES, "domain": other, "queries": [{"marginal": ["sex"]}]})
+    with pytest.raises(DocumentError, match="--like earlier: was released over another domain"):
+        found(like="earlier")
+
+
+ROUNDS = {"schedule": "rounds", "rounds": 1}
+
+
+@pytest.fixture
+def earlier(desk):
+    """The record of a release that has left out two of three pairs, and has bought their errors."""
+    desk.write(q__json={**QUERIES, "queries": [{"marginals": [["sex", "age"], ["sex", "income"], ["age", "income"]]}]})
+    rounds = ("--schedule", "rounds", "--rounds", "1")
+    assert desk.release(*rounds, "--out", "earlier", "--synthetic", "rows", eps="50").code == 0
+    return Path("earlier/release.json")
+
+
+def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
+    record = json.loads(earlier.read_text())
+    (draw,) = record["errors"]["draws"]
+    draw["values"] = [value + record["errors"]["fineness"] * 10_000 for value in draw["values"]]
+    earlier.write_text(json.dumps(record))
+    said = []
+    outlook = forecast_releases(asked(like="earlier", plan=ROUNDS), said.append)
+    assert outlook.points[0].forecast.over_n.mean > 100
+    assert "earlier had an L1 error of " in outlook.notes[-1]
+    assert said[0] == "comparing earlier with its own rows, epsilon 50: 1 simulated release, about 1 s of one processor"
+
+
+def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
+    drawn = []
+    resampled = PublicTable.resampled
+    monkeypatch.setattr(PublicTable, "resampled", lambda *given: drawn.append(given[4]) or resampled(*given))
+    found(like="earlier")
+    found(proxy=PROXY)
+    assert None not in drawn[:-1]
+    assert drawn[-1] is None
+
+
+def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(earlier):
+    said = []
+    outlook = forecast_releases(asked(like="earlier", plan={**ROUNDS, "rounds": 2}), said.append)
+    assert "the forecast may be too low" in outlook.notes[-1]
+    assert len(said) == 1
+    fixed = found(like="earlier", plan={"schedule": "strategy"})
+    assert fixed.notes == ("simulated on the synthetic rows of earlier",)
+
+
+def test_an_earlier_release_without_rows_is_refused(desk):
+    assert desk.release("--out", "earlier").code == 0
+    with pytest.raises(UsageFault, match="--like: earlier holds no synthetic rows"):
+        found(like="earlier")
+
+
+def test_a_number_of_records_serves_the_forecast_alone_where_a_release_has_no_use_for_it(desk):
+    assert found(n=500).points[0].plan.problem.n is None
+    assert found(n=500, plan={"neighbours": "replace", "schedule": "rounds"}).points[0].plan.problem.most == 500
+
+
+def test_epsilons_are_sorted_and_every_one_has_a_plan(desk):
+    points = found(epsilons=("2", "0.5"), proxy=PROXY).points
+    assert [float(point.forecast.epsilon) for point in points] == [0.5, 2.0]
+    assert [float(point.plan.budget.epsilon) for point in points] == [0.5, 2.0]
+
+
+def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
+    outlook = found(epsilons=(), goal=GoalRequest(relative="50%"), n=2000, plan={"schedule": "strategy"})
+    assert outlook.goal.most == 0.5
+    (point,) = outlook.points
+    assert outlook.goal.kept(point.forecast)
+    assert point.plan.budget.epsilon == point.forecast.epsilon
+
+
+def test_each_simulation_is_announced(desk):
+    said = []
+    forecast_releases(asked(epsilons=("1", "2"), proxy=PROXY), said.append)
+    assert said == [
+        f"forecasting epsilon {epsilon}: 1 simulated release, about 1 s of one processor" for epsilon in ("1", "2")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"epsilons": ()}, "state either --eps, for the errors at these epsilons, or --error or --relative"),
+        ({"goal": GoalRequest(error="5")}, "state either --eps"),
+        ({"epsilons": (), "goal": GoalRequest(error="5", relative="1%")}, "leave one of them out"),
+        ({"epsilons": (), "goal": GoalRequest(names=("x",))}, "--confidence and --for go with --error or --relative"),
+        ({"epsilons": (), "goal": GoalRequest(error="0")}, "must be above 0"),
+        ({"epsilons": (), "goal": GoalRequest(error="x")}, "--error 'x': give a plain decimal number"),
+        (
+            {"epsilons": (), "goal": GoalRequest(error="1", confidence="1")},
+            "must be at least 1e-12 and below 1, for example 0.95",
+        ),
+        ({"proxy": PROXY, "like": "earlier"}, "--proxy and --like each name a public table"),
+        ({"epsilons": (), "goal": GoalRequest(error="1"), "proxy": PROXY}, "--runs 1: one simulated release shows no"),
+        ({"like": "nowhere"}, "nowhere: is no release directory"),
+    ],
+)
+def test_refusals(desk, more, says):
+    with pytest.raises(UsageFault, match=says):
+        found(**more)
+
+
+def test_a_proxy_without_the_columns_or_without_rows_is_refused(desk):
+    desk.write(other__csv="sex,day\nF,1\n", empty__csv="sex,age,income\n")
+    with pytest.raises(DataError, match="age"):
+        found(proxy=TableSource(paths=("other.csv",)))
+    with pytest.raises(UsageFault, match=r"empty.csv: holds no row that the domain keeps"):
+        found(proxy=TableSource(paths=("empty.csv",)))
+
+
+def test_a_budget_that_could_not_pay_refuses(desk):
+
+    assert desk.run("budget", "init", "survey", "--eps", "1", "--ledger", "l.sqlite").code == 0
+    request = asked(epsilons=("2",), proxy=PROXY)
+    payer = LedgerRequest(dataset="survey", ledger="l.sqlite")
+
+    with pytest.raises(BudgetRefused):
+        forecast_releases(replace(request, release=replace(request.release, payer=payer)))
+
+
+@pytest.mark.parametrize(("text", "says"), [("1,1.0", "names one epsilon twice"), ("1,", "--eps"), ("0", "--eps 0")])
+def test_a_list_of_epsilons(text, says):
+    assert epsilons(" 0.5 ,2") == ("0.5", "2")
+    with pytest.raises(UsageFault, match=says):
+        epsilons(text)
+
+
+def test_the_document_holds_every_figure(desk):
+    outlook = found(proxy=PROXY)
+    told, point = forecasts_document(outlook), outlook.points[0]
+    assert (told["dpqr"], told["goal"], len(told["forecasts"])) == ("forecast/1", None, 1)
+    one = told["forecasts"][0]
+    assert (one["epsilon"], one["records"], one["basis"], one["runs"]) == (1.0, 4, "simulated", 1)
+    assert one["error"]["mean"] == point.forecast.error.mean
+    assert [block["name"] for block in one["blocks"]] == [block.name for block in point.forecast.blocks]
+    assert one["plan"]["dpqr"] == "plan/1"
+
+
+# The smallest epsilon that keeps a goal.
+
+
+class Forecaster:
+    """Two blocks whose errors are 10 and 20 over a power of epsilon, never below `floor`."""
+
+    def __init__(self, power=1.0, floor=0.0, deviation=0.0):
+        self.power, self.floor, self.deviation, self.tried = power, floor, deviation, []
+
+    def __call__(self, epsilon):
+        self.tried.append(epsilon)
+        error = max(10 / float(epsilon) ** self.power, self.floor)
+        blocks = tuple(
+            ExpectedBlockError(name=name, answers=4, reach=1.0, error=self.law(times * error))
+            for name, times in (("one", 1), ("two", 2))
+        )
+        return PlanForecast(
+            epsilon=epsilon,
+            schedule="rounds",
+            records=100,
+            blocks=blocks,
+            error=self.law(1.5 * error),
+            over_n=self.law(0.06 * error),
+            tables=("table",),
+            runs=3,
+            closed=False,
+        )
+
+    def law(self, mean):
+        return ErrorDistribution(mean=mean, deviation=mean * self.deviation)
+
+
+@pytest.mark.parametrize("power", [0.2, 1.0, 2.0])
+@pytest.mark.parametrize(
+    ("goal", "error"),
+    [
+        (Goal(most=3.0), 2.0),
+        (Goal(most=3.0, names=("two",)), 1.5),
+        (Goal(most=3.0, names=("one", "two")), 1.5),
+        (Goal(most=0.3, relative=True), 5.0),
+        (Goal(most=0.3, relative=True, names=("one",)), 7.5),
+        (Goal(most=4000.0), 4000 / 1.5),
+    ],
+)
+def test_it_is_found_to_three_percent(power, goal, error):
+    found, forecaster = (10 / error) ** (1 / power), Forecaster(power)
+    if not 1e-6 < found < 1000:
+        return
+    kept = smallest_epsilon(forecaster, goal)
+    assert goal.kept(kept)
+    assert found * (1 - 1e-9) <= float(kept.epsilon) <= 1.04 * found
+    assert len(forecaster.tried) < 20
+    assert all(len(str(float(epsilon)).replace(".", "").strip("0")) <= 3 for epsilon in forecaster.tried)
+
+
+def test_more_confidence_takes_a_larger_epsilon():
+    found = [
+        smallest_epsilon(Forecaster(deviation=0.5), Goal(most=3.0, confidence=Fraction(part))).epsilon
+        for part in ("0.5", "0.9", "0.99")
+    ]
+    assert found[0] < found[1] < found[2]
+
+
+def test_the_mean_is_below_the_goal_by_the_margin_of_its_confidence():
+    goal = Goal(most=3.0, names=("one", "two"))
+    found = smallest_epsilon(Forecaster(deviation=0.5), goal)
+    assert goal.typical(found) == found.blocks[1].error.mean
+    assert goal.typical(found) < goal.reached(found) <= 3.0
+
+
+def test_a_goal_that_nothing_keeps_is_refused():
+    with pytest.raises(InfeasiblePlan, match="no epsilon up to 1000 keeps the goal, the blocks' mean error"):
+        smallest_epsilon(Forecaster(floor=5.0), Goal(most=3.0))
+
+
+def test_a_goal_that_everything_keeps_ends_at_the_smallest_epsilon_that_is_tried():
+    assert smallest_epsilon(Forecaster(), Goal(most=1e12)).epsilon <= Fraction(1, 10**6)
+
+
+def test_an_unknown_query_is_named_with_the_known_ones():
+    with pytest.raises(UsageFault, match="--for three: no query has this name; known: one, two"):
+        smallest_epsilon(Forecaster(), Goal(most=1.0, names=("three",)))
+
+
+def test_words():
+    assert Goal(most=0.02, relative=True, names=("a", "b")).words == (
+        "the error of 'a', 'b' is at most 0.02 n in L1 with probability 0.95"
+    )

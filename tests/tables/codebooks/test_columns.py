@@ -1,0 +1,308 @@
+"""Columns: labels and bounds by type, and statements that are joined."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from support.codebooks import fields_of
+
+from dpqr.domain.domain_file import PLACEHOLDER, read_domain
+from dpqr.domain.form import Constraints, Treatment
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.tables.codebooks.columns import (
+    EXAMPLE,
+    CodebookColumn,
+    Outline,
+    exact,
+    fill_gaps,
+    outline_document,
+    own_missing,
+    read_types,
+    require_sound,
+)
+from dpqr.tables.codebooks.columns import merge_columns as join
+from dpqr.tables.codebooks.plain_schemas import typed_columns
+
+
+def stated(text):
+    return read_types([f"a={text}"]).outline.fields[0]
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "both"),
+    [
+        ("integer:0..99", "integer:width=10", "integer:0..99:width=10"),
+        ("integer:0..99:width=10", "integer:bins=5", "integer:0..99:bins=5"),
+        ("integer:0..99:width=10:null=cell", "integer:10..19", "integer:10..19:width=10:null=cell"),
+        ("integer:0..99:width=10", "integer:1|2", "integer:1|2"),
+        ("integer:1|2:title=A", "integer:0..99", "integer:0..99:title=A"),
+        ("integer:1|2:title=A", "integer:edges=0|9", "integer:edges=0|9:title=A"),
+        ("number:edges=0|9", "number:0..5:bins=5", "number:0..5:bins=5"),
+        ("number:0..5:bins=5", "number:edges=0|9", "number:edges=0|9"),
+        ("number:0..5:bins=5:title=A", "string:x|y", "string:x|y:title=A"),
+        ("integer:categories=1|2", "integer:1|2|3", "integer:1|2|3"),
+        ("integer:categories=1|2", "integer:0..9", "integer:0..9"),
+        ("number:decimalChar=,", "number:0..9", "number:0..9:decimalChar=,"),
+        ("integer:0..", "integer:..9", "integer:0..9"),
+    ],
+)
+def test_the_later_statement_wins_and_takes_what_it_replaces_away(base, over, both):
+    assert join(stated(base), stated(over)) == stated(both)
+
+
+def test_an_open_type_takes_the_other_s():
+    assert (
+        join(CodebookColumn(name="a"), stated("boolean"))
+        == join(stated("boolean"), CodebookColumn(name="a"))
+        == stated("boolean")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("3", 3),
+        (" -1.50 ", Decimal("-1.5")),
+        ("1e3", 1000),
+        ("nan", None),
+        ("inf", None),
+        ("1e999999", None),
+        ("x", None),
+    ],
+)
+def test_numbers_are_exact(text, number):
+    assert exact(text) == number
+    assert type(exact(text)) is type(number)
+
+
+def test_null_texts_that_all_columns_share_stand_once():
+    outline = own_missing(Outline(fields=(CodebookColumn(name="a"), CodebookColumn(name="b")), missing_values=("-",)))
+    assert outline.missing_values == ("",)
+    assert outline_document(outline) == {"missingValues": ["-"], "fields": [{"name": "a"}, {"name": "b"}]}
+    apart = own_missing(
+        Outline(
+            fields=(CodebookColumn(name="a"), CodebookColumn(name="b", missing_values=("?",))), missing_values=("-",)
+        )
+    )
+    assert [field["missingValues"] for field in outline_document(apart)["fields"]] == [["-"], ["?"]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        CodebookColumn(name="a", type="number", constraints=Constraints(minimum="x")),
+        CodebookColumn(name="a", type="integer", constraints=Constraints(enum=(1, True))),
+        CodebookColumn(name="a", type="date", constraints=Constraints(maximum=3)),
+        CodebookColumn(name="a", type="number", dpqr=Treatment(edges=(0, [1]))),
+        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x", 1))),
+    ],
+)
+def test_values_of_another_kind_are_refused(column):
+    with pytest.raises(DocumentError, match=r"^book: column 'a': .* is no value of type '\w+'; correct it$"):
+        require_sound(column, "book")
+
+
+def test_placeholders_and_open_types_are_sound():
+    require_sound(CodebookColumn(name="a", constraints=Constraints(minimum="x")), "book")
+    require_sound(CodebookColumn(name="a", type="number", dpqr=Treatment(edges=("FILL-IN", 1))), "book")
+
+
+# Gaps: what is proposed, and what only the curator can fill in.
+
+KINDS = ["integer", "number", "string", "boolean", "date", "datetime", "any"]
+KNOWN = {
+    "integer": {"minimum": 0, "maximum": 99},
+    "number": {"minimum": 0, "maximum": 1.5},
+    "string": {"enum": ["F"]},
+    "date": {"minimum": "2024-01-01", "maximum": "2024-12-31"},
+    "datetime": {"minimum": "2024-01-01", "maximum": "2024-12-31T23:59:59"},
+    "any": {"enum": ["x"]},
+}
+
+
+def proposal(text):
+    """The field that is made of a column's statement, and all that is said about it."""
+    whole = fill_gaps(read_types([f"a={text}"]).outline)
+    (field,) = outline_document(whole.outline)["fields"]
+    return field, whole.to_fill, whole.proposed
+
+
+def test_a_header_s_domain_is_refused_until_each_placeholder_is_filled_in():
+    found = outline_document(fill_gaps(typed_columns([(kind, kind) for kind in KINDS]).outline).outline)
+    for field in found["fields"]:
+        for bound, value in KNOWN.get(field["name"], {}).items():
+            with pytest.raises(DocumentError, match=rf"\$\.fields\[\d\]\.constraints\.\w+.*placeholder {PLACEHOLDER}"):
+                read_domain(found)
+            field["constraints"][bound] = value
+    domain = read_domain(found)
+    assert domain.names == tuple(KINDS)
+    assert all(attribute.own_cells == ("null",) for attribute in domain.attributes)
+
+
+def test_needs_and_proposals_are_told_by_kind():
+    whole = fill_gaps(typed_columns([(kind, kind) for kind in KINDS]).outline)
+    assert whole.to_fill == ("minimum and maximum of integer, number, date, datetime", "labels of string, any")
+    assert whole.proposed == ("10 bins of integer, number", "one bin per month of date, datetime")
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("integer:0..119", {}),
+        ("integer:0..120", {"bins": 10}),
+        ("integer:0..120:width=1", {"width": 1}),
+        ("integer:1|2", {}),
+        ("number:edges=0|9", {"edges": [0, 9]}),
+        ("number:0..9", {"bins": 10}),
+        ("date:2020-01-01..2020-02-01:every=day", {"every": "day"}),
+    ],
+)
+def test_what_is_stated_stays(text, cut):
+    field, to_fill, _ = proposal(text)
+    assert field["dpqr"] == {**cut, "null": "cell", "otherwise": "drop"}
+    assert to_fill == ()
+
+
+def test_one_bound_is_kept_and_the_other_one_asked_for():
+    field, to_fill, _ = proposal("integer:0..")
+    assert field["constraints"] == {"minimum": 0, "maximum": PLACEHOLDER}
+    assert to_fill == ("maximum of a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("boolean:outside=cell", {"outside": "cell", "otherwise": "drop"}),
+        ("boolean:otherwise=fail", {"otherwise": "fail"}),
+    ],
+)
+def test_rules_that_are_stated_stay(text, rules):
+    assert proposal(text)[0]["dpqr"] == rules
+
+
+def test_a_required_column_has_no_cell_for_null():
+    column = CodebookColumn(name="a", type="boolean", constraints=Constraints(required=True))
+    assert outline_document(fill_gaps(Outline(fields=(column,))).outline)["fields"][0]["dpqr"] == {"otherwise": "drop"}
+
+
+def test_bounds_that_are_equal_are_a_label():
+    assert proposal("integer:3..3")[0]["constraints"] == {"enum": [3]}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "integer:9..0",
+            r"column 'a' as its sources state it: \$\.fields\[0\]\.constraints\.maximum: must be above the minimum",
+        ),
+        ("number:0..9:every=day", "only date and datetime columns have periods"),
+        ("date:1.1.2020..2020-03-01", "expected a date like"),
+        ("string:x|y:bins=3", "is not binned"),
+    ],
+)
+def test_sources_that_contradict_themselves(text, said):
+    with pytest.raises(DocumentError, match=said):
+        proposal(text)
+
+
+# --types: columns on the command line.
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("a=boolean", {"type": "boolean"}),
+        (
+            "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false",
+            {
+                "type": "boolean",
+                "trueValues": ["Y", "J"],
+                "falseValues": ["N"],
+                "dpqr": {"caseSensitive": False},
+            },
+        ),
+        (
+            "a=string:x, y|z:trim=true",
+            {"type": "string", "constraints": {"enum": ["x, y", "z"]}, "dpqr": {"trim": True}},
+        ),
+        (
+            "a=number:0..9:decimalChar=,:groupChar=.:bins=3",
+            {
+                "type": "number",
+                "constraints": {"minimum": 0, "maximum": 9},
+                "decimalChar": ",",
+                "groupChar": ".",
+                "dpqr": {"bins": 3},
+            },
+        ),
+        ("a=date:format=%d/%m/%Y", {"type": "date", "format": "%d/%m/%Y"}),
+        ("a=integer:categories=1|2", {"type": "integer", "categories": [1, 2]}),
+        ("a=string:x|y z", {"type": "string", "constraints": {"enum": ["x", "y z"]}}),
+        ("a=string:1|2", {"type": "string", "constraints": {"enum": ["1", "2"]}}),
+        ("a=integer:1|2|9", {"type": "integer", "constraints": {"enum": [1, 2, 9]}}),
+        ("a=integer:-5..99", {"type": "integer", "constraints": {"minimum": -5, "maximum": 99}}),
+        ("a=integer:0..", {"type": "integer", "constraints": {"minimum": 0}}),
+        (
+            "a=number:0..2.5e5:bins=50",
+            {"type": "number", "constraints": {"minimum": 0, "maximum": 250000}, "dpqr": {"bins": 50}},
+        ),
+        ("a=number:edges=0|1.5|9:closed=right", {"type": "number", "dpqr": {"edges": [0, 1.5, 9], "closed": "right"}}),
+        (
+            "a=date:2020-01-01..2024-12-31:every=year",
+            {
+                "type": "date",
+                "constraints": {"minimum": "2020-01-01", "maximum": "2024-12-31"},
+                "dpqr": {"every": "year"},
+            },
+        ),
+        (
+            "a=datetime:2020-01-01T06:30:00..2021-01-01T00:00:00:every=day",
+            {
+                "type": "datetime",
+                "constraints": {"minimum": "2020-01-01T06:30:00", "maximum": "2021-01-01T00:00:00"},
+                "dpqr": {"every": "day"},
+            },
+        ),
+        (
+            "a=integer:0..9:null=drop:outside=clip:title=Age",
+            {
+                "type": "integer",
+                "constraints": {"minimum": 0, "maximum": 9},
+                "dpqr": {"null": "drop", "outside": "clip"},
+                "title": "Age",
+            },
+        ),
+    ],
+)
+def test_columns(text, field):
+    assert fields_of(read_types([text])) == {"a": field}
+
+
+def test_several_columns_and_several_options():
+    assert list(fields_of(read_types(["a=boolean, b=integer:0..9", "c=string:x"]))) == ["a", "b", "c"]
+    assert fields_of(read_types([])) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "--types '': expected COLUMN=TYPE...; for example: "),
+        ("a", "expected COLUMN=TYPE"),
+        ("a=boolean,", "unknown type 'boolean,'; did you mean 'boolean'?"),
+        ("a=int:0..9", "--types a: unknown type 'int'; did you mean 'integer'?"),
+        ("a=qqq", "unknown type 'qqq'; types: integer, number, string"),
+        ("a=boolean,a=string:x", "the column 'a' stands twice"),
+        ("a=number:x|y", f"--types a: 'x|y' is no range; write LOW..HIGH; for example: {EXAMPLE}"),
+        ("a=integer:0..9:bin=3", "--types: a: unknown key 'bin'"),
+        ("a=integer:0..9:bins=many", "--types: a.dpqr.bins: expected a whole number"),
+        ("a=integer:0..9:bins=0", "--types: a.dpqr.bins"),
+        ("a=integer:0..9:every=century", "unknown value 'century'"),
+    ],
+)
+def test_faults(text, said):
+    with pytest.raises(UsageFault) as refused:
+        read_types([text])
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
