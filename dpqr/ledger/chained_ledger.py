@@ -155,11 +155,17 @@ def utc_now() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainedLedger:
-    """A ledger in `store`; with an anchor, every use checks and every commit renews it.
+    """A ledger in a store; with an anchor, every use checks and every commit renews it.
 
-    unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
-    LedgerError. Every method is one transaction, durable when it returns. Methods that only look walk the whole ledger;
-    the others look at its end (see `transaction`).
+    Every method is one transaction, durable when it returns. Methods that only look walk the whole ledger; the others
+    look at its end (see `transaction`).
+
+    Attributes:
+        store: where it lies.
+        anchor: finds a rollback; None: none is kept.
+        unanchored: do without the anchor that the ledger says it keeps.
+        wait: seconds to wait for other jobs before LedgerError.
+        clock: the time of entries.
 
     Raises:
         LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.

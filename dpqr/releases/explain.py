@@ -12,9 +12,9 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.planning import RIVALS, fraction, plan_release, read_documents, unit_of
 from dpqr.releases.requests import PlanRequest
-from dpqr.releases.roles import resolve_auto_schedule
+from dpqr.releases.roles import resolve_auto_schedule, schedule_row
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
-from dpqr.strategies.known import SCHEDULES, UPDATES, schedule_row
+from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.updates.interface import DistinctRecordsBound
 from dpqr.workload.queries_file import QueriesDocument

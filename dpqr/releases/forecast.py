@@ -38,7 +38,7 @@ from dpqr.releases.rehearsal import ROWS
 from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
-from dpqr.strategies.known import schedule_row
+from dpqr.releases.roles import schedule_row
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits

@@ -25,10 +25,11 @@ from dpqr.releases.roles import (
     refuse_unused_options,
     resolve_auto_schedule,
     roles_named_by_user,
+    schedule_row,
 )
 from dpqr.releases.start import require_started, start_notes, started_from
 from dpqr.strategies.guard import Wishes
-from dpqr.strategies.known import SCHEDULE_ROWS, schedule_row
+from dpqr.strategies.known import SCHEDULE_ROWS
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto

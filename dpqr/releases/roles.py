@@ -21,8 +21,9 @@ from dpqr.strategies.known import (
     DISTINGUISHERS,
     SCHEDULE_ROWS,
     SCHEDULES,
+    THIRD_PARTYS_SCHEDULE,
     UPDATES,
-    schedule_row,
+    ScheduleRow,
 )
 from dpqr.strategies.plan import Planner
 from dpqr.strategies.schedules.auto import Auto, ScheduleChoice
@@ -34,6 +35,11 @@ SCHEDULES_BY_OPTION = {
     for option in row.options
 }
 """The schedules that an option belongs to."""
+
+
+def schedule_row(name: str) -> ScheduleRow:
+    """The row of a schedule; of a third party's the defaults."""
+    return SCHEDULE_ROWS.get(name, THIRD_PARTYS_SCHEDULE)
 
 
 def resolve_auto_schedule(

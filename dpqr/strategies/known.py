@@ -96,11 +96,7 @@ SCHEDULE_ROWS = {
     ),
 }
 THIRD_PARTYS_SCHEDULE = ScheduleRow(target="", uses_n=True)
-
-
-def schedule_row(name: str) -> ScheduleRow:
-    """The row of a schedule; of a third party's the defaults."""
-    return SCHEDULE_ROWS.get(name, THIRD_PARTYS_SCHEDULE)
+"""What stands for the row of a schedule that is none of dpqr's."""
 
 
 SCHEDULES = Registry(

@@ -26,8 +26,8 @@ from task import Task
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.budget import remaining
 from dpqr.strategies.schedules.marginals.candidate_plans import CandidateForecaster, CandidatePlan
+from dpqr.strategies.schedules.marginals.forecast import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals, plan_non_adaptive
 
 WAYS: tuple[CandidatePlan, ...] = ("table", "blocks", "columns")

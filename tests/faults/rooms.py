@@ -43,7 +43,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "periods": (
         *("ledger/test_periods.py", "ledger/test_period_budgets.py", "ledger/test_histories.py"),
         *("releases/test_paying_periods.py", "releases/test_planning_periods.py", "domain/test_periods.py"),
-        *("tables/test_period_filter.py", "audit/cases/test_counters.py"),
+        *("tables/test_p*.py", "audit/cases/test_counters.py"),
     ),
 }
 """The tests of each room, below tests/: files, directories and globs. A fault of a room must be noticed by them."""

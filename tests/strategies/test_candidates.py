@@ -15,7 +15,7 @@ from dpqr.mechanisms.noisy_answers import CEILING
 from dpqr.mechanisms.selection import QueryScores
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies import candidates as candidates_module
-from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
+from dpqr.strategies.candidates import BlockCandidates, QueryCandidates, SomeCandidates
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.ranges import Ranges
@@ -192,3 +192,49 @@ def random_boxes(block: QueryBlock, rows: int) -> QueryBlock:
         ends = np.sort(generator.integers(0, factor.matrix.cells + 1, (2, rows)), axis=0)
         factors.append(replace(factor, matrix=Ranges(ends[0], ends[1], factor.matrix.cells)))
     return replace(block, factors=tuple(factors), rowwise=True, name=f"{block.name}-{rows}")
+
+
+# SomeCandidates: scores of a part of the blocks are those that this part would have alone.
+
+CANDIDATES_ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
+CANDIDATES_REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
+CANDIDATES_COUNTS = DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]]))
+CANDIDATES_MARGINAL = QueryBlock(name="marginal", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
+CANDIDATES_PREFIX = QueryBlock(name="prefix", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))
+ONE = QueryBlock(name="one", factors=(Factor.identity(0, 2),), weight=Fraction(1, 2))
+
+
+def test_some_blocks_are_scored_as_if_they_were_all() -> None:
+    """Up to a factor that scores and sensitivities share: a selection looks at their quotients alone."""
+    every = BlockCandidates(blocks=(CANDIDATES_MARGINAL, CANDIDATES_PREFIX, ONE), penalties=(1, 2, 3), keep=True)
+    says = Says({"marginal": 4, "prefix": [6, 8.7, 7.6], "one": [20.6, 12.4]})
+    for gone in ((), ("prefix",), ("marginal", "one")):
+        some = SomeCandidates.without(every, gone)
+        alone = some.listed
+        assert [some[place] for place in range(len(some))] == [(block,) for block in alone.blocks]
+        assert [block.name for block in alone.blocks] == [each.name for each in every.blocks if each.name not in gone]
+        found, expected = some.scores(says), alone.scores(says)
+        assert len(found) == len(expected) == len(some)
+        for unit in (CANDIDATES_ADD_REMOVE, CANDIDATES_REPLACE):
+            widths = (found.sensitivity(unit), expected.sensitivity(unit))
+            pairs = zip(
+                found.evaluate(CANDIDATES_COUNTS).tolist(), expected.evaluate(CANDIDATES_COUNTS).tolist(), strict=True
+            )
+            assert all(one * widths[1] == other * widths[0] for one, other in pairs)
+            assert alone.sensitivity(unit) == some.sensitivity(unit) == widths[1]
+
+
+def test_choices_from_one_hypothesis_are_scored_once() -> None:
+    every, asked = BlockCandidates(blocks=(CANDIDATES_MARGINAL, CANDIDATES_PREFIX)), []
+
+    class Counted(Says):
+        def answer(self, block):
+            asked.append(block.name)
+            return super().answer(block)
+
+    says = Counted({"marginal": 4, "prefix": 5})
+    for gone in ((), ("marginal",)):
+        SomeCandidates.without(every, gone).scores(says)
+    assert asked == ["marginal", "prefix"]
+    every.scores(Counted({"marginal": 0, "prefix": 5}))
+    assert len(asked) == 4

@@ -20,9 +20,8 @@ from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table
 from dpqr.strategies.schedules.marginals.candidate_plans import POSSIBLE_RECORDS, error_words, mean_error
-from dpqr.strategies.schedules.marginals.errors import TUNING
+from dpqr.strategies.schedules.marginals.forecast import RECORDS, TUNING, full_table
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript

@@ -28,8 +28,8 @@ from dpqr.strategies.schedules.drafts import (
     proved_epsilon,
     round_phases,
 )
-from dpqr.strategies.schedules.marginals.budget import summed_noise
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
+from dpqr.strategies.schedules.marginals.forecast import summed_noise
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 

@@ -83,9 +83,9 @@ def plan_split(schedule: Planner, split: Split, problem: Problem, budget: Privac
     Raises:
         InfeasiblePlan: a share that was asked for buys no draw, or the accountant has no price for the count.
     """
-    unit = problem.unit
-    if split.left_out == 0 or (split.left_out is None and not unit.apart):
+    if split.left_out == 0 or (split.left_out is None and not problem.unit.apart):
         return _plan_with_errors(schedule, split, problem, budget, roles)
+    unit = problem.unit
     if not unit.apart:
         reserved = _reserve(roles, split.left_out or FREE_SHARE, "--count-dropped")
         plan = _plan_with_errors(schedule, split, problem, budget, reserved)

@@ -265,7 +265,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "plan_split",
-        ("not unit.apart", "not unit", "every count is planned as free", 1),
+        ("not unit.apart", "not unit", "every count is planned as free"),
         (
             "[_counting(roles, unit, _reserved_price(plan, reserved))]",
             "()",

@@ -5,14 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.rounding_error import least_squares
-from support.small_universes import dense, domain, marginal, measured
+from support.small_universes import dense, domain, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.least_squares import LeastSquares, WeightedAnswers, least_norm
+from dpqr.strategies.updates.least_squares import BucketLeastSquares, LeastSquares, WeightedAnswers, least_norm
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.strategy_matrices import strategy_block
 from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Workload
@@ -23,12 +24,12 @@ LAST = marginal((2,), SHAPE)
 STRATEGY = strategy_block("s", (1, 0), (Tree(4, (4, 2, 1), (1, 2, 3)), Identity(2)))
 
 
-def problem(*blocks) -> Problem:
+def squares_problem(*blocks) -> Problem:
     return Problem(domain=domain(SHAPE), workload=Workload(blocks or (CDF, LAST)), unit=PrivacyUnit())
 
 
 def test_it_starts_from_nothing() -> None:
-    start = LeastSquares().start(problem())
+    start = LeastSquares().start(squares_problem())
     assert [group.axes for group in start.groups] == [(0, 1), (2,)]
     assert not any(group.cells.any() for group in start.groups)
 
@@ -36,7 +37,7 @@ def test_it_starts_from_nothing() -> None:
 def test_a_measured_strategy_is_inverted_in_closed_form() -> None:
     values = np.arange(STRATEGY.rows) ** 2 % 17
     history = [measured([STRATEGY], [values], deviation=4.0)]
-    found = LeastSquares().update(problem(), LeastSquares().start(problem()), history)
+    found = LeastSquares().update(squares_problem(), LeastSquares().start(squares_problem()), history)
     written = np.stack(list(STRATEGY.coefficients())).astype(float)
     expected = (np.linalg.pinv(written) @ values).reshape(4, 2).T
     np.testing.assert_allclose(found.groups[0].cells, expected, atol=least_squares(written, values))
@@ -50,8 +51,8 @@ def test_both_ways_to_the_estimate_agree() -> None:
     """The same strategy said twice goes to the solver; with equal answers the estimate is the same."""
     values = np.arange(STRATEGY.rows) ** 2 % 17
     once = [measured([STRATEGY], [values], deviation=4.0)]
-    start = LeastSquares().start(problem())
-    closed, solved = (LeastSquares().update(problem(), start, history) for history in (once, once * 2))
+    start = LeastSquares().start(squares_problem())
+    closed, solved = (LeastSquares().update(squares_problem(), start, history) for history in (once, once * 2))
     assert solved.groups[0].strategy is None
     np.testing.assert_allclose(solved.groups[0].cells, closed.groups[0].cells, atol=1e-6)
 
@@ -59,7 +60,7 @@ def test_both_ways_to_the_estimate_agree() -> None:
 def test_what_noise_allows_is_weighed_by_its_variance() -> None:
     cells = marginal((2,), SHAPE)
     history = [measured([cells], [[10, 0, 4]], deviation=1.0), measured([cells], [[20, 10, 4]], deviation=3.0)]
-    found = LeastSquares().update(problem(LAST), LeastSquares().start(problem(LAST)), history)
+    found = LeastSquares().update(squares_problem(LAST), LeastSquares().start(squares_problem(LAST)), history)
     np.testing.assert_allclose(found.answer(LAST), [11.0, 1.0, 4.0], atol=1e-6)
 
 
@@ -68,9 +69,9 @@ def test_answers_are_right_on_average_over_symmetric_noise() -> None:
     truth = np.arange(24).reshape(SHAPE) % 5
     exact = STRATEGY.apply(truth.sum(axis=2).T)
     noise = np.arange(STRATEGY.rows) % 7 - 3
-    start = LeastSquares().start(problem())
+    start = LeastSquares().start(squares_problem())
     either = [
-        LeastSquares().update(problem(), start, [measured([STRATEGY], [exact + sign * noise])]).answer(CDF)
+        LeastSquares().update(squares_problem(), start, [measured([STRATEGY], [exact + sign * noise])]).answer(CDF)
         for sign in (1, -1)
     ]
     np.testing.assert_allclose(sum(either) / 2, CDF.apply(truth.sum(axis=2).T), atol=1e-9)
@@ -79,21 +80,21 @@ def test_answers_are_right_on_average_over_symmetric_noise() -> None:
 def test_scaled_answers_count_in_records() -> None:
     halves = dense([[1, 2, 3], [0, 1, 0], [1, 0, 0]], SHAPE, (2,), scale=Fraction(1, 2))
     values = halves.apply(np.array([4, 6, 8]))
-    start = LeastSquares().start(problem(LAST))
-    found = LeastSquares().update(problem(LAST), start, [measured([halves], [values])])
+    start = LeastSquares().start(squares_problem(LAST))
+    found = LeastSquares().update(squares_problem(LAST), start, [measured([halves], [values])])
     np.testing.assert_allclose(found.answer(LAST), [4 * 1, 6, 8], atol=1e-6)
 
 
 def test_groups_that_are_too_large_are_refused() -> None:
     small = LeastSquares(cells=7)
-    assert "joins columns with 8 cells" in (small.footprint(problem()).refusal or "")
+    assert "joins columns with 8 cells" in (small.footprint(squares_problem()).refusal or "")
     with pytest.raises(InfeasiblePlan):
-        small.start(problem())
-    assert LeastSquares(cells=8).footprint(problem()).bytes > 0
+        small.start(squares_problem())
+    assert LeastSquares(cells=8).footprint(squares_problem()).bytes > 0
 
 
 def test_no_mistake_bound_is_claimed() -> None:
-    assert LeastSquares().mistakes(problem(), Level(value=Fraction(1, 4))) is None
+    assert LeastSquares().mistakes(squares_problem(), Level(value=Fraction(1, 4))) is None
     assert LeastSquares().cumulative
 
 
@@ -132,3 +133,113 @@ def test_the_shortest_of_the_best(count) -> None:
 
 def test_nothing_measured_is_nothing_known() -> None:
     np.testing.assert_array_equal(least_norm([], (0, 1), (2, 3)), np.zeros((2, 3)))
+
+
+# Bucket counts by least squares over all measurements of buckets, shrunk by their noise, spread evenly over cells.
+
+SQUARES_SHAPE = (6,)
+SQUARES_CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SQUARES_SHAPE, matrix=Prefix(6)),))
+PROBLEM = problem(SQUARES_SHAPE, [SQUARES_CDF])
+RULE = BucketLeastSquares()
+COARSE = np.array([0, 0, 0, 1, 2, 2])
+FINE = np.array([0, 0, 1, 1, 2, 2])
+MANY = 10**8
+"""Records beside which noise leaves next to nothing to shrink."""
+
+
+def merged(matrix, buckets, name="buckets"):
+    return QueryBlock(
+        name=name, factors=(Factor(axes=(0,), sizes=SQUARES_SHAPE, matrix=BucketMatrix(matrix, buckets)),)
+    )
+
+
+def updated(*history, asked=PROBLEM):
+    return RULE.update(asked, RULE.start(asked), list(history))
+
+
+def test_one_measurement_is_spread_evenly() -> None:
+    found = updated(measured([merged(Identity(3), COARSE)], [[6 * MANY, 5 * MANY, -4 * MANY]]))
+    np.testing.assert_allclose(found.groups[0].cells, np.array([2, 2, 2, 5, -2, -2]) * MANY, rtol=1e-6)
+    assert found.answer(SQUARES_CDF)[-1] == pytest.approx(7 * MANY)
+    assert found.deviations(SQUARES_CDF) is None
+
+
+def test_all_measurements_count_by_their_precision_on_the_last_ones_buckets() -> None:
+    tree = Tree(3, (4, 2, 1), (1, 2, 3))
+    values = [(np.arange(6) * 3 - 2) * MANY, np.array([9, 1, 4]) * MANY]
+    history = [
+        measured([merged(tree, FINE)], [values[0]], 2.0),
+        measured([merged(Identity(3), COARSE)], [values[1]], 0.5),
+    ]
+    found = updated(*history)
+    spread = (COARSE[:, None] == np.arange(3)) / np.bincount(COARSE)
+    rows = np.concatenate([tree.table(0, 6)[:, FINE] @ spread / 2.0, np.eye(3) / 0.5])
+    counts = np.linalg.lstsq(rows, np.concatenate([values[0] / 2.0, np.array(values[1]) / 0.5]), rcond=None)[0]
+    np.testing.assert_allclose(found.groups[0].cells, spread @ counts, rtol=1e-6)
+
+
+def test_counts_of_all_records_count_too() -> None:
+    buckets = measured([merged(Identity(3), COARSE)], [[6, 5, 4]])
+    found = updated(measured([QueryBlock(name="count")], [[70]], 1e-9), buckets)
+    assert found.groups[0].cells.sum() == pytest.approx(70, rel=1e-2)
+
+
+def test_what_noise_may_have_made_is_shrunk_towards_an_even_spread() -> None:
+    cells = updated(measured([merged(Identity(3), COARSE)], [[600, 190, 410]], 50.0)).groups[0].cells
+    assert 190 < cells[3] < 200 < cells[0] < 201
+    assert cells.sum() == pytest.approx(1200, abs=1)
+
+
+def test_the_grid_of_a_block_is_minded() -> None:
+    block = merged(Identity(3), COARSE)
+    halved = QueryBlock(name="half", factors=block.factors, scale=block.scale / 2)
+    np.testing.assert_allclose(updated(measured([halved], [[6, 2, 4]])).groups[0].cells, [1, 1, 1, 1, 1, 1])
+
+
+def test_buckets_without_cells_are_left_out() -> None:
+    block = merged(Identity(4), np.where(COARSE == 2, 3, COARSE))
+    cells = updated(measured([block], [[6 * MANY, 5 * MANY, 99, 4 * MANY]])).groups[0].cells
+    np.testing.assert_allclose(cells, np.array([2, 2, 2, 5, 2, 2]) * MANY, rtol=1e-6)
+
+
+def test_a_strategy_over_cells_is_taken_by_itself_with_known_deviations() -> None:
+    strategy = strategy_block("strategy", (0,), (Tree(6, (8, 2, 1), (1, 1, 2)),))
+    count = measured([QueryBlock(name="count")], [[70]])
+    told = measured([strategy], [np.arange(10)])
+    found, plain = updated(count, told), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(SQUARES_CDF), plain.answer(SQUARES_CDF))
+    np.testing.assert_array_equal(found.deviations(SQUARES_CDF), plain.deviations(SQUARES_CDF))
+
+
+def test_a_strategy_over_cells_takes_the_place_of_buckets_before_it() -> None:
+    told = measured([strategy_block("strategy", (0,), (Tree(6, (8, 2, 1), (1, 1, 2)),))], [np.arange(10)])
+    found = updated(measured([merged(Identity(3), COARSE)], [[6, 5, -4]]), told)
+    plain = LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(SQUARES_CDF), plain.answer(SQUARES_CDF))
+    np.testing.assert_array_equal(found.deviations(SQUARES_CDF), plain.deviations(SQUARES_CDF))
+
+
+def test_other_measurements_are_those_of_least_squares() -> None:
+    told = measured([SQUARES_CDF], [[1, 2, 3, 4, 5, 7]])
+    found, plain = updated(told), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(SQUARES_CDF), plain.answer(SQUARES_CDF))
+
+
+def test_groups_without_buckets_are_those_of_least_squares() -> None:
+    asked = problem((6, 2), [SQUARES_CDF, marginal((1,), (6, 2))])
+    found = updated(
+        measured([marginal((1,), (6, 2))], [[3, 4]]),
+        measured([merged(Identity(3), COARSE)], [[6 * MANY, 5 * MANY, 4 * MANY]]),
+        asked=asked,
+    )
+    np.testing.assert_allclose(found.groups[0].cells, np.array([2, 2, 2, 5, 2, 2]) * MANY, rtol=1e-6)
+    np.testing.assert_allclose(found.groups[1].cells, [3, 4])
+
+
+def test_what_a_release_must_say() -> None:
+    (sentence,) = RULE.trust
+    assert "no such estimate is unbiased" in sentence
+    assert RULE.cumulative
+    assert RULE.fits(PROBLEM, [], [])
+    assert RULE.mistakes(PROBLEM, None) is None
+    assert RULE.footprint(PROBLEM) == LeastSquares().footprint(PROBLEM)

@@ -1,22 +1,39 @@
 """Multiplicative weights: steps, replay, room and memory."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
+import mpmath
 import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models import junction_tree
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.strategies.problem import Level
+from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates import multiplicative_weights
+from dpqr.strategies.updates.interface import (
+    DENSE_LIMIT,
+    SingleQuery,
+    any_block,
+    dense_footprint,
+    exponential_step,
+    floor_of_log,
+    no_bound,
+    on_domain,
+    uniform_start,
+)
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import QueryBlock
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
 
 SHAPE = (2, 3)
 RULE = MultiplicativeWeights()
@@ -257,3 +274,113 @@ def test_the_footprint_covers_a_fit():
     tracemalloc.stop()
     assert peak / 2 < RULE.footprint(facts).bytes * 1.0 < 4 * peak
     assert peak < RULE.footprint(facts).bytes
+
+
+# One normalised query, and exact mistake bounds.
+
+QUERY_SHAPE = (2, 3, 2)
+
+
+def test_reads_the_newest_answer_as_a_fraction():
+    block = dense([0, 1, 2, 3, 4, 4], QUERY_SHAPE, (1, 2), scale=Fraction(1, 4))
+    history = [measured([marginal((0,), QUERY_SHAPE)], [[1, 2]]), measured([block], [[30]])]
+    query = SingleQuery.newest(problem(QUERY_SHAPE, n=100), history)
+    assert query.value == pytest.approx(0.075)
+    assert np.allclose(query.coefficients + np.zeros(QUERY_SHAPE), np.array([[0, 1], [2, 3], [4, 4]]) / 4)
+
+
+def test_axes_in_any_order():
+    tensor = np.arange(4).reshape(2, 2)
+    assert np.array_equal(on_domain(tensor, (2, 0), 3), tensor.T[:, None, :])
+    assert on_domain(np.array(5), (), 3).shape == (1, 1, 1)
+
+
+def test_takes_one_query_only():
+    with pytest.raises(InfeasiblePlan, match="one query a round"):
+        SingleQuery.newest(problem(QUERY_SHAPE, n=5), [measured([marginal((0,), QUERY_SHAPE)], [[1, 2]])])
+
+
+def test_fractions_need_a_public_number_of_records():
+    with pytest.raises(InfeasiblePlan, match="--n"):
+        SingleQuery.newest(problem(QUERY_SHAPE), [measured([dense([1, 0], QUERY_SHAPE, (0,))], [[1]])])
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 64, 13440, 10**30])
+@pytest.mark.parametrize("factor", [Fraction(1, 7), Fraction(4), Fraction(4 * 40**2), Fraction(10**25, 3)])
+def test_agrees_with_many_digits(size, factor):
+    with mpmath.workdps(120):
+        assert floor_of_log(size, factor) == int(mpmath.floor(mpmath.log(size) * factor.numerator / factor.denominator))
+
+
+def test_a_product_within_rounding_of_an_integer_is_decided():
+    """factor = 5/log(2) to 45 digits, rounded down and up: a double, and 40 digits, cannot tell them apart."""
+    with mpmath.workdps(80):
+        whole = int(mpmath.floor(5 / mpmath.log(2) * mpmath.mpf(10) ** 45))
+    assert floor_of_log(2, Fraction(whole, 10**45)) == 4
+    assert floor_of_log(2, Fraction(whole + 1, 10**45)) == 5
+
+
+def test_a_universe_of_one_cell_takes_no_mistakes():
+    assert floor_of_log(1, Fraction(10**9)) == 0
+
+
+# Dense members: what a third party's rule may take as its own methods.
+
+BLOCK = QueryBlock(name="a", factors=(Factor.identity(1, 3),))
+UPWARD = QueryBlock(name="up", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Methods as the guide's rule takes them."""
+
+    start, footprint = uniform_start, dense_footprint
+    mistakes, fits = no_bound, any_block
+
+
+def members_problem(*sizes, n=None):
+    domain = Domain(tuple(Attribute(name=f"c{i}", axis=Codes(size)) for i, size in enumerate(sizes)))
+    unit = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE if n is None else Neighbours.REPLACE)
+    return Problem(domain=domain, workload=Workload((BLOCK,)), unit=unit, n=n)
+
+
+@pytest.mark.parametrize(("n", "total"), [(None, 0.0), (12, 12.0)])
+def test_they_are_methods(n, total):
+    rule, public = Rule(), members_problem(2, 3, n=n)
+    first = rule.start(public)
+    assert first.shape == (2, 3)
+    assert first.total == total
+    assert np.array_equal(first.probabilities, np.full((2, 3), 1 / 6))
+    assert rule.mistakes(public, Level(value=Fraction(1, 10))) is None
+    assert rule.fits(public, (), (BLOCK,)) is True
+
+
+def test_the_footprint_is_four_arrays_and_a_refusal_beyond_the_limit():
+    rule = Rule()
+    assert (rule.footprint(members_problem(2, 3)).bytes, rule.footprint(members_problem(2, 3)).refusal) == (
+        4 * 8 * 6,
+        None,
+    )
+    assert rule.footprint(members_problem(DENSE_LIMIT)).refusal is None
+    refusal = rule.footprint(members_problem(DENSE_LIMIT, 2)).refusal
+    assert refusal.startswith(
+        f"the domain has {2 * DENSE_LIMIT} cells, and this update rule keeps at most {DENSE_LIMIT}"
+    )
+
+
+@pytest.mark.parametrize(("block", "weights"), [(BLOCK, [1, 2, 4]), (UPWARD, [8, 8, 4])])
+def test_a_step_multiplies_each_cell_by_the_exponential_of_its_queries(block, weights):
+    start = DenseDistribution.uniform((2, 3), 30.0)
+    found = exponential_step(start, block, np.log(2.0) * np.arange(3))
+    shares = np.array(weights) / (2 * sum(weights))
+    assert np.allclose(found.probabilities, [shares, shares], rtol=1e-13, atol=0)
+    assert found.total == 30.0
+    assert not found.probabilities.flags.writeable
+
+
+def test_a_cell_that_is_as_good_as_empty_comes_back():
+    start = DenseDistribution.uniform((1, 3), 9.0)
+    gone = exponential_step(start, BLOCK, np.array([0.0, -5_000.0, 0.0]))
+    assert gone.probabilities[0, 1] == 0.0
+    back = exponential_step(gone, BLOCK, np.array([0.0, 5_000.0, 0.0]))
+    assert np.allclose(back.probabilities, 1 / 3, rtol=1e-12, atol=0)

@@ -14,7 +14,7 @@ from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import TUNING, ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm, sensitivity

@@ -15,16 +15,17 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
-from dpqr.strategies.schedules.marginals.budget import (
+from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.forecast import (
     RECORDS,
+    TUNING,
     BudgetAllocation,
+    NoiseSpread,
     full_table,
     public_records,
     remaining,
     summed_noise,
 )
-from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.errors import TUNING, NoiseSpread
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.marginals.budget import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
     candidate_levels,
     coarsen,
@@ -21,7 +20,14 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import (
     with_surrogates,
 )
 from dpqr.strategies.schedules.marginals.candidate_plans import error_words
-from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError, estimated_records
+from dpqr.strategies.schedules.marginals.forecast import (
+    NOISE,
+    TUNING,
+    ExpectedError,
+    estimated_records,
+    first_marginals,
+    remaining,
+)
 from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
 from dpqr.strategies.transcript import ErrorSum

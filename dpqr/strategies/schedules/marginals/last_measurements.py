@@ -16,8 +16,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import NOISE, TUNING, BudgetAllocation, ExpectedError
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import interaction, interaction_deviation, is_interaction
 

@@ -19,14 +19,6 @@ from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCan
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved_epsilon, search_phases
-from dpqr.strategies.schedules.marginals.budget import (
-    RECORDS,
-    BudgetAllocation,
-    counts_records,
-    first_marginals,
-    full_table,
-    remaining,
-)
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
 from dpqr.strategies.schedules.marginals.candidate_plans import (
     NOTES,
@@ -45,7 +37,16 @@ from dpqr.strategies.schedules.marginals.continuation import (
     plan_remeasurement,
     start_search,
 )
-from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
+from dpqr.strategies.schedules.marginals.forecast import (
+    NOISE,
+    RECORDS,
+    TUNING,
+    BudgetAllocation,
+    counts_records,
+    first_marginals,
+    full_table,
+    remaining,
+)
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock

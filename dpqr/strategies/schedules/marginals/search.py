@@ -11,8 +11,14 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, estimate_gap, largest_gap
+from dpqr.strategies.schedules.marginals.forecast import (
+    TUNING,
+    BudgetAllocation,
+    ExpectedError,
+    Gap,
+    estimate_gap,
+    largest_gap,
+)
 from dpqr.strategies.schedules.marginals.last_measurements import Interactions, LastMeasurements
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.budget import Price
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
 from dpqr.strategies.schedules.marginals.last_measurements import LastMeasurements
 from dpqr.workload.block import Factor, QueryBlock
 

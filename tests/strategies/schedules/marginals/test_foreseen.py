@@ -14,7 +14,7 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.schedules.marginals.continuation import ContinuationForecaster, start_search
-from dpqr.strategies.schedules.marginals.errors import TUNING
+from dpqr.strategies.schedules.marginals.forecast import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript

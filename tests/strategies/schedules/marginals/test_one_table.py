@@ -19,8 +19,8 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table, remaining
 from dpqr.strategies.schedules.marginals.candidate_plans import CandidateForecaster
+from dpqr.strategies.schedules.marginals.forecast import RECORDS, full_table, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights

@@ -11,9 +11,8 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import ExpectedError
-from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
+from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError, Gap
+from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph, MarginalSearch, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -167,3 +166,146 @@ def test_a_selection_costs_no_more_than_the_measurement_that_it_leads_to(concent
     bound = [batch.selection < price for batch, price in zip(batches, sharp, strict=True) if batch is not None]
     assert any(bound)
     assert not all(bound)
+
+
+# What a batch has shown, and when a search without improvement ends.
+
+
+def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12, chance: float = 0.0) -> Gap:
+    factors = (Factor.identity(first, cells), Factor.identity(second, cells))
+    moved = (off**2 + (0.8 * error) ** 2) ** 0.5
+    return Gap(
+        block=QueryBlock(name=f"{first} {second}", factors=factors), moved=moved, error=error, passed=1.0, chance=chance
+    )
+
+
+STAR = DependenceGraph().joined(
+    [gap(0, 1, off=1.8, error=0.3), gap(0, 2, off=1.8, error=0.3), gap(0, 3, off=1.8, error=0.3)]
+)
+"""Three columns that follow column 0, measured coarsely."""
+
+
+def test_what_carried_noise_explains_is_not_real() -> None:
+    found = BatchEvidence.of([gap(1, 2, off=0.4)], STAR)
+    assert found.least == pytest.approx(0.4, rel=0.05)
+    assert found.real == 0.0
+
+
+def test_what_goes_beyond_it_is_and_so_is_all_that_columns_without_links_show() -> None:
+    assert 0.5 < BatchEvidence.of([gap(1, 2, off=0.7)], STAR).real < 0.7
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).real == pytest.approx(0.4)
+    mixed = BatchEvidence.of([gap(1, 2, off=0.4), gap(4, 5, off=0.4)], STAR).real
+    assert 0.0 < mixed < 0.4
+
+
+def test_blocks_that_are_off_keep_the_search_going() -> None:
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).unimproved(1, reached=0.1, price=0.3) == 0
+
+
+def test_batches_that_find_nothing_add_up() -> None:
+    found = BatchEvidence.of([gap(1, 2, off=0.2), gap(2, 3, off=0.2)], STAR)
+    assert [found.unimproved(before, reached=0.1, price=0.1) for before in (0, 1)] == [1, 2]
+
+
+def test_blocks_that_are_off_by_less_than_another_takes_from_all_do_not() -> None:
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).unimproved(1, reached=0.1, price=0.5) == 2
+
+
+def test_what_chance_makes_of_so_many_records_is_real_whatever_noise_would_explain() -> None:
+    """But no more than was seen."""
+    assert BatchEvidence.of([gap(1, 2, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.1)
+    assert BatchEvidence.of([gap(1, 2, off=0.05, chance=0.1)], STAR).real == pytest.approx(0.05)
+    assert BatchEvidence.of([gap(4, 5, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.4)
+
+
+def test_a_batch_that_its_noise_blinds_is_passed_over() -> None:
+    """It may hide more than measuring would leave."""
+    blind = BatchEvidence.of([gap(4, 5, off=0.0, error=0.3, cells=2)], STAR)
+    assert blind.real == 0.0
+    assert [blind.unimproved(before, reached=0.01, price=0.01) for before in (0, 1)] == [0, 1]
+
+
+def test_one_batch_that_its_noise_drowns_is_enough() -> None:
+    drowned = BatchEvidence.of([gap(4, 5, off=0.0, error=0.9)], STAR)
+    assert drowned.unimproved(0, reached=0.9, price=0.9) == 2
+    assert BatchEvidence.of([gap(4, 5, off=1.5, error=0.9)], STAR).unimproved(0, reached=0.9, price=0.9) == 0
+
+
+def test_many_blocks_tell_more_than_one() -> None:
+    one, four = (BatchEvidence.of([gap(4, 5, off=0.0, error=0.3)] * size, STAR) for size in (1, 4))
+    assert four.blur == pytest.approx(one.blur / 2**0.5)
+
+
+# What measured pairs carry of their noise into others.
+
+
+def graph_gap(*axes: int, off: float, error: float = 0.1, cells: int = 10) -> Gap:
+    """Of a block that was off by so much, measured without noise in the way."""
+    block = QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, cells) for axis in axes))
+    noise = 0.8 * error
+    return Gap(block=block, moved=(off**2 + noise**2) ** 0.5, error=error, passed=1.0, chance=0.0)
+
+
+STRONGEST = 1.8
+"""The gap between two columns of ten even values that name each other."""
+
+
+def test_without_a_path_nothing_is_carried() -> None:
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=1.0), graph_gap(2, 3, off=1.0)])
+    assert graph.propagated_error((0, 2)) == 0.0
+    assert graph.propagated_error((4, 5)) == 0.0
+    assert DependenceGraph().propagated_error((0, 1)) == 0.0
+
+
+def test_a_measured_pair_carries_its_own_error() -> None:
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=0.3)])
+    assert graph.propagated_error((0, 1)) == pytest.approx(0.1**2)
+    assert graph.propagated_error((1, 0)) == graph.propagated_error((0, 1))
+
+
+def test_columns_that_name_each_other_carry_all_of_both_errors() -> None:
+    graph = DependenceGraph().joined(
+        [graph_gap(0, 1, off=STRONGEST, error=0.1), graph_gap(1, 2, off=STRONGEST, error=0.2)]
+    )
+    assert graph.propagated_error((0, 2)) == pytest.approx(0.1**2 + 0.2**2)
+
+
+def test_a_weak_link_carries_its_own_error_over_a_strong_one_and_hardly_any_of_the_other() -> None:
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=STRONGEST, error=0.1), graph_gap(1, 2, off=0.18, error=0.3)])
+    assert graph.propagated_error((0, 2)) == pytest.approx((0.1 * 0.1) ** 2 + 0.3**2)
+
+
+def test_the_strongest_path_counts() -> None:
+    weak = [graph_gap(0, 3, off=0.2, error=0.5), graph_gap(3, 2, off=0.2, error=0.5)]
+    strong = [graph_gap(0, 1, off=STRONGEST), graph_gap(1, 2, off=STRONGEST)]
+    assert DependenceGraph().joined([*weak, *strong]).propagated_error((0, 2)) == pytest.approx(2 * 0.1**2)
+
+
+def test_a_pair_that_was_not_off_at_all_carries_on_its_own_error_alone() -> None:
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=STRONGEST, error=0.3), graph_gap(1, 2, off=0.0, error=0.1)])
+    assert graph.propagated_error((0, 2)) == pytest.approx(0.1**2, rel=0.01)
+
+
+def test_wider_blocks_carry_what_their_pairs_carry_and_are_no_links() -> None:
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=0.3), graph_gap(1, 2, off=0.0), graph_gap(3, 4, 5, off=1.0)])
+    assert graph.propagated_error((0, 1, 2)) == pytest.approx((2 + (0.3 / 1.8) ** 2) * 0.1**2, rel=0.01)
+    assert graph.propagated_error((3, 4)) == 0.0
+
+
+def test_a_pair_measured_again_is_replaced_and_other_links_stay_as_they_were() -> None:
+    first = DependenceGraph().joined([graph_gap(0, 1, off=0.3)])
+    second = first.joined([graph_gap(1, 0, off=0.3, error=0.02)])
+    assert second.propagated_error((0, 1)) == pytest.approx(0.02**2)
+    assert first.propagated_error((0, 1)) == pytest.approx(0.1**2)
+
+
+def test_noise_in_a_pair_shrinks_on_its_way_as_forecast() -> None:
+    """Column c copies 70 % of b: even values, ten of each."""
+    random, copied = np.random.default_rng(4), 0.7
+    told = copied * np.eye(10) + (1 - copied) / 10
+    noise = random.normal(0.0, 1.0, (10, 10))
+    noise -= noise.mean(axis=1, keepdims=True)
+    shrunk = np.abs(noise @ told).sum() / np.abs(noise).sum()
+    off = float(np.abs(told / 10 - 1 / 100).sum())
+    graph = DependenceGraph().joined([graph_gap(0, 1, off=STRONGEST), graph_gap(1, 2, off=off, error=0.0)])
+    assert graph.propagated_error((0, 2)) ** 0.5 / 0.1 == pytest.approx(shrunk, rel=0.01)

@@ -13,9 +13,11 @@ from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsen, joint, with_surrogates
+from dpqr.strategies.schedules.marginals.forecast import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import Workload
 
 SIZE = 12
@@ -107,3 +109,83 @@ def test_many_single_queries_on_the_same_columns_give_way_together(check: Check)
 def test_queries_on_columns_whose_marginal_takes_their_place_give_way_with_them(check: Check) -> None:
     (found,) = with_surrogates(problem(prefixes(0, 1), *predicates(1)), check).workload.blocks
     assert (found.axes, found.weight) == ((0, 1), 2)
+
+
+# Candidates of a search, level after level.
+
+
+def levels_problem(*groups: tuple[int, ...]) -> Problem:
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(3)) for axis in range(4)))
+    blocks = tuple(
+        QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, 3) for axis in axes)) for axes in groups
+    )
+    return Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(neighbours=Neighbours.ADD_REMOVE))
+
+
+def test_pairs_come_first_with_those_below_triples_that_nobody_asks_for() -> None:
+    narrow, wide = candidate_levels(levels_problem((0,), (0, 1), (0, 1, 2), (2, 3)))
+    assert [block.axes for block in narrow] == [(0, 1), (2, 3), (0, 2), (1, 2)]
+    assert [block.name for block in narrow][2:] == ["below(c0, c2)", "below(c1, c2)"]
+    assert [block.axes for block in wide] == [(0, 1, 2)]
+
+
+def test_no_level_is_empty() -> None:
+    assert candidate_levels(levels_problem((0,), (3,))) == ()
+    assert len(candidate_levels(levels_problem((0, 1), (0, 2)))) == 1
+
+
+def test_single_columns_are_no_candidates() -> None:
+    assert [block.axes for block in joint(levels_problem((0,), (0, 1), (1,), (1, 2, 3)))] == [(0, 1), (1, 2, 3)]
+
+
+SIZES = (40, 6, 2)
+COUNTS = {
+    0: np.array([6000.0, *np.full(38, 100.0), 200.0]),
+    1: np.full(6, 10_000 / 6),
+    2: np.array([10_000.0, -30.0]),
+}
+RECORDS = 10_000.0
+
+
+def pair(*axes):
+    return QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, SIZES[axis]) for axis in axes))
+
+
+def found(blocks, deviation, counts=COUNTS):
+    return coarsen(blocks, counts, ExpectedError.of(blocks, counts), RECORDS, deviation)
+
+
+def test_each_record_is_counted_in_one_coarse_cell():
+    (block,) = found([pair(0, 1)], 100.0)
+    assert block.cells == 240
+    assert 4 <= block.rows <= 80
+    for row in block.adjoint(np.eye(block.rows, dtype=np.int64)[0]), block.adjoint(np.ones(block.rows, dtype=np.int64)):
+        assert set(np.unique(row)) <= {0, 1}
+    assert (block.adjoint(np.ones(block.rows, dtype=np.int64)) == 1).all()
+
+
+@pytest.mark.parametrize(("neighbours", "moved"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)])
+@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+def test_neighbours_move_it_as_they_move_a_marginal(neighbours, moved, norm):
+    (block,) = found([pair(0, 1)], 300.0)
+    assert sensitivity((block,), norm, PrivacyUnit(neighbours=neighbours)) == moved
+
+
+def test_large_cells_stand_alone_and_runs_hold_about_equal_counts():
+    (block,) = found([pair(0, 1)], 100.0)
+    rows = block.factors[0].matrix.table(0, block.factors[0].matrix.rows)
+    assert rows[0].tolist() == [1, *[0] * 39]
+    assert (rows @ COUNTS[0])[1:-1].max() <= 2 * RECORDS / 7
+    assert all((np.diff(np.flatnonzero(row)) == 1).all() for row in rows)
+
+
+def test_no_coarser_block_where_noise_leaves_little_or_cells_are_few():
+    assert found([pair(0, 1)], 1.0) == ()
+    assert found([pair(1, 2)], 1e6) != ()
+    assert found([pair(2)], 1e6) == ()
+
+
+def test_an_attribute_keeps_two_cells_whatever_was_released():
+    for counts in ({**COUNTS, 0: np.zeros(40)}, {**COUNTS, 0: np.array([*np.zeros(39), 1e4])}):
+        (block,) = found([pair(0, 1)], 1e5, counts)
+        assert all(factor.matrix.rows >= 2 for factor in block.factors)
