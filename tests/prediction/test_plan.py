@@ -111,7 +111,7 @@ def test_a_label_is_selected_by_the_named_mechanism_for_no_more_than_its_price(n
     assert (type(event).__name__, count) == (KINDS[noise], 7)
     assert event == VotesForm(count=7, noises=(noise,)).event(price, noise)
     assert drawn.rate == event.epsilon / 6
-    spent = {"epsilon": EPSILON, "rho": RHO, "squared_mu": SQUARED_MU}[price.currency].cost(event)
+    spent = {"epsilon": EPSILON, "rho": RHO, "squared_mu": SQUARED_MU}[price.currency].sums.loss(event)
     assert Fraction(999, 1000) * price.figure <= spent <= price.figure
 
 
