@@ -41,7 +41,7 @@ from dpqr.releases.record.parts import (
     versions_part,
     written,
 )
-from dpqr.releases.record.plan_document import PlanPart, plan_document, seal_document
+from dpqr.releases.record.plan_document import PlanPart, seal_document
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     bars_words,
@@ -78,10 +78,12 @@ def release_document(
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
-    plan = plan_document(release.plan)  # as it stands: a locked one may say more than the form of a plan
-    record = ReleaseRecord.of(release, plan, files or {}, synthetic, views, receipt)
+    record = written(ReleaseRecord.of(release, files or {}, synthetic, views, receipt))
+    locked = release.plan.inputs.locked if release.plan.inputs else None
+    # A locked plan stands there as it was written: it may say more than the form of a plan.
+    record["plan"] = dict(locked.document) if locked else seal_document(record["plan"])
     questions = {} if release.questions is None else {"questions": release.questions.document()}
-    return seal_document(written(record) | {"plan": plan} | questions)
+    return seal_document(record | questions)
 
 
 def draw_parts(release: FinishedRun) -> dict[str, Any]:
@@ -413,13 +415,12 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     def of(
         cls,
         release: FinishedRun,
-        plan: Mapping[str, Any],
         files: Mapping[str, str],
         synthetic: Synthetic | None,
         views: Views | None,
         receipt: Sequence[tuple[str, str]],
     ) -> ReleaseRecord:
-        """A release, not sealed yet. plan: its document. The rest: as of `release_document`."""
+        """A release, not sealed yet. files and what follows: as of `release_document`."""
         # Of a counter: the release whose cumulative answers these are added to, null for none.
         earlier = release.earlier
         after = After(period=earlier.period, sha256=earlier.sha256) if earlier and earlier.period else None
@@ -456,7 +457,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
             files=tuple(files),
             hashes=dict(files),
             cumulative=UNSET if release.plan.problem.turn is None else Cumulative(after=after),
-            plan=msgspec.convert(plan, PlanPart),
+            plan=PlanPart.of(release.plan),
             transcript=tuple(map(RoundPart.of, release.transcript.rounds)),
             questions=release.questions or UNSET,
         )
