@@ -252,3 +252,35 @@ def written(tree: ast.AST) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+GIVES = "Other rooms import these modules, and no others:"
+FACES = re.compile(r"^    ([\w.]+)  +\S", re.MULTILINE)
+"""A module of a room, and what it holds, as the room's introduction lists it."""
+
+
+def faces(files: dict[str, str]) -> list[str]:
+    """One sentence for every module that another room imports and its own does not give, and for every module that no
+    room's introduction tells of."""
+    modules = {above for path in files for above in lineage(module_name(path))}
+    given, told = {}, {}
+    for room in ROOMS:
+        text = ast.get_docstring(ast.parse(files[f"{room}/__init__.py"])) or ""
+        face, _, _ = text.partition("\nInside:\n")
+        given[room] = {f"{room}.{name}" for name in FACES.findall(f"\n{face}")} if GIVES in face else set()
+        told[room] = {f"{room}.{name}" for name in FACES.findall(f"\n{text}")}
+    found, imported = [], set()
+    for path, source in sorted(files.items()):
+        inside, _ = imports(ast.parse(source), modules)
+        for name in sorted(inside):
+            room = package(name)
+            if room in given and room != package(module_name(path)) and name != room:
+                imported.add(name)
+                if name not in given[room]:
+                    found.append(f"{path}: imports {name}, which its room gives to no other")
+    for room in ROOMS:
+        own = {module_name(path) for path in files if path.startswith(f"{room}/") and not path.endswith("__init__.py")}
+        found += [f"{room}/__init__.py: does not tell of {name}" for name in sorted(own - told[room])]
+        found += [f"{room}/__init__.py: tells of {name}, which is not there" for name in sorted(told[room] - own)]
+        found += [f"{room}/__init__.py: gives {name}, which no room takes" for name in sorted(given[room] - imported)]
+    return found

@@ -1,7 +1,7 @@
 import ast
 
 import pytest
-from architecture import DOORS, ROOMS, breaches, module_name, package, product
+from architecture import DOORS, GIVES, ROOMS, breaches, faces, module_name, package, product
 
 HOUSE = {
     "__init__.py": "def __getattr__(name):\n    return load('dpqr.python.release:release')",
@@ -113,3 +113,23 @@ def test_every_package_is_a_room_with_an_introduction_and_nothing_else():
     assert introductions
     assert [path for path, tree in introductions.items() if not ast.get_docstring(tree)] == []
     assert [path for path, tree in introductions.items() if len(tree.body) != 1] == []
+
+
+def test_every_room_tells_what_it_gives_and_gives_no_more():
+    assert faces(product()) == []
+
+
+def test_what_a_room_does_not_give_or_tell_is_seen():
+    rooms = {f"{room}/__init__.py": '"""A room."""' for room in ROOMS}
+    inside = {"kernel/gate.py": "", "domain/domain.py": "from dpqr.kernel.gate import measure"}
+    told = f'"""What is trusted.\n\n{GIVES}\n\n    gate    the gate\n    sealed  the seal\n"""'
+    assert faces({**rooms, **inside}) == [
+        "domain/domain.py: imports kernel.gate, which its room gives to no other",
+        "kernel/__init__.py: does not tell of kernel.gate",
+        "domain/__init__.py: does not tell of domain.domain",
+    ]
+    assert faces({**rooms, **inside, "kernel/__init__.py": told}) == [
+        "kernel/__init__.py: tells of kernel.sealed, which is not there",
+        "kernel/__init__.py: gives kernel.sealed, which no room takes",
+        "domain/__init__.py: does not tell of domain.domain",
+    ]

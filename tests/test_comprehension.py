@@ -4,18 +4,18 @@ import pytest
 from comprehension import figures, helpers_used_once
 
 CEILINGS = {
-    "lines of the package": 93105,
-    "files": 380,
-    "folders": 35,
-    "files under 60 lines": 44,
-    "private helpers used once in their file, %": 22.3,
-    "public class names defined more than once": 5,
-    "mean internal imports a file": 8.3,
-    "dict[str, Any]": 429,
-    "lines of the tests": 107538,
-    "a plain release: modules imported": 223,
-    "a plain release: functions run": 1283,
-    "a plain release: files they lie in": 144,
+    "lines of the package": 90885,
+    "files": 376,
+    "folders": 36,
+    "files under 60 lines": 42,
+    "private helpers used once in their file, %": 12.6,
+    "public class names defined more than once": 4,
+    "mean internal imports a file": 8.2,
+    "dict[str, Any]": 287,
+    "lines of the tests": 106629,
+    "a plain release: modules imported": 224,
+    "a plain release: functions run": 1163,
+    "a plain release: files they lie in": 145,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 

@@ -1,1 +1,10 @@
-"""Randomised functions of counts, each with the event that it costs."""
+"""Randomised functions of counts, each with the event that it costs.
+
+Other rooms import these modules, and no others:
+
+    block_errors   noisy L1 errors of a hypothesis
+    box_scores     scores of many boxes, searched without scoring all
+    noisy_answers  exact answers plus exact noise
+    selection      private selection by integer scores
+    sparse_vector  comparisons with a noisy threshold
+"""

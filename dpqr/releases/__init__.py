@@ -1,1 +1,54 @@
-"""A release: plan, pay, loop, answers, record, files, verify."""
+"""A release: plan, pay, loop, answers, record, files, forecast.
+
+Other rooms import these modules, and no others:
+
+    answer_tables            answers as frames and tidy tables
+    answers.answered         answers of a block beside the names of its cells
+    answers.errors           estimated errors and intervals
+    answers.figures          means, quantiles and ratios, with intervals
+    answers.noisy            what was measured, unbiased
+    answers.refits           by how much a refit would be off
+    documents                check documents, print schemas, write domain files
+    draws                    the run's only access to private counts
+    exact_errors             true answers of public data
+    explain                  which strategies suit a workload, and why
+    files                    outputs that appear whole or not at all
+    forecast                 errors by epsilon, and the epsilon of a goal
+    forecast_error           the expected error of one plan, on made-up tables
+    formats.known            the formats of tables, a row each
+    formats.parquet_files    Parquet
+    journal                  draws on the disk before anything depends on them
+    locked_plan              plans written to be reviewed, and followed or refused
+    loop                     the Iterative Construction, as on the book's page
+    paying                   bills, and runs that a ledger pays for
+    planning                 documents and options to a plan
+    questions                questions one at a time, and their replay
+    read_release             a release read back from its files
+    reading                  which table is read, and how; the public request
+    receipt                  the plan and the receipt as text
+    record.parts             parts that the documents share
+    record.plan_document     the plan's document
+    record.release_document  release.json
+    rehearsal                a whole run on made-up rows
+    release                  plan, pay, open, loop, write, settle
+    release_files            the files of a release
+    requests                 what the commands ask
+    resources                time, memory and disk, forecast
+    result                   all that a run gives away
+    roles                    names of strategies to strategies
+    sentences                what a release promises, in words
+    start                    what a later release starts from
+    table_files              tables written in any format
+    tidy                     tidy tables of texts and figures
+    views                    whole-number views beside the answers
+
+Inside:
+
+    answers.adding_up   whole numbers that add up
+    consistent          updates that cost nothing
+    counters            counters and periods of a release
+    error_bounds        the certificate, and noisy errors that were bought
+    fingerprints        what a resumed run must have in common with its beginning
+    formats.csv_files   CSV
+    formats.json_files  JSON
+"""

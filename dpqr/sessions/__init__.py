@@ -1,1 +1,15 @@
-"""Questions and predictions that come one at a time."""
+"""Questions and predictions that come one at a time.
+
+Other rooms import these modules, and no others:
+
+    interactive  open, ask, look, close
+    planning     what is measured first, and terms
+    predictions  sessions of predictions
+    release      the release of a closed session
+    session      one reservation that several processes draw from
+    turn         what answers the next question
+
+Inside:
+
+    folder  the files of a session, and the order of its writes
+"""
