@@ -6,6 +6,7 @@ import copy
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -13,11 +14,11 @@ import pytest
 from pyarrow import ipc, parquet
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.cli.documents import FORMS as OFFERED
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import read_document
 from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
+from dpqr.python.owner_options import CodebookForm
 from dpqr.tables.codebooks.columns import fill_gaps, outline_document, require_sound
 from dpqr.tables.codebooks.csvw import read_csvw
 from dpqr.tables.codebooks.frictionless import read_frictionless
@@ -46,7 +47,7 @@ BROKEN = {
 
 
 def test_the_samples_are_of_every_form_and_so_are_the_options():
-    assert set(FILES) == set(BROKEN) == set(FORMS) == set(OFFERED)
+    assert set(FILES) == set(BROKEN) == set(FORMS) == set(get_args(CodebookForm))
     assert {path.name for path in SAMPLES.iterdir()} == {*FILES.values(), "clinic.datapackage.json"}
 
 
