@@ -4,7 +4,7 @@ import pytest
 from comprehension import figures, helpers_used_once
 
 CEILINGS = {
-    "lines of the package": 90885,
+    "lines of the package": 90900,
     "files": 376,
     "folders": 36,
     "files under 60 lines": 42,
@@ -12,7 +12,7 @@ CEILINGS = {
     "public class names defined more than once": 4,
     "mean internal imports a file": 8.2,
     "dict[str, Any]": 287,
-    "lines of the tests": 106629,
+    "lines of the tests": 106700,
     "a plain release: modules imported": 224,
     "a plain release: functions run": 1163,
     "a plain release: files they lie in": 145,
