@@ -273,7 +273,7 @@ def test_a_disk_that_is_full_after_the_run_gives_nothing_back(survey, monkeypatc
         sys.stderr.write(f"{message}\n")
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpqr.cli.screen.click.echo", full)
+        patched.setattr("dpqr.cli.streams.click.echo", full)
         ended = survey.run(*arguments)
     assert (ended.code, ended.out) == (2, "")
     first, second = ended.err.splitlines()[-2:]
