@@ -31,7 +31,8 @@ RUNS = 120
 """Runs of a short audit: enough for an event that separates neighbours nearly always."""
 WIDEST = 2_000
 """Parts of numbers (`_digits`) of one file that are looked at: twice what the cases below publish."""
-NUMBER = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+NUMBER = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?")
+"""A longer exponent is none: digits of a hash, which are looked at as a number of their own."""
 DIGITS = 18
 
 Row = tuple[str, ...]

@@ -46,7 +46,7 @@ from dpqr.tables.source import TableSource
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 query = "SELECT cast(concat(who, ' {SECRET}') AS int) AS k FROM source"
-address = Address(scheme="spark", place="/tmp/work/persons.parquet", query=query, registered=True)
+address = EngineAddress(scheme="spark", place="/tmp/work/persons.parquet", query=query, registered=True)
 source = TableSource(engine=SparkTable(address))
 try:
     load_table(source, Domain((Attribute(name="k", axis=Codes(3)),)), Limits())
