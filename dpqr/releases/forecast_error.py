@@ -168,21 +168,11 @@ def reaches(plan: Plan) -> FloatArray:
     return np.array([(sensitivity((block,), Norm.LARGEST, _ROW) or 1) * float(block.scale) for block in blocks])
 
 
-class _Unwatched:
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""
-
-
 def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
     draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
-    shown, blocks = (
-        released_hypothesis(plan, iterative_construction(draws, plan, _Unwatched())),
-        plan.problem.workload.blocks,
-    )
+    shown = released_hypothesis(plan, iterative_construction(draws, plan, SILENT))
+    blocks = plan.problem.workload.blocks
     prepare(shown, blocks)
     table.counts.prefetch([block.axes for block in blocks])
     distances = (
