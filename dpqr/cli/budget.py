@@ -13,7 +13,14 @@ from dpqr.cli.options import keywords, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, render, require_output, say
 from dpqr.python.options import rows
-from dpqr.python.owner_options import ApproveCommand, InitCommand, LedgerFileOptions, PolicyCommand, ReadLedgerCommand
+from dpqr.python.owner_options import (
+    ApproveCommand,
+    InitCommand,
+    LedgerFileOptions,
+    PolicyCommand,
+    ReadLedgerCommand,
+    ShowBudgetCommand,
+)
 
 if TYPE_CHECKING:
     from dpqr.python.ledger import Budget, Ledger
@@ -99,14 +106,13 @@ def approve(dataset: str, plan: str, given: ApproveCommand) -> None:
 
 @command.command("show")
 @click.argument("dataset", required=False, shell_complete=datasets)
-@click.option("--delta", metavar="D", help="Where the history is priced. [each budget's own]")
-@takes(ReadLedgerCommand)
-def show(dataset: str | None, *, delta: str | None, given: ReadLedgerCommand) -> None:
+@takes(ShowBudgetCommand)
+def show(dataset: str | None, given: ShowBudgetCommand) -> None:
     """Show what DATASET, or every dataset, has spent and has left.
 
     The history is priced under every accountant; the one that the budget was opened with is charged.
     """
-    shown = opened(given).budgets(dataset, delta=delta)
+    shown = opened(given).budgets(dataset, delta=given["delta"])
     _show(shown, [one.record for one in shown] if given["as_json"] else None)
     if shown and (replayed := shown[0].priced.replayed) > LONG_REPLAY:
         say(f"every new job replays {replayed:,} entries; its owner makes that short by `dpqr budget checkpoint`")

@@ -84,6 +84,15 @@ def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
     return _starting(incomplete, TOPICS)
 
 
+def queries(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the queries of the release that is named before."""
+    with suppress(Exception):
+        from dpqr.published.show import show
+
+        return _starting(incomplete, (entry.name for entry in show(context.params["release"]).entries))
+    return []
+
+
 def strategies(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the option's role, as `dpqr strategies` lists them."""
     with suppress(Exception):

@@ -7,27 +7,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli.options import keywords, require_option, takes
+from dpqr.cli.options import SectionedCommand, keywords, require_file_name, require_option, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
-from dpqr.python.options import DocumentOptions, PayerOptions, StrictOptions
-from dpqr.python.owner_options import DomainSources, ProjectSources
+from dpqr.python.options import CsvOptions, rows
+from dpqr.python.owner_options import CheckCommand, DomainCommand, InitProjectCommand
+
+CSV_IS_A_SOURCE = dict.fromkeys(rows(CsvOptions), "Sources")
+"""How a file is written says where columns come from, of commands that read no table."""
 
 
 @click.command("check")
-@takes(DocumentOptions, "documents")
-@takes(StrictOptions, "strict")
-@click.option("--fix", is_flag=True, help="Write obvious fixes, such as of a misspelt key, into the files; show each.")
-@click.option(
-    "--out", metavar="FILE", callback=options.require_file_name, help="Write the queries as a JSON document; see --sql."
-)
-@click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: DocumentOptions, strict: StrictOptions, fix: bool, out: str | None, as_json: bool) -> None:
+@takes(CheckCommand)
+def check_command(given: CheckCommand) -> None:
     """Check the queries file and its domain together; no data is opened.
 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
@@ -39,16 +35,17 @@ def check_command(documents: DocumentOptions, strict: StrictOptions, fix: bool, 
 
     require_option("queries")
     say_settings()
-    asked = keywords({**documents, **strict})
+    asked = keywords(given)
+    fix, out = asked.pop("fix"), asked.pop("out")
     for fixed in fix_documents(asked["queries"], asked["domain"]) if fix else ():
         say(fix_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
     found = check_documents(**asked)
     if out is not None:
         write_queries(out, asked["queries"], asked["domain"])
-    if as_json:
+    if given["as_json"]:
         product_json(found)
         return
-    queries = "SQL" if documents["sql"] is not None else str(documents["queries"])
+    queries = "SQL" if given["sql"] is not None else str(given["queries"])
     asked_for = f"{count_words(found['queries'], 'query')} in {count_words(found['blocks'], 'block')}"
     product(f"{plain(queries)}: {asked_for} over {count_words(found['cells'], 'cell')}")
     if named := figures_words(found["figures"]):
@@ -62,20 +59,15 @@ def check_command(documents: DocumentOptions, strict: StrictOptions, fix: bool, 
         product(f"note: {plain(note)}")
 
 
-_RESULT = options.under("Result")
-
-
-@click.command("domain", cls=options.SectionedCommand)
-@click.argument("data", metavar="[DATA]", required=False, callback=options.require_file_name)
-@takes(DomainSources, "sources", heading="Sources")
+@click.command("domain", cls=SectionedCommand)
+@click.argument("data", metavar="[DATA]", required=False, callback=require_file_name)
 @takes(
-    PayerOptions,
-    "payer",
+    DomainCommand,
     words={"dataset": "Read the columns of the source that this dataset's owner has registered."},
+    headings=CSV_IS_A_SOURCE,
     unset=("dataset", "ledger"),
 )
-@_RESULT("--out", metavar="FILE", callback=options.require_file_name, help="Write to this new file instead of stdout.")
-def domain_command(data: str | None, out: str | None, payer: PayerOptions, sources: DomainSources) -> None:
+def domain_command(data: str | None, given: DomainCommand) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
@@ -85,7 +77,7 @@ def domain_command(data: str | None, out: str | None, payer: PayerOptions, sourc
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    made = domain_file(data, out=out, **payer, **sources)
+    made, out = domain_file(data, **given), given["out"]
     if out is None:
         product_json(made.document)
     for remark in made.remarks:
@@ -107,12 +99,10 @@ def schema_command(document: Literal["domain", "queries", "release"]) -> None:
 # `dpqr init`: the files that a new project begins with.
 
 
-@click.command("init", cls=options.SectionedCommand)
-@click.argument("data", metavar="[DATA]", required=False, callback=options.require_file_name)
-@click.option("--out", metavar="DIR", default=".", callback=options.require_file_name, help="Where. [default: here]")
-@click.option("--dataset", metavar="NAME", help="What the ledger calls the table; releases are paid from its budget.")
-@takes(ProjectSources, "sources", heading="Sources")
-def init_command(data: str | None, out: str, dataset: str | None, sources: ProjectSources) -> None:
+@click.command("init", cls=SectionedCommand)
+@click.argument("data", metavar="[DATA]", required=False, callback=require_file_name)
+@takes(InitProjectCommand, headings=CSV_IS_A_SOURCE)
+def init_command(data: str | None, given: InitProjectCommand) -> None:
     """Write dpqr.toml, domain.json and queries.json, to be filled in.
 
     Of the table DATA only column names and types are read, and the columns are described as for `dpqr domain`. A file
@@ -127,7 +117,8 @@ def init_command(data: str | None, out: str, dataset: str | None, sources: Proje
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import init
 
-    started = init(out, data, dataset=dataset, **sources)
+    sources: dict[str, Any] = {name: value for name, value in given.items() if name != "out"}
+    started = init(given["out"] or ".", data, **sources)
     for remark in started.remarks:
         say(plain(remark))
     *others, last = map(plain, started.paths)

@@ -77,7 +77,7 @@ def _lines(page: click.Context) -> Iterator[str]:
         record = option.get_help_record(page) if isinstance(option, click.Option) else None
         if record is None:
             continue
-        if headed and (found := getattr(option, "heading", None)) != heading:
+        if headed and (found := getattr(option, "heading", None) or None) != heading:
             heading = found
             yield f".SS {escaped(heading or 'Other')}"
         yield from (".TP", f".B {escaped(record[0])}", line(" ".join(record[1].split())))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import partial, wraps
+from dataclasses import replace
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import click
@@ -16,7 +17,7 @@ import click
 from dpqr.cli import completion
 from dpqr.cli.settings import is_typed
 from dpqr.kernel.budget import exact_decimal
-from dpqr.python.checks import OneOf, Whole, boolean
+from dpqr.python.checks import OneOf, Whole, above_zero, boolean
 from dpqr.python.options import DisplayOptions, LockOptions, Option, PayerOptions, rows
 
 LONGEST = 40
@@ -54,6 +55,7 @@ COMPLETERS = {
     "sql": completion.SQL,
     "datasets": completion.datasets,
     "strategies": completion.strategies,
+    "queries": completion.queries,
 }
 """What completes the values of an option, by the name in its row."""
 
@@ -80,15 +82,10 @@ class SectionedCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for option in self.get_params(ctx):
             if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
-                sections.setdefault(getattr(option, "heading", "Other"), []).append(record)
+                sections.setdefault(getattr(option, "heading", "") or "Other", []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
-
-
-def under(heading: str) -> Callable[..., Callable[[Any], Any]]:
-    """click.option for options under `heading`."""
-    return partial(click.option, cls=HeadedOption, heading=heading)
 
 
 def require_file_name(_: click.Context, __: click.Parameter, given: Any) -> Any:
@@ -100,18 +97,16 @@ def require_file_name(_: click.Context, __: click.Parameter, given: Any) -> Any:
 
 def takes(
     options: type,
-    name: str = "given",
     *,
     words: Mapping[str, str] | None = None,
-    heading: str | None = None,
+    headings: Mapping[str, str] | None = None,
     unset: Collection[str] = (),
 ) -> Callable[[Decorated], Decorated]:
-    """Give a command the options of a group, and hand their values to it as one argument `name`, a dict of that type.
+    """Give a command the options of a group, and hand their values to it as one argument `given`, a dict of that type.
 
     Args:
         options: the group, a TypedDict of `dpqr.python.options`.
-        words: other sentences of the help, by option.
-        heading: another heading; None: as the rows say.
+        words, headings: other sentences of the help, and other headings, by option.
         unset: options that dpqr.toml does not state for this command, though it may for others.
     """
     known = rows(options)
@@ -119,24 +114,30 @@ def takes(
     def decorated(command: Decorated) -> Decorated:
         @wraps(command)
         def gathering(**given: Any) -> Any:
-            return command(**{name: {each: given.pop(each) for each in known}}, **given)
+            return command(given={each: given.pop(each) for each in known}, **given)
 
         for each, row in reversed(list(known.items())):
-            gathering = click_option(each, row, words or {}, heading, settable=each not in unset)(gathering)
+            stated = replace(
+                row,
+                help=(words or {}).get(each, row.help),
+                section=(headings or {}).get(each, row.section),
+                setting=row.setting and each not in unset,
+            )
+            gathering = click_option(each, stated)(gathering)
         return cast(Decorated, gathering)
 
     return decorated
 
 
-def click_option(
-    name: str, row: Option, words: Mapping[str, str], heading: str | None, *, settable: bool
-) -> Callable[[Any], Any]:
-    """The option of a row. The other arguments are those of `takes`."""
+def click_option(name: str, row: Option) -> Callable[[Any], Any]:
+    """The option of a row."""
     kinds: dict[str, Any] = {}
     if isinstance(row.check, Whole):
         kinds["type"] = Integer(row.check.least, row.check.most)
     elif isinstance(row.check, OneOf):
         kinds["type"] = click.Choice(row.check)
+    elif row.check is above_zero:
+        kinds["type"] = Positive()
     elif row.check is boolean and any("/" in flag for flag in row.flags):
         kinds["default"] = None  # neither of both was typed
     elif row.check is boolean:
@@ -151,9 +152,9 @@ def click_option(
     return click.option(
         *(row.flags or (f"--{name.replace('_', '-')}",)),
         cls=HeadedOption,
-        heading=row.section if heading is None else heading,
-        setting=row.setting and settable,
-        help=words.get(name, row.help) or None,
+        heading=row.section,
+        setting=row.setting,
+        help=row.help or None,
         metavar=row.metavar,
         multiple=row.multiple,
         required=row.required,
@@ -181,7 +182,9 @@ def keywords(given: Mapping[str, Any]) -> dict[str, Any]:
     shell = {*rows(DisplayOptions), *rows(LockOptions), "dry_run", "sql"}
     named = {name: value for name, value in given.items() if name not in shell}
     if given.get("sql") is not None:
-        named["queries"] = file_or_sql(given["queries"] if is_typed("queries") else None, given["sql"])
+        if given["queries"] is not None and is_typed("queries"):
+            raise click.UsageError("--sql and --queries both ask; give one of them")
+        named["queries"] = {"sql": given["sql"]}
     return named
 
 
@@ -189,10 +192,3 @@ def ledger_arguments(given: PayerOptions) -> tuple[str, ...]:
     """The options of the ledger's files that stand on the command line, as they are typed."""
     files = {"ledger": given["ledger"], "anchor": given["anchor"]}
     return tuple(part for name, file in files.items() if file and is_typed(name) for part in (f"--{name}", str(file)))
-
-
-def file_or_sql(queries: str | None, sql: str | None) -> Any:
-    """The argument `queries` of the Python interface. Raises: click.UsageError if both are stated."""
-    if queries is not None and sql is not None:
-        raise click.UsageError("--sql and --queries both ask; give one of them")
-    return queries if sql is None else {"sql": sql}

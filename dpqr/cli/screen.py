@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from dpqr.cli.streams import is_terminal, print_paged, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.record import PredictionRelease
-    from dpqr.python.options import DisplayOptions
     from dpqr.python.shown import Shown
     from dpqr.releases.files import SingleFile
     from dpqr.releases.release import ReleaseObserver as Observer
@@ -46,9 +45,9 @@ class Screen:
     lines: bool = False
 
     @classmethod
-    def of(cls, given: DisplayOptions) -> Screen:
-        """The screen that a command's options ask for."""
-        return cls(color=not given["no_color"], as_json=given["as_json"], lines=given["progress"] == "json")
+    def of(cls, given: Mapping[str, Any]) -> Screen:
+        """The screen that a command's options ask for; not every command has all that `DisplayOptions` have."""
+        return cls(color=not given.get("no_color"), as_json=given["as_json"], lines=given.get("progress") == "json")
 
     def show(self, shown: Shown, *, paged: bool = False) -> None:
         """A result as the product of a command that releases nothing: stdout, in a pager if it is long and `paged`."""

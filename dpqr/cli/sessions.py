@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpqr
-from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.options import SectionedCommand, file_or_sql, keywords, require_file_name, takes
+from dpqr.cli.completion import TABLES
+from dpqr.cli.options import SectionedCommand, keywords, require_file_name, takes
 from dpqr.cli.settings import say_settings, settings_notes
 from dpqr.cli.streams import product, product_json, require_output, say
-from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand, PredictCommand
+from dpqr.python.learning_options import (
+    AskCommand,
+    AskPointsCommand,
+    CloseCommand,
+    ClosePredictionsCommand,
+    OpenedOptions,
+    OpenPredictionsCommand,
+    OpenSessionCommand,
+    PredictCommand,
+)
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen
@@ -149,12 +158,9 @@ def open_kind(
 
 
 @interactive_command.command("ask")
-@click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
-@click.option("--queries", metavar="FILE", callback=require_file_name, shell_complete=DOCUMENTS, help="Queries file.")
-@click.option("--sql", metavar="TEXT", help="SELECT statements.")
 @click.argument("name")
-@takes(OpenedOptions)
-def ask_command(name: str, *, where: str | None, queries: str | None, sql: str | None, given: OpenedOptions) -> None:
+@takes(AskCommand)
+def ask_command(name: str, given: AskCommand) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
     from dpqr.python.sessions import ask_request, session_payer
     from dpqr.releases.loop import SILENT
@@ -162,18 +168,17 @@ def ask_command(name: str, *, where: str | None, queries: str | None, sql: str |
     from dpqr.sessions.interactive import ask
 
     require_output()
-    payer = session_payer(given["ledger"], given["anchor"])
-    found = ask(ask_request(name, payer, where=where, queries=file_or_sql(queries, sql)), SILENT)
+    payer, asked = session_payer(given["ledger"], given["anchor"]), keywords(given)
+    found = ask(ask_request(name, payer, where=asked["where"], queries=asked["queries"]), SILENT)
     show([each.document() for each in found], answer_lines(found), as_json=given["as_json"])
     if any(each.answer.low is None or each.answer.high is None for each in found):
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
 @sessions.command("ask")
-@click.option("--points", metavar="FILE", callback=require_file_name, help="Public rows to predict for; - is stdin.")
 @click.argument("name")
-@takes(OpenedOptions)
-def ask_point_command(name: str, *, points: str | None, given: OpenedOptions) -> None:
+@takes(AskPointsCommand)
+def ask_point_command(name: str, given: AskPointsCommand) -> None:
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.cli.screen import Screen
     from dpqr.prediction.predict import released_table
@@ -182,7 +187,7 @@ def ask_point_command(name: str, *, points: str | None, given: OpenedOptions) ->
     from dpqr.sessions.predictions import ask_predictions
 
     require_output()
-    request = ask_predictions_request(name, session_payer(given["ledger"], given["anchor"]), points)
+    request = ask_predictions_request(name, session_payer(given["ledger"], given["anchor"]), given["points"])
     found = ask_predictions(request, SILENT)
     if given["as_json"]:
         product_json(released_table(found).records())
@@ -195,15 +200,15 @@ def last_commands(
     session: Callable[..., Any],
     lines: Callable[[Any], Iterable[str]],
     *,
+    closing: type,
     empty: str,
-    out: Callable[..., Any],
     written: str,
 ) -> None:
     """`status` and `close` of a kind of session.
 
     Args:
-        session: makes its public class, which is imported late. lines: how it stands. empty: what one that was of no
-            use had done. out: the option --out. written: what became of its place.
+        session: makes its public class, which is imported late. lines: how it stands. closing: options of `close`.
+        empty: what one that was of no use had done. written: what became of the place --out.
     """
 
     @group.command("status")
@@ -216,39 +221,36 @@ def last_commands(
         show(found.document(), lines(found), as_json=given["as_json"])
 
     @group.command("close")
-    @out
     @click.argument("name")
-    @takes(OpenedOptions)
-    def close_command(name: str, *, out: str | None, given: OpenedOptions) -> None:
+    @takes(closing)
+    def close_command(name: str, given: CloseCommand | ClosePredictionsCommand) -> None:
         """End the session NAME; what was not drawn goes back to the budget."""
         from dpqr.kernel.wording import plain
 
         require_output()
-        finished = session(name=name, ledger=given["ledger"], anchor=given["anchor"]).close(out)
+        finished = session(name=name, ledger=given["ledger"], anchor=given["anchor"]).close(given["out"])
         if finished is None:
             say(f"session {name!r} is closed; it had {empty} nothing")
             return
         show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=given["as_json"])
-        if out is not None:
-            say(written.format(plain(out)))
+        if given["out"] is not None:
+            say(written.format(plain(given["out"])))
 
 
 last_commands(
     interactive_command,
     lambda **named: dpqr.Session(**named),
     _session_lines,
+    closing=CloseCommand,
     empty="answered",
-    out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
     written="released to {}",
 )
 last_commands(
     sessions,
     lambda **named: dpqr.PredictionSession(**named),
     _prediction_session_lines,
+    closing=ClosePredictionsCommand,
     empty="predicted",
-    out=click.option(
-        "--out", metavar="FILE", callback=require_file_name, help="Write the points with their predictions there."
-    ),
     written="predictions written to {}, and their record beside them",
 )
 

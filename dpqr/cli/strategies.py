@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from dpqr.cli.options import SectionedCommand, takes, under
+from dpqr.cli.options import SectionedCommand, takes
 from dpqr.cli.streams import product, product_json
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.owner_options import ExplainOptions
+from dpqr.python.owner_options import StrategiesCommand
 
 
 @click.command("strategies", cls=SectionedCommand)
-@under("Explanation")("--explain", is_flag=True, help="Say which of them suit a workload, and why.")
-@takes(ExplainOptions)
-@under("Screen")("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def command(*, explain: bool, given: ExplainOptions, as_json: bool) -> None:
+@takes(StrategiesCommand)
+def command(given: StrategiesCommand) -> None:
     """List schedules, distinguishers, checks, update rules and accountants, and what each is for.
 
     Third parties' strategies are listed from their metadata; their code is not imported. With --explain: what the
@@ -24,10 +24,11 @@ def command(*, explain: bool, given: ExplainOptions, as_json: bool) -> None:
     dpqr strategies
     dpqr strategies --explain --queries q.json --eps 1 --n 100000
     """
-    if explain:
-        _print_explanation(as_json, given)
+    workload = {name: value for name, value in given.items() if name not in ("explain", "as_json")}
+    if given["explain"]:
+        _print_explanation(given, workload)
         return
-    idle = next((name for name, value in given.items() if value is not None), None)
+    idle = next((name for name, value in workload.items() if value is not None), None)
     if idle:
         raise UsageFault(f"--{idle} goes with --explain; add that, or leave it out")
 
@@ -35,7 +36,7 @@ def command(*, explain: bool, given: ExplainOptions, as_json: bool) -> None:
     from dpqr.python.build import strategy_rows
 
     listed = strategy_rows()
-    if as_json:
+    if given["as_json"]:
         product_json(listed)
         return
     for role in dict.fromkeys(one["role"] for one in listed):
@@ -45,7 +46,7 @@ def command(*, explain: bool, given: ExplainOptions, as_json: bool) -> None:
             product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
 
 
-def _print_explanation(as_json: bool, given: ExplainOptions) -> None:
+def _print_explanation(given: StrategiesCommand, workload: dict[str, Any]) -> None:
     from dpqr.cli.screen import Screen
     from dpqr.python.requests import plan_request
     from dpqr.python.shown import Shown
@@ -56,6 +57,6 @@ def _print_explanation(as_json: bool, given: ExplainOptions) -> None:
         raise UsageFault("--explain needs --queries: add --queries FILE")
     if given["eps"] is None:
         raise UsageFault("--explain needs --eps: add --eps 1")
-    stated = {name: value for name, value in given.items() if name not in ("queries", "eps", "domain")}
-    found = explain(plan_request(given["queries"], given["eps"], given["domain"], stated))
-    Screen(as_json=as_json).show(Shown(lambda: explanation_view(found), lambda: explanation_document(found)))
+    queries, eps, domain = (workload.pop(name) for name in ("queries", "eps", "domain"))
+    found = explain(plan_request(queries, eps, domain, workload))
+    Screen.of(given).show(Shown(lambda: explanation_view(found), lambda: explanation_document(found)))

@@ -12,37 +12,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli.options import Integer
+from dpqr.cli.options import keywords, require_file_name, takes
 from dpqr.cli.settings import is_typed, say_settings
 from dpqr.cli.streams import product, product_json, render
+from dpqr.python.published_options import AuditCommand, CompareCommand, RepriceCommand, VerifyCommand
 
 if TYPE_CHECKING:
     from dpqr.audit.run import Finding
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-
-
 @click.command("verify")
-@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
-@click.option(
-    "--ledger",
-    cls=options.HeadedOption,
-    setting=True,
-    metavar="FILE",
-    callback=options.require_file_name,
-    help="The ledger that paid, or its export.",
-)
-@click.option(
-    "--anchor", metavar="FILE", callback=options.require_file_name, help="The ledger's anchor, outside of it."
-)
-@click.option("--plan", metavar="FILE", callback=options.require_file_name, help="The locked plan that was reviewed.")
-@click.option("--tolerance", is_flag=True, help="Accept what this machine cannot repeat bit for bit.")
-@as_json
-def verify_command(
-    release: str, *, ledger: str | None, anchor: str | None, plan: str | None, tolerance: bool, as_json: bool
-) -> None:
+@click.argument("release", metavar="RELEASE", callback=require_file_name)
+@takes(VerifyCommand)
+def verify_command(release: str, given: VerifyCommand) -> None:
     """Check a release: its files, its prices, and that its figures follow from its noisy draws.
 
     Nothing private is needed. One line for each check; the first mismatch ends it. Exit code 0: all that the release
@@ -58,24 +40,22 @@ def verify_command(
     from dpqr.python.verify import verify
 
     say_settings()
-    usual = not is_typed("ledger")
-    found = verify(release, ledger=ledger, anchor=anchor, plan=plan, usual=usual, tolerance=tolerance)
-    if as_json:
+    found = verify(release, usual=not is_typed("ledger"), **keywords(given))
+    if given["as_json"]:
         product_json(found.document())
     else:
         for check in found.checks:
             product(plain(str(check)))
     found.require()
-    if not as_json:
+    if not given["as_json"]:
         product(found.outcome)
         product(LIMITS)
 
 
 @click.command("reprice")
-@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
-@click.option("--delta", metavar="D", help="Price at this delta. [default: the release's]")
-@as_json
-def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
+@click.argument("release", metavar="RELEASE", callback=require_file_name)
+@takes(RepriceCommand)
+def reprice_command(release: str, given: RepriceCommand) -> None:
     """Price the events of a release again, under the accountants of today. Nothing is spent or given back.
 
     \b
@@ -85,8 +65,8 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
     from dpqr.published.checks import reprice
     from dpqr.report.budget import repriced_view
 
-    found = reprice(release, delta)
-    if as_json:
+    found = reprice(release, given["delta"])
+    if given["as_json"]:
         product_json(found.document())
     else:
         deltas = found.delta_before, found.delta
@@ -96,13 +76,10 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
 
 
 @click.command("compare")
-@click.argument("first", metavar="A", callback=options.require_file_name)
-@click.argument("second", metavar="B", callback=options.require_file_name)
-@click.option(
-    "--proxy", metavar="FILE", callback=options.require_file_name, help="A public table: the errors of both against it."
-)
-@as_json
-def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool) -> None:
+@click.argument("first", metavar="A", callback=require_file_name)
+@click.argument("second", metavar="B", callback=require_file_name)
+@takes(CompareCommand)
+def compare_command(first: str, second: str, given: CompareCommand) -> None:
     """Show two releases or plans side by side: what was asked, what it cost, how far their answers lie apart.
 
     A and B are directories that `dpqr release` has made, or plan files.
@@ -113,8 +90,8 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
     """
     from dpqr.python.verify import compare
 
-    found = compare(first, second, proxy=proxy)
-    if as_json:
+    found = compare(first, second, **keywords(given))
+    if given["as_json"]:
         product_json(found.document())
     else:
         product(render(found.view(), sys.stdout))
@@ -124,15 +101,8 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
 
 
 @click.command("audit")
-@click.option("--runs", type=Integer(min=1), metavar="N", help="Runs on each database of a case. [100000]")
-@click.option("--short", is_flag=True, help="1800 runs a case, or what a case states: a minute or so, for CI.")
-@click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
-@click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-@click.option("--no-color", is_flag=True, help="No colour (NO_COLOR does the same).")
-def audit_command(
-    runs: int | None, *, short: bool, cases: tuple[str, ...], listed: bool, as_json: bool, no_color: bool
-) -> None:
+@takes(AuditCommand, words={"no_color": "No colour (NO_COLOR does the same)."})
+def audit_command(given: AuditCommand) -> None:
     """Attack this build's mechanisms and whole releases on made-up neighbouring databases.
 
     Prints lower bounds of what is really lost beside what is claimed. Exit code 6: a claim was refuted.
@@ -147,18 +117,18 @@ def audit_command(
     from dpqr.python.shown import Shown
     from dpqr.report.evaluation import audit_view
 
-    if listed:
-        chosen = select_cases(cases)
+    options = keywords(given)
+    if options.pop("listed"):
+        chosen = select_cases(options["cases"])
         width = max(len(case.name) for case in chosen)
-        if as_json:
+        if given["as_json"]:
             product_json([{"case": case.name, "what": case.what} for case in chosen])
         else:
             product("\n".join(f"{case.name:<{width}}  {case.what}" for case in chosen))
         return
-    found = run_audit(cases, runs=runs, short=short, done=_say_finding)
+    found = run_audit(**options, done=_say_finding)
     lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
-    screen = Screen(color=not no_color, as_json=as_json)
-    screen.show(Shown(lambda: audit_view(lines, found.runs, ALARM), found.document))
+    Screen.of(given).show(Shown(lambda: audit_view(lines, found.runs, ALARM), found.document))
     found.require_sound()
 
 

@@ -2,29 +2,30 @@
 
 Other rooms import these modules, and no others:
 
-    answer            new questions, exports
-    build             strategies, guide, audit
-    checks            checks of option values
-    documents         documents checked and made
-    domain            domain files in Python
-    evaluate          exact errors, sweeps
-    forecast          forecasts
-    learning_options  rows of options: predictions and sessions
-    ledger            budgets
-    options           rows of options: releases and plans; what they say for every door
-    owner_options     rows of options: budgets, domain files, reports
-    plan              plans
-    predict           predictions
-    project           the files of a new project
-    queries           queries files in Python
-    release           releases
-    reports           reports
-    requests          requests made of options by name
-    series            series
-    sessions          sessions
-    settings          dpqr.toml
-    shown             what a notebook shows
-    verify            verify, reprice, compare
+    answer             new questions, exports
+    build              strategies, guide, audit
+    checks             checks of option values
+    documents          documents checked and made
+    domain             domain files in Python
+    evaluate           exact errors, sweeps
+    forecast           forecasts
+    learning_options   rows of options: predictions and sessions
+    ledger             budgets
+    options            rows of options: releases and plans; what they say for every door
+    owner_options      rows of options: budgets, documents, facts of cards
+    plan               plans
+    predict            predictions
+    project            the files of a new project
+    published_options  rows of options: what reads a release, audit
+    queries            queries files in Python
+    release            releases
+    reports            reports
+    requests           requests made of options by name
+    series             series
+    sessions           sessions
+    settings           dpqr.toml
+    shown              what a notebook shows
+    verify             verify, reprice, compare
 
 Inside:
 

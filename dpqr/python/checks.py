@@ -92,6 +92,13 @@ def boolean(name: str, value: object) -> bool:
     return value
 
 
+def above_zero(name: str, value: object) -> float:
+    """A number above 0. UsageFault for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+        raise UsageFault(f"{name}: is no number above 0; give one, for example 0.05")
+    return float(value)
+
+
 def texts(name: str, value: object) -> tuple[str, ...]:
     """One text, or several. UsageFault for anything else."""
     given = (value,) if isinstance(value, str) else value

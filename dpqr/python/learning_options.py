@@ -329,3 +329,45 @@ class SessionLedgerOptions(TypedDict, total=False):
 
 class OpenedOptions(SessionLedgerOptions, JsonOptions, total=False):
     """What all commands on an open session take."""
+
+
+class QuestionAsked(TypedDict, total=False):
+    """What a session of questions is asked. sql: of the command line alone."""
+
+    where: Annotated[str | None, Option(text, "PREDICATE", "Count the records that fulfil it.")]
+    queries: Annotated[Document | None, Option(passed_on, "FILE", "Queries file.", file=True, complete="documents")]
+    sql: Annotated[str | None, Option(text, "TEXT", "SELECT statements.")]
+
+
+class AskCommand(QuestionAsked, OpenedOptions, total=False):
+    """All options of `dpqr interactive ask`."""
+
+
+class PointsAsked(TypedDict, total=False):
+    """What a session of predictions is asked."""
+
+    points: Annotated[object, Option(passed_on, "FILE", "Public rows to predict for; - is stdin.", file=True)]
+
+
+class AskPointsCommand(PointsAsked, OpenedOptions, total=False):
+    """All options of `dpqr predict ask`."""
+
+
+class ReleasePlace(TypedDict, total=False):
+    """Where the answers of a session go."""
+
+    out: Annotated[str | None, Option(passed_on, "DIR", "Write the answers as a release into this new directory.")]
+
+
+class CloseCommand(ReleasePlace, OpenedOptions, total=False):
+    """All options of `dpqr interactive close`."""
+
+
+class PredictionsPlace(TypedDict, total=False):
+    """Where the predictions of a session go."""
+
+    out: Annotated[str | None, Option(passed_on, "FILE", "Write the points with their predictions there.", file=True)]
+
+
+class ClosePredictionsCommand(PredictionsPlace, OpenedOptions, total=False):
+    """All options of `dpqr predict close`."""

@@ -4,7 +4,8 @@ A group of options is a TypedDict whose fields are such rows, in the order of th
 put together. From the rows are made click's options (`dpqr.cli.options.takes`), the checks of Python's keywords
 (`checks`), the keys of dpqr.toml (`dpqr.python.settings`) and what a shell completes. Groups are small where commands
 list them in another order, or where Python's functions name some of their options in the signature. Options of
-predictions and sessions are in `learning_options`, those of budgets, domain files and reports in `owner_options`.
+predictions and sessions are in `learning_options`, those of budgets, domain files and projects in `owner_options`,
+those of whoever reads a release in `published_options`.
 
 To add an option: its row here, the field of the request of the same name (`dpqr.releases.requests`), and its use.
 Nothing heavy is imported, for `--help` reads this module.
@@ -78,7 +79,7 @@ class Option:
     required: bool = False
     multiple: bool = False
     file: bool = False
-    complete: Literal["documents", "tables", "ledgers", "sql", "datasets", "strategies"] | None = None
+    complete: Literal["documents", "tables", "ledgers", "sql", "datasets", "strategies", "queries"] | None = None
     setting: bool = False
     parse: Callable[[str], str] | None = None
 
@@ -128,6 +129,11 @@ life = partial(Option, section="Budget for life")
 output = partial(Option, section="Output")
 screen = partial(Option, section="Screen")
 forecast = partial(Option, section="Forecast")
+
+# Rows that several commands list among their own.
+ScreenJson = Annotated[bool, screen(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
+JsonFlag = Annotated[bool, Option(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
+NoColor = Annotated[bool, screen(boolean, None, "No colours (as with NO_COLOR).")]
 
 # Options that several commands share.
 
@@ -428,18 +434,18 @@ class LockOptions(TypedDict, total=False):
 class DisplayOptions(TypedDict, total=False):
     """What stdout and stderr show of a run."""
 
-    as_json: Annotated[bool, screen(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
+    as_json: ScreenJson
     progress: Annotated[
         Literal["auto", "json", "none"],
         screen(OneOf(("auto", "json", "none")), None, "On stderr; auto: if it is a terminal.", default="auto"),
     ]
-    no_color: Annotated[bool, screen(boolean, None, "No colours (as with NO_COLOR).")]
+    no_color: NoColor
 
 
 class JsonOptions(TypedDict, total=False):
     """Whether stdout is JSON, of a command without headings."""
 
-    as_json: Annotated[bool, Option(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
+    as_json: JsonFlag
 
 
 # Releases and plans.

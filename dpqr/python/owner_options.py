@@ -1,4 +1,4 @@
-"""Options of who owns a table: budgets, domain files, reports; rows as in `dpqr.python.options`."""
+"""Options of who owns a table: budgets, documents, projects, facts of cards; rows as in `dpqr.python.options`."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,20 @@ from typing import Annotated, Literal, TypedDict, get_args
 
 from dpqr.domain.periods import EVERY, Every
 from dpqr.python.checks import MOST_RECORDS, Figure, OneOf, Path, Whole, boolean, figure, text, texts
-from dpqr.python.options import NEIGHBOURS, CsvOptions, JsonOptions, Option, ReasonOptions, passed_on, path
+from dpqr.python.options import (
+    NEIGHBOURS,
+    CsvOptions,
+    DocumentOptions,
+    JsonFlag,
+    JsonOptions,
+    Option,
+    PayerOptions,
+    ReasonOptions,
+    ScreenJson,
+    StrictOptions,
+    passed_on,
+    path,
+)
 
 explanation = partial(Option, section="Explanation")
 sources = partial(Option, section="Sources")
@@ -149,13 +162,24 @@ class ApproveCommand(ReasonOptions, LedgerFileOptions, total=False):
     """All options of `dpqr budget approve`."""
 
 
+class PricedDelta(TypedDict, total=False):
+    """Where a budget's history is priced."""
+
+    delta: Annotated[Figure | None, Option(passed_on, "D", "Where the history is priced. [each budget's own]")]
+
+
 class ReadLedgerCommand(LedgerFileOptions, JsonOptions, total=False):
     """The options of commands that print what a ledger holds."""
 
 
-class ExplainOptions(TypedDict, total=False):
-    """What strategies are explained for; nothing is stated without --explain."""
+class ShowBudgetCommand(PricedDelta, ReadLedgerCommand, total=False):
+    """All options of `dpqr budget show`."""
 
+
+class StrategiesCommand(TypedDict, total=False):
+    """All options of `dpqr strategies`: what strategies are explained for; nothing is stated without --explain."""
+
+    explain: Annotated[bool, explanation(boolean, None, "Say which of them suit a workload, and why.")]
     queries: Annotated[str | None, explanation(passed_on, "FILE", "Queries file (JSON).", file=True)]
     domain: Annotated[str | None, explanation(passed_on, "FILE", "Domain file, as in `dpqr release`.", file=True)]
     eps: Annotated[str | None, explanation(passed_on, "E", "Epsilon, for example 1.")]
@@ -169,9 +193,10 @@ class ExplainOptions(TypedDict, total=False):
         str | None,
         explanation(figure, "A", "Accuracy to tell mistake bounds at. [default: the smallest that theory promises]"),
     ]
+    as_json: ScreenJson
 
 
-# Domain files.
+# Domain files, and the documents of a project.
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
 
@@ -232,7 +257,38 @@ class DomainSources(ProjectSources, ThresholdOptions, total=False):
     """What a domain file is made from, beside a table."""
 
 
-# Reports.
+class DomainCommand(DomainSources, PayerOptions, total=False):
+    """All options of `dpqr domain`."""
+
+    out: Annotated[
+        str | None, Option(path, "FILE", "Write to this new file instead of stdout.", section="Result", file=True)
+    ]
+
+
+class InitProject(TypedDict, total=False):
+    """Where a new project lies, and what the ledger calls its table."""
+
+    out: Annotated[Path, Option(path, "DIR", "Where. [default: here]", file=True)]
+    dataset: Annotated[
+        str | None, Option(text, "NAME", "What the ledger calls the table; releases are paid from its budget.")
+    ]
+
+
+class InitProjectCommand(InitProject, ProjectSources, total=False):
+    """All options of `dpqr init`."""
+
+
+class CheckCommand(DocumentOptions, StrictOptions, total=False):
+    """All options of `dpqr check`."""
+
+    fix: Annotated[
+        bool, Option(boolean, None, "Write obvious fixes, such as of a misspelt key, into the files; show each.")
+    ]
+    out: Annotated[Path | None, Option(path, "FILE", "Write the queries as a JSON document; see --sql.", file=True)]
+    as_json: JsonFlag
+
+
+# Cards.
 
 
 class HumanFields(TypedDict, total=False):

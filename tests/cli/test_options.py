@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from dpqr.cli.main import main
 from dpqr.cli.options import Integer, Positive, keywords, takes
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import PayerOptions, ReadingOptions
+from dpqr.python.options import PayerOptions, ReadingOptions, rows
 
 ODD = [
     "1\x0b",
@@ -82,22 +82,22 @@ def test_an_amount_is_above_zero():
         Positive().convert("0.0", None, None)
 
 
-def test_a_command_is_handed_one_object_for_each_group():
+class TableCommand(ReadingOptions, PayerOptions, total=False):
+    """A command's options, put together from groups."""
+
+
+def test_a_command_is_handed_one_object():
     handed = {}
 
     @click.command()
-    @takes(ReadingOptions, "reading", heading="Sources")
-    @takes(PayerOptions, words={"dataset": "Another sentence."}, unset=("ledger",))
-    def command(reading, given):
-        handed.update(reading=reading, given=given, keywords=keywords({**reading, **given}))
+    @takes(TableCommand, words={"dataset": "Another sentence."}, headings={"counts": "Sources"}, unset=("ledger",))
+    def command(given):
+        handed.update(given=given, keywords=keywords(given))
 
     shell = ["--max-cells", "12", "--delimiter", r"\t", "--encoding", "windows-1252", "--dataset", "survey"]
     CliRunner().invoke(command, shell, catch_exceptions=False)
-    assert handed["reading"] == dict.fromkeys(
-        ("counts", "max_records", "max_columns", "max_bytes", "max_memory", "workers")
-    ) | {"delimiter": "\t", "encoding": "cp1252", "max_cells": 12}
-    assert handed["given"] == {"dataset": "survey", "ledger": None, "anchor": None}
-    assert handed["keywords"] == handed["reading"] | handed["given"]
+    stated = {"delimiter": "\t", "encoding": "cp1252", "max_cells": 12, "dataset": "survey"}
+    assert handed["given"] == handed["keywords"] == dict.fromkeys(rows(TableCommand)) | stated
     named = {option.name: option for option in command.params}
     assert (named["counts"].heading, named["dataset"].heading) == ("Sources", "Budget for life")
     assert (named["dataset"].setting, named["ledger"].setting) == (True, False)

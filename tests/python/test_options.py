@@ -9,7 +9,7 @@ import pytest
 
 import dpqr
 from dpqr.cli.main import COMMANDS, main
-from dpqr.python import learning_options, options, owner_options
+from dpqr.python import learning_options, options, owner_options, published_options
 from dpqr.python.checks import document
 from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
 from dpqr.python.requests import release_request
@@ -39,6 +39,29 @@ def test_every_budget_option_of_the_command_is_one_of_the_ledger():
     files = rows(owner_options.ReadLedgerCommand).keys()
     assert rows(owner_options.InitCommand).keys() - files == rows(owner_options.BudgetOptions).keys() | {"eps"}
     assert rows(owner_options.PolicyCommand).keys() - files == rows(owner_options.PolicyOptions).keys() | {"fail"}
+
+
+OWN = {
+    dpqr.answer: (published_options.AnswerCommand, {"release"}),
+    dpqr.export: (published_options.ExportCommand, {"release"}),
+    dpqr.write_report: (published_options.ReportFiles, {"release", "human"}),
+    dpqr.verify: (published_options.VerifyCommand, {"release", "usual"}),
+    dpqr.reprice: (published_options.RepriceCommand, {"release"}),
+    dpqr.compare: (published_options.CompareCommand, {"first", "second"}),
+    dpqr.check: (owner_options.CheckCommand, set()),
+    dpqr.evaluate: (published_options.EvaluateCommand, {"true", "release"}),
+    dpqr.run_audit: (published_options.AuditCommand, {"done"}),
+    dpqr.Ledger.budgets: (owner_options.ShowBudgetCommand, {"self", "dataset"}),
+}
+"""Parameters of a function, by the options of its command, that are arguments there or of use in a program alone."""
+SHELL = SCREEN | {"sql", "top", "max_error", "max_l1", "listed"}
+
+
+@pytest.mark.parametrize("function", OWN, ids=lambda function: function.__qualname__)
+def test_the_options_of_a_command_are_keywords_of_its_function(function):
+    command, own = OWN[function]
+    files = {"ledger", "anchor"} if function is dpqr.Ledger.budgets else set()
+    assert rows(command).keys() - SHELL - files == set(inspect.signature(function).parameters) - own
 
 
 def test_a_flag_is_either_a_name_with_dashes_or_stated():
