@@ -195,7 +195,7 @@ def grant(role: str, given: LedgerFileOptions) -> None:
 
 @command.command("revoke")
 @click.argument("role", metavar="ROLE")
-@takes(LedgerFileOptions, unset=("ledger",))
+@takes(LedgerFileOptions)
 def revoke(role: str, given: LedgerFileOptions) -> None:
     """Let ROLE of the PostgreSQL database pay for nothing any more. What it has reserved stays paid."""
     opened(given).revoke(role)
@@ -203,7 +203,7 @@ def revoke(role: str, given: LedgerFileOptions) -> None:
 
 
 @command.command("checkpoint")
-@takes(LedgerFileOptions, unset=("ledger",))
+@takes(LedgerFileOptions)
 def checkpoint(given: LedgerFileOptions) -> None:
     """Keep the state of all budgets, so that a new job replays only what comes after.
 
@@ -214,7 +214,7 @@ def checkpoint(given: LedgerFileOptions) -> None:
 
 
 @command.command("reject")
-@takes(LedgerFileOptions, unset=("ledger",))
+@takes(LedgerFileOptions)
 def reject(given: LedgerFileOptions) -> None:
     """Go on in spite of entries that break the rules, where a role has appended them to a ledger in PostgreSQL.
 

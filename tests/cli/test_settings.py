@@ -54,6 +54,15 @@ def test_commands_without_a_plan_say_it_on_stderr(project):
     assert project.run("budget", "show", "--ledger", "l.sqlite").err == ""
 
 
+@pytest.mark.parametrize("command", [["revoke", "team"], ["checkpoint"], ["reject"]], ids=" ".join)
+def test_every_budget_command_takes_the_ledger_of_the_settings(project, command):
+    """These are for a server; the refusal names the file of the settings, so that is the ledger that was opened."""
+    typed = project.run("budget", *command, "--ledger", "l.sqlite")
+    stated = project.run("budget", *command)
+    assert stated.code == typed.code
+    assert stated.err.startswith("dpqr.toml states --ledger l.sqlite\n" + typed.err.splitlines()[0])
+
+
 def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
     assert project.run("budget", "init", "other", "--eps", "1", "--ledger", "m.sqlite").code == 0
     typed = ("--ledger", "m.sqlite", "--dataset", "other")
