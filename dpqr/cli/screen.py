@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.record import PredictionRelease
-    from dpqr.python.shown import Shown
+    from dpqr.python.shown import Showable, Shown
     from dpqr.releases.files import SingleFile
     from dpqr.releases.release import ReleaseObserver as Observer
     from dpqr.releases.result import FinishedRun
@@ -49,7 +49,7 @@ class Screen:
         """The screen that a command's options ask for; not every command has all that `DisplayOptions` have."""
         return cls(color=not given.get("no_color"), as_json=given["as_json"], lines=given.get("progress") == "json")
 
-    def show(self, shown: Shown, *, paged: bool = False) -> None:
+    def show(self, shown: Showable, *, paged: bool = False) -> None:
         """A result as the product of a command that releases nothing: stdout, in a pager if it is long and `paged`."""
         if self.as_json:
             product_json(shown.document())

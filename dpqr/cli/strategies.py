@@ -24,9 +24,21 @@ def command(given: StrategiesCommand) -> None:
     dpqr strategies
     dpqr strategies --explain --queries q.json --eps 1 --n 100000
     """
-    workload = {name: value for name, value in given.items() if name not in ("explain", "as_json")}
+    workload: dict[str, Any] = {name: value for name, value in given.items() if name not in ("explain", "as_json")}
     if given["explain"]:
-        _print_explanation(given, workload)
+        from dpqr.cli.screen import Screen
+        from dpqr.python.requests import plan_request
+        from dpqr.python.shown import Shown
+        from dpqr.releases.explain import explain, explanation_document
+        from dpqr.report.forecast import explanation_view
+
+        queries, eps, domain = (workload.pop(name) for name in ("queries", "eps", "domain"))
+        if queries is None:
+            raise UsageFault("--explain needs --queries: add --queries FILE")
+        if eps is None:
+            raise UsageFault("--explain needs --eps: add --eps 1")
+        found = explain(plan_request(queries, eps, domain, workload))
+        Screen.of(given).show(Shown(lambda: explanation_view(found), lambda: explanation_document(found)))
         return
     idle = next((name for name, value in workload.items() if value is not None), None)
     if idle:
@@ -44,19 +56,3 @@ def command(given: StrategiesCommand) -> None:
         for one in (entry for entry in listed if entry["role"] == role):
             origin = "" if one["origin"] == "dpqr" else f" [{one['origin']}]"
             product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
-
-
-def _print_explanation(given: StrategiesCommand, workload: dict[str, Any]) -> None:
-    from dpqr.cli.screen import Screen
-    from dpqr.python.requests import plan_request
-    from dpqr.python.shown import Shown
-    from dpqr.releases.explain import explain, explanation_document
-    from dpqr.report.forecast import explanation_view
-
-    if given["queries"] is None:
-        raise UsageFault("--explain needs --queries: add --queries FILE")
-    if given["eps"] is None:
-        raise UsageFault("--explain needs --eps: add --eps 1")
-    queries, eps, domain = (workload.pop(name) for name in ("queries", "eps", "domain"))
-    found = explain(plan_request(queries, eps, domain, workload))
-    Screen.of(given).show(Shown(lambda: explanation_view(found), lambda: explanation_document(found)))

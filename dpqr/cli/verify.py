@@ -88,13 +88,10 @@ def compare_command(first: str, second: str, given: CompareCommand) -> None:
     dpqr compare release/ other/
     dpqr compare plan.json release/
     """
+    from dpqr.cli.screen import Screen
     from dpqr.python.verify import compare
 
-    found = compare(first, second, **keywords(given))
-    if given["as_json"]:
-        product_json(found.document())
-    else:
-        product(render(found.view(), sys.stdout))
+    Screen.of(given).show(compare(first, second, **keywords(given)))
 
 
 # `dpqr audit`: the installed build under attack.
@@ -113,9 +110,10 @@ def audit_command(given: AuditCommand) -> None:
     """
     from dpqr.audit.run import ALARM, select_cases
     from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import say
     from dpqr.python.build import run_audit
     from dpqr.python.shown import Shown
-    from dpqr.report.evaluation import audit_view
+    from dpqr.report.evaluation import audit_view, finding_line
 
     options = keywords(given)
     if options.pop("listed"):
@@ -126,15 +124,12 @@ def audit_command(given: AuditCommand) -> None:
         else:
             product("\n".join(f"{case.name:<{width}}  {case.what}" for case in chosen))
         return
-    found = run_audit(**options, done=_say_finding)
+
+    def say_finding(finding: Finding, done: int, cases: int) -> None:
+        """A line a case as soon as it is found: an audit is long, and what it has found should outlive it."""
+        say(f"{done}/{cases}  {finding_line(finding.name, finding.claim, finding.loss)}")
+
+    found = run_audit(**options, done=say_finding)
     lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
     Screen.of(given).show(Shown(lambda: audit_view(lines, found.runs, ALARM), found.document))
     found.require_sound()
-
-
-def _say_finding(found: Finding, done: int, cases: int) -> None:
-    """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
-    from dpqr.cli.streams import say
-    from dpqr.report.evaluation import finding_line
-
-    say(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}")

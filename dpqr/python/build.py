@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.audit.run import Audit, Finding
-    from dpqr.kernel.plugins import Registry, RegistryEntry
 
 
 class Page(str):
@@ -121,19 +120,18 @@ def strategy_rows() -> list[dict[str, str]]:
 
     Foreign code is not imported for a listing: its entry says where it is instead.
     """
+    from dpqr.kernel.plugins import HOUSE
     from dpqr.prediction.problem import LEARNERS, LOSSES
     from dpqr.strategies.known import ROLES
 
-    return [_strategy_row(registry, entry) for registry in (*ROLES, LOSSES, LEARNERS) for entry in registry.entries()]
-
-
-def _strategy_row(registry: Registry, entry: RegistryEntry) -> dict[str, str]:
-    from dpqr.kernel.plugins import HOUSE
-
-    if entry.origin == HOUSE:
-        row = registry.builtins[entry.name]
-        what, use = row.summary, row.use
-    else:
-        what = entry.target
-        use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
-    return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}
+    rows = []
+    for registry in (*ROLES, LOSSES, LEARNERS):
+        for entry in registry.entries():
+            if entry.origin == HOUSE:
+                known = registry.builtins[entry.name]
+                what, use = known.summary, known.use
+            else:
+                what = entry.target
+                use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
+            rows.append({"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin})
+    return rows

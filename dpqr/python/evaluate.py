@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from dpqr.python.ledger import Ledger
     from dpqr.releases.exact_errors import Accuracy
-    from dpqr.releases.requests import SweepRequest
     from dpqr.report.evaluation import SweepTrial
 
 
@@ -212,9 +211,12 @@ def sweep(
     """
     import pandas as pd
 
+    from dpqr.releases.loop import SILENT
     from dpqr.releases.requests import SweepRequest
+    from dpqr.report.evaluation import sweep as trials
 
-    roles = product(*map(_several, (eps, schedule, update, accountant)))
+    tried = (eps, schedule, update, accountant)
+    roles = product(*(list(one) if isinstance(one, Sequence) and not isinstance(one, str) else [one] for one in tried))
     named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)
     plans = tuple(plan_request(queries, each, domain, {**options, **chosen}) for each, chosen in named)
     files = ledger_paths(ledger, anchor)
@@ -231,25 +233,13 @@ def sweep(
         dataset=dataset,
         **dict(zip(("ledger", "anchor"), files, strict=True)),
     )
-    rows = (row for trial in _tried(request) for row in _rows(trial))
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"answers": "Int64"})
-
-
-def _tried(request: SweepRequest) -> list[SweepTrial]:
-    """All trials. UsageFault where none was made."""
-    from dpqr.releases.loop import SILENT
-    from dpqr.report.evaluation import sweep as trials
-
     if not request.plans:
         raise UsageFault("sweep: an empty list leaves nothing to try; give at least one value")
     found = run_sanitised(lambda: list(trials(request, SILENT)))
     if all(each.refusal is not None for each in found):
         raise UsageFault(f"sweep: nothing could be planned so; {found[0].refusal}")
-    return found
-
-
-def _several(given: Any) -> Sequence[Any]:
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    rows = (row for trial in found for row in _rows(trial))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"answers": "Int64"})
 
 
 def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:

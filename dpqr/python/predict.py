@@ -161,7 +161,12 @@ def predict(
     if options.get("model") is not None:
         named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset", "plan")}
         named |= {"--dry-run": dry_run, "--rehearse": rehearse}
-        return _applied(model_request(options, {"DATA": table is not None, **named}))
+        from dpqr.prediction.predict import apply_model
+        from dpqr.published.show import stored_receipt
+
+        applying = model_request(options, {"DATA": table is not None, **named})
+        applied = run_sanitised(lambda: apply_model(applying))
+        return Predictions(applied.record, stored_receipt(applied.record), applied.table)
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
     if not dry_run:
         from dpqr.prediction.predict import predict as learned
@@ -177,14 +182,6 @@ def predict(
     from dpqr.prediction.predict import planned_prediction
 
     return PredictionPlan.of(*run_sanitised(lambda: planned_prediction(request)))
-
-
-def _applied(request: ModelRequest) -> Predictions:
-    from dpqr.prediction.predict import apply_model
-    from dpqr.published.show import stored_receipt
-
-    applied = run_sanitised(lambda: apply_model(request))
-    return Predictions(applied.record, stored_receipt(applied.record), applied.table)
 
 
 # The requests that are made of the options of predictions.

@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.ledger.refusals import require_name
@@ -74,7 +73,7 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProje
     texts = {
         FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
         DOMAIN: made.text,
-        QUERIES: _document_text(queries),
+        QUERIES: json.dumps(queries, indent=2, ensure_ascii=False) + "\n",
     }
     return NewProject(paths=write_files(directory, texts), remarks=made.remarks)
 
@@ -97,7 +96,3 @@ def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:
     for path, text in paths.items():
         write_new(path, text)
     return tuple(paths)
-
-
-def _document_text(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

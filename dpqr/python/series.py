@@ -113,14 +113,11 @@ def series(releases: Sequence[Release | Path], *, query: str | None = None) -> S
 
     if isinstance(releases, str | os.PathLike | Release):
         raise UsageFault("releases: is one release; give a list of them")
-    places = tuple(map(_place, releases))
+    places = []
+    for release in releases:
+        place = release.directory if isinstance(release, Release) else os.fspath(release)
+        if place is None:
+            raise UsageFault("releases: one of them is in memory alone; save it, and give its directory")
+        places.append(place)
     wanted = None if query is None else text("query", query)
     return Series(run_sanitised(lambda: found(places, wanted)))
-
-
-def _place(release: Release | Path) -> str:
-    if not isinstance(release, Release):
-        return os.fspath(release)
-    if release.directory is None:
-        raise UsageFault("releases: one of them is in memory alone; save it, and give its directory")
-    return release.directory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from dpqr.kernel.wording import Fact
@@ -46,6 +46,16 @@ class Receipt(str):
 
     def _repr_html_(self) -> str:
         return self._html
+
+
+class Showable(Protocol):
+    """A result as people read it, and as programs do: what the screen takes."""
+
+    @property
+    def view(self) -> Callable[[], Any]: ...
+
+    @property
+    def document(self) -> Callable[[], Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

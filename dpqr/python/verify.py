@@ -172,14 +172,13 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
 
     found = run_sanitised(lambda: repriced(os.fspath(release), delta))
     document = found.document()
-    columns = {side: _floats(document[side]["epsilon"]) for side in ("stated", "now")}
+    columns = {}
+    for side in ("stated", "now"):
+        prices = document[side]["epsilon"].items()
+        columns[side] = {name: float("nan") if price is None else price["float"] for name, price in prices}
     priced = pd.DataFrame(columns).rename_axis("accountant").reset_index()
     priced.attrs["not_verified"] = document["not_verified"]
     return priced
-
-
-def _floats(prices: dict[str, Any]) -> dict[str, float]:
-    return {name: float("nan") if price is None else price["float"] for name, price in prices.items()}
 
 
 def compare(first: Path, second: Path, *, proxy: Path | None = None) -> Comparison:
