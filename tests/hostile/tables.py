@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cli import test_bad_data, test_bad_documents, test_bad_options
+from cli import test_bad_data as data
+from cli.test_messages import PARTS
 from hostile.csv_cases import CSV
 from hostile.json_cases import JSON
 from hostile.ledger_cases import LEDGER
@@ -14,13 +15,15 @@ NEW = {"options": OPTIONS, "json": JSON, "csv": CSV, "parquet": PARQUET, "paths"
 
 
 def every():
-    """All cases by category, those of the plain mistakes among them."""
-    options, documents, data = test_bad_options, test_bad_documents, test_bad_data
+    """All cases by category, those of the plain mistakes with tables among them."""
     known = {
-        "options": options.CASES,
-        "json": [*documents.JSON, *documents.FORM, *documents.QUESTIONS, *documents.DOMAINS],
         "csv": [*data.CSV, *data.RULES, *data.COUNTS, *data.LIMITS],
         "parquet": data.PARQUET,
-        "paths": [*data.FILES, *documents.PATHS],
+        "paths": data.FILES,
     }
     return {category: [*cases, *known.get(category, [])] for category, cases in NEW.items()}
+
+
+def mistakes():
+    """How many commands with plain mistakes in options and documents are typed, each of them refused."""
+    return sum(line.startswith("$") for part in PARTS for line in part.lines if part.topic in ("options", "documents"))

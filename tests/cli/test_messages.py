@@ -1,0 +1,165 @@
+"""What commands say: each file of `messages` is a conversation by topics, compared whole.
+
+    == a title                   a new desk: table.csv, q.json, and what `use` in the head of the file adds
+    <name                        a file of it; its lines follow, indented
+    $ check --queries q.json     a command, and below it what it printed: exit code and standard error,
+    > ...                        and standard output; =: the same as the command before
+    + budget init ...            a command that must succeed, and is looked at elsewhere
+    @release release table.csv   in the head: what the word stands for in the commands below
+
+After a change that was meant: `PYTHONPATH=tests python tests/cli/test_messages.py` writes the files again; then read
+the difference. What a refusal may never do is checked whatever the file says: print a private cell, a traceback or a
+result, say more than two lines of usual length, or change a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cli.test_predict import DOMAIN, POINTS, TRAIN
+from support import command_desk
+from support.command_desk import PRIVATE, QUERIES, TABLE, Desk
+
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT
+
+MESSAGES = Path(__file__).parent / "messages"
+DESKS = {
+    "documents": {
+        "d.json": command_desk.DOMAIN,
+        "latin-1.json": json.dumps(QUERIES).replace("sex", "s\u00e9x").encode("latin-1"),
+        "endless.json": {"domain": "d.json", "queries": [{"where": "(" * 20000 + "age > 25"}]},
+    },
+    "shop": {"train.csv": TRAIN, "d.json": DOMAIN, "new.csv": POINTS},
+}
+"""More files of a desk, by the word behind `use`."""
+PAID = (".sqlite", ".anchor", "-wal", "-shm")
+"""Endings of files that a refused command may write to: entries of what was paid stay."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A title, and what is done under it: lines of a file without what was printed."""
+
+    topic: str
+    title: str
+    lines: tuple[str, ...]
+    words: dict[str, str]
+    files: dict[str, object]
+
+
+def parts(topic):
+    """The parts of a topic. The head, before the first of them, stays as it is."""
+    head, *rest = re.split(r"^== ", (MESSAGES / f"{topic}.txt").read_text("utf-8"), flags=re.M)
+    words = dict(line.split(" ", 1) for line in head.splitlines() if line.startswith("@"))
+    files = {
+        name: text for line in head.splitlines() if line.startswith("use ") for name, text in DESKS[line[4:]].items()
+    }
+    for text in rest:
+        title, *lines = text.splitlines()
+        kept, in_file = [], False
+        for line in lines:
+            in_file = line.startswith("<") or (in_file and line.startswith("    "))
+            if in_file or line.startswith(("$", "+", "&")):
+                kept.append(line)
+        yield Part(topic, title, tuple(kept), words, files)
+
+
+def told(part, place):
+    """The part as the file has it, with what is printed now. place: its working directory."""
+    desk, shown, lines = Desk(place), [f"== {part.title}"], list(part.lines)
+    for name, content in {"table.csv": TABLE, "q.json": QUERIES, **part.files}.items():
+        desk.put(name, content)
+    environment, last = {}, None
+    while lines:
+        line = lines.pop(0)
+        shown.append(line)
+        kind, rest = line[0], line[1:].strip()
+        if kind == "<":
+            content = []
+            while lines and lines[0].startswith("    "):
+                content.append(lines.pop(0))
+            shown += content
+            desk.put(rest, "".join(f"{each[4:]}\n" for each in content))
+        elif kind == "&":
+            name, _, value = rest.partition("=")
+            environment[name] = value
+        else:
+            first, _, more = rest.partition(" ")
+            typed = shlex.split(decoded(f"{part.words.get(first, first)} {more}"))
+            before = contents(place)
+            ended = desk.run(*typed, env=environment)
+            if kind == "+":
+                assert ended.code == 0, (line, ended.err)
+                continue
+            if ended.code:
+                require_refusal(ended)
+                assert contents(place) == before, line
+            said = list(printed(ended))
+            shown += ["="] if said == last else said
+            last = said
+    return "\n".join(shown).replace(os.path.realpath(place), "DESK") + "\n"
+
+
+def decoded(text):
+    r"""The text, in which \x and \u stand for signs that nobody could see."""
+    return re.sub(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}", lambda found: found[0].encode().decode("unicode_escape"), text)
+
+
+def printed(ended):
+    lines = ended.err.splitlines() or [""]
+    yield f"{ended.code}   {lines[0]}".rstrip()
+    yield from (f"   {line}".rstrip() if line else "" for line in lines[1:])
+    yield from (f"> {line}".rstrip() for line in ended.out.splitlines())
+
+
+def contents(place):
+    """Every file but those that hold what was paid, with its bytes."""
+    files = (path for path in place.rglob("*") if path.is_file() and not path.name.endswith(PAID))
+    return {str(path.relative_to(place)): path.read_bytes() for path in files}
+
+
+def require_refusal(ended):
+    lines = [line for line in ended.err.splitlines() if line not in (STAYS_SPENT, RESUMABLE)]
+    assert ended.out == ""
+    assert len(lines) <= 2 or "faults in" in lines[0]
+    assert max(map(len, lines)) <= 400
+    for hidden in ("Traceback", 'File "', *PRIVATE):
+        assert hidden not in ended.err
+
+
+TOPICS = sorted(path.stem for path in MESSAGES.glob("*.txt"))
+PARTS = [part for topic in TOPICS for part in parts(topic)]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=[f"{part.topic}: {part.title}" for part in PARTS])
+def test_commands_say_what_the_file_has(part, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (MESSAGES / f"{part.topic}.txt").read_text("utf-8")
+    (expected,) = (f"== {each}".rstrip() for each in text.split("\n== ")[1:] if each.startswith(f"{part.title}\n"))
+    assert told(part, tmp_path).rstrip() == expected
+
+
+def keep():
+    """Write the files again."""
+    home = os.getcwd()
+    for topic in TOPICS:
+        place = MESSAGES / f"{topic}.txt"
+        head = re.split(r"^== ", place.read_text("utf-8"), maxsplit=1, flags=re.M)[0]
+        said = []
+        for part in parts(topic):
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                said.append(told(part, Path(folder)))
+                os.chdir(home)
+        place.write_text(head + "\n".join(said), "utf-8")
+
+
+if __name__ == "__main__":
+    keep()
