@@ -42,29 +42,6 @@ def test_what_cannot_be_known_is_noted(released):
     assert ended.err.startswith("note: marginal(sex,income): 'sex' and 'income' were never measured together")
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ((), 2),
-        (("--where", "age < 50", "--queries", "q.json"), 2),
-        (("--sql", "SELECT COUNT(*) FROM t", "--queries", "q.json"), 2),
-        (("--sql", "SELECT MIN(age) FROM t"), 3),
-        (("--where", "age < 33"), 3),
-        (("--by", "sex", "--out", "new.txt"), 2),
-        (("--by", "sex", "--out", "q.json"), 8),
-    ],
-)
-def test_refusals(released, options, code):
-    ended = released.run("answer", "out", *options)
-    assert (ended.code, ended.out) == (code, "")
-    assert ended.err.startswith("dpqr: ")
-    assert len(ended.err.splitlines()) <= 2
-
-
-def test_nowhere_is_no_release(desk):
-    assert desk.run("answer", "nowhere", "--by", "sex").code == 2
-
-
 def test_json_is_written_whole_too(released):
     assert released.run("answer", "out", "--by", "sex", "--out", "new.json").code == 0
     assert [one["sex"] for one in json.loads((released.path / "new.json").read_text())] == ["F", "M"]
@@ -77,20 +54,6 @@ def test_json_is_written_whole_too(released):
 def exported(desk):
     assert desk.release("--out", "out").code == 0
     return desk
-
-
-def test_an_export_says_what_it_wrote(exported):
-    ended = exported.run("export", "out", "--duckdb", "out.db")
-    assert (ended.code, ended.out) == (0, "")
-    said = ended.err.splitlines()
-    assert said[0] == "note: no table of synthetic rows: the release holds none; make it with --synthetic rows"
-    assert said[1].startswith("exported to out.db: answers (13 rows), columns (3 rows), cells (10 rows), facts (")
-    again = exported.run("export", "out", "--duckdb", "out.db")
-    assert again.code == 8
-    assert "--duckdb out.db: the file exists" in again.err
-    assert exported.run("export", "out", "--duckdb", "out.db", "--if-exists", "skip").err == (
-        "note: out.db holds this release already\n"
-    )
 
 
 def test_without_duckdb_one_line_says_what_to_install(exported, monkeypatch):
@@ -132,20 +95,3 @@ def test_json_and_curves(several):
     assert ended.json["points"] == ["one", "two"]
     assert {one["point"] for one in ended.json["answers"]} == {"one", "two"}
     assert "two" in several.run("series", "one", "two", "--as", "curve").out
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [
-        (("one",), 2),
-        (("one", "nowhere"), 2),
-        (("one", "two", "--query", "nothing"), 2),
-        (("one", "two", "--out", "new.txt"), 2),
-        (("one", "two", "--out", "q.json"), 8),
-    ],
-)
-def test_refusals_of_series(several, given, code):
-    ended = several.run("series", *given)
-    assert (ended.code, ended.out) == (code, "")
-    assert ended.err.startswith("dpqr: ")
-    assert len(ended.err.splitlines()) <= 2

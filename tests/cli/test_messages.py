@@ -5,6 +5,7 @@
     $ check --queries q.json     a command, and below it what it printed: exit code and standard error,
     > ...                        and standard output; =: the same as the command before
     + budget init ...            a command that must succeed, and is looked at elsewhere
+    & DPQR_LEDGER=l.sqlite       a variable of the environment, here or in the head; empty: none
     @release release table.csv   in the head: what the word stands for in the commands below
 
 After a change that was meant: `PYTHONPATH=tests python tests/cli/test_messages.py` writes the files again; then read
@@ -24,6 +25,9 @@ from pathlib import Path
 
 import pytest
 from cli.test_predict import DOMAIN, POINTS, TRAIN
+from cli.test_sessions import DOMAIN as COLUMNS
+from cli.test_sessions import TABLE as COUNTED
+from cli.test_unit import PEOPLE
 from support import command_desk
 from support.command_desk import PRIVATE, QUERIES, TABLE, Desk
 
@@ -36,6 +40,8 @@ DESKS = {
         "latin-1.json": json.dumps(QUERIES).replace("sex", "s\u00e9x").encode("latin-1"),
         "endless.json": {"domain": "d.json", "queries": [{"where": "(" * 20000 + "age > 25"}]},
     },
+    "people": {"table.csv": PEOPLE},
+    "counter": {"t.csv": COUNTED, "d.json": COLUMNS},
     "shop": {"train.csv": TRAIN, "d.json": DOMAIN, "new.csv": POINTS},
 }
 """More files of a desk, by the word behind `use`."""
@@ -50,6 +56,7 @@ class Part:
     topic: str
     title: str
     lines: tuple[str, ...]
+    stated: tuple[str, ...]
     words: dict[str, str]
     files: dict[str, object]
 
@@ -58,6 +65,7 @@ def parts(topic):
     """The parts of a topic. The head, before the first of them, stays as it is."""
     head, *rest = re.split(r"^== ", (MESSAGES / f"{topic}.txt").read_text("utf-8"), flags=re.M)
     words = dict(line.split(" ", 1) for line in head.splitlines() if line.startswith("@"))
+    stated = tuple(line for line in head.splitlines() if line.startswith("&"))
     files = {
         name: text for line in head.splitlines() if line.startswith("use ") for name, text in DESKS[line[4:]].items()
     }
@@ -68,7 +76,7 @@ def parts(topic):
             in_file = line.startswith("<") or (in_file and line.startswith("    "))
             if in_file or line.startswith(("$", "+", "&")):
                 kept.append(line)
-        yield Part(topic, title, tuple(kept), words, files)
+        yield Part(topic, title, tuple(kept), stated, words, files)
 
 
 def told(part, place):
@@ -76,7 +84,7 @@ def told(part, place):
     desk, shown, lines = Desk(place), [f"== {part.title}"], list(part.lines)
     for name, content in {"table.csv": TABLE, "q.json": QUERIES, **part.files}.items():
         desk.put(name, content)
-    environment, last = {}, None
+    environment, last = dict(line[1:].strip().split("=") for line in part.stated), None
     while lines:
         line = lines.pop(0)
         shown.append(line)
@@ -89,7 +97,7 @@ def told(part, place):
             desk.put(rest, "".join(f"{each[4:]}\n" for each in content))
         elif kind == "&":
             name, _, value = rest.partition("=")
-            environment[name] = value
+            environment[name] = value or None
         else:
             first, _, more = rest.partition(" ")
             typed = shlex.split(decoded(f"{part.words.get(first, first)} {more}"))
@@ -98,7 +106,7 @@ def told(part, place):
             if kind == "+":
                 assert ended.code == 0, (line, ended.err)
                 continue
-            if ended.code:
+            if ended.code and "--fix" not in typed:
                 require_refusal(ended)
                 assert contents(place) == before, line
             said = list(printed(ended))
@@ -113,10 +121,16 @@ def decoded(text):
 
 
 def printed(ended):
-    lines = ended.err.splitlines() or [""]
+    """Exit code and standard error, then standard output; without times and hashes."""
+    lines = masked(ended.err).splitlines() or [""]
     yield f"{ended.code}   {lines[0]}".rstrip()
     yield from (f"   {line}".rstrip() if line else "" for line in lines[1:])
-    yield from (f"> {line}".rstrip() for line in ended.out.splitlines())
+    yield from (f"> {line}".rstrip() for line in masked(ended.out).splitlines())
+
+
+def masked(text):
+    text = re.sub(r"\b[0-9a-f]{32,64}\b", "HASH", text)
+    return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME", text)
 
 
 def contents(place):

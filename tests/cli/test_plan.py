@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from support.refusal_form import assert_refusal
 
 PLAN = ("plan", "--queries", "q.json", "--runs", "1")
@@ -52,22 +51,3 @@ def test_the_inverse_in_json(desk):
 def test_progress_as_lines_says_what_is_simulated(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
     assert '"event": "forecast"' in ended.err
-
-
-@pytest.mark.parametrize(
-    ("given", "code", "says"),
-    [
-        ((), 2, "state either --eps, for the errors at these epsilons, or --error or --relative"),
-        (("--eps", "1", "--error", "5"), 2, "state either --eps"),
-        (("--eps", "1,x"), 2, "--eps 'x': give a plain decimal number"),
-        (("--error", "5", "--for", "nobody", "--schedule", "strategy"), 2, "--for nobody: no query has this name"),
-        (
-            ("--eps", "1", "--schedule", "theory", "--variant", "sharp"),
-            3,
-            "--schedule theory asks queries as fractions of n",
-        ),
-        (("--eps", "1", "--proxy", "nothing.csv"), 5, "nothing.csv"),
-    ],
-)
-def test_refusals(desk, given, code, says):
-    assert_refusal(desk.run(*PLAN, *given), code, says)

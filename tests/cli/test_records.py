@@ -84,22 +84,6 @@ def test_a_damaged_ledger_ends_with_seven(desk):
     assert "is no export of a ledger, or is damaged" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("verify", "nowhere"), "nowhere: is no release directory"),
-        (("verify", "out", "--plan", "nowhere"), "--plan nowhere: there is no such file"),
-        (("reprice", "nowhere"), "nowhere: is no release directory"),
-        (("reprice", "out", "--delta", "2"), "--delta 2"),
-        (("compare", "out", "q.json"), "q.json: is neither a release directory nor a plan"),
-    ],
-)
-def test_what_cannot_be_used(released, arguments, said):
-    ended = released.run(*arguments)
-    assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
-
-
 def test_prices_of_today(released):
     ended = released.run("reprice", "out")
     assert ended.code == 0

@@ -60,35 +60,6 @@ def test_human_fields_come_from_the_settings(released):
     assert released.run("report", "out", "--registry", "r.yaml").code == 0
 
 
-REFUSED = (
-    (("out",), 2, "say what to write: --html FILE"),
-    (("out", "--registry", "r.yaml"), 2, "--registry: needs --title"),
-    (("nowhere", "--html", "r.html"), 2, "nowhere: is no release; give the directory"),
-    (("out", "--html", "table.csv"), 8, "--html table.csv: the file exists"),
-    (("out", "--html", "no/r.html"), 2, "--html no/r.html: cannot be written"),
-    (("out", "--html", "r.html", "--ledger", "none.sqlite"), 2, "there is no ledger"),
-)
-
-
-def test_what_cannot_be_written(released):
-    for arguments, code, said in REFUSED:
-        ended = released.run("report", *arguments)
-        assert (ended.code, ended.out) == (code, ""), arguments
-        assert said in ended.err
-        assert not (released.path / "r.html").exists()
-
-
-def test_a_ledger_that_did_not_pay_is_refused(released):
-    for name in ("sex", "survey"):
-        assert released.run("budget", "init", name, "--eps", "3", "--ledger", "other.sqlite").code == 0
-    released.release("--out", "other", "--dataset", "survey", "--ledger", "other.sqlite")
-    ended = released.run("report", "out", "--html", "r.html", "--ledger", "other.sqlite")
-    assert (ended.code, ended.err) == (
-        2,
-        "dpqr: --ledger other.sqlite: did not pay for out; name the ledger that did\n",
-    )
-
-
 def test_any_file_of_a_release_stands_for_it(released):
     assert released.run("report", "out/answers.csv", "--croissant", "c.json").code == 0
 

@@ -82,31 +82,6 @@ def test_lost_thresholds_are_said_and_leave_no_surprise(counter):
     assert "all thresholds are spent or lost" in found
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "said"),
-    [
-        ((), 2, "--eps"),
-        (("--eps", "100"), 4, "asked epsilon 100"),
-        (("--eps", "1", "--delta", "1e-9", "--accountant", "pld"), 2, "basic, zcdp or gdp"),
-        (("--eps", "1", "--surprises", "0"), 2, "surprises"),
-        (("--eps", "1", "--expect", "none.json"), 2, "none.json"),
-    ],
-)
-def test_wrong_openings_cost_nothing(counter, more, code, said):
-    done = counter.run(*OPEN, *more)
-    assert done.code == code
-    assert said in done.err
-    assert counter.run("budget", "show", "survey", *LEDGER, "--json").json[0]["reservations"] == 0
-
-
-def test_an_opening_without_a_ledger_and_questions_without_a_session(counter):
-    done = counter.run("interactive", "open", "desk", "t.csv", "--domain", "d.json", "--eps", "1")
-    assert (done.code, "--dataset" in done.err) == (2, True)
-    assert counter.run("interactive", "ask", "desk", *LEDGER).code == 2
-    done = counter.run("interactive", "ask", "desk", "--where", "age >= 50", *LEDGER)
-    assert (done.code, "there is none" in done.err) == (2, True)
-
-
 def test_a_question_that_cuts_a_bin_is_refused_and_free(counter):
     counter.run(*OPEN, "--eps", "40")
     done = counter.run("interactive", "ask", "desk", "--where", "age >= 55", *LEDGER)
@@ -187,23 +162,6 @@ def test_a_dry_run_states_price_and_number_and_opens_nothing(shop):
     assert "40 predictions by permute-and-flip noise, each eps 0.05" in " ".join(done.out.split())
     assert shop.everything() == before
     assert shop.run(*PREDICT, "--eps", "2", "--dry-run", "--json").json["form"]["draws"] == 100
-
-
-@pytest.mark.parametrize(
-    ("more", "code", "said"),
-    [
-        (("--eps", "100", *PAID), 4, "asked epsilon 100"),
-        (("--eps", "1"), 2, "--dataset"),
-        (PAID, 2, "--eps"),
-        (("--eps", "1", "--delta", "1e-9", "--accountant", "pld", *PAID), 2, "basic, zcdp or gdp"),
-        (("--eps", "1", "--learner", "online", "--releases", "2", *PAID), 2, "--releases"),
-    ],
-)
-def test_wrong_openings_cost_nothing_of_predictions(shop, more, code, said):
-    done = shop.run(*PREDICT, *more)
-    assert done.code == code
-    assert said in done.err
-    assert shop.run("budget", "show", "survey", *LEDGER, "--json").json[0]["reservations"] == 0
 
 
 def test_questions_without_points_or_session(shop):

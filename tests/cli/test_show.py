@@ -58,23 +58,6 @@ def test_every_form_shows_some_rows(released, form):
     assert "... and 3 more answers; --rows N" in ended.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("out", "--query", "prefix(incom)"), "has no query 'prefix(incom)'; did you mean 'prefix(income)'?"),
-        (("out", "--query", "prefix(income)", "--as", "heatmap"), "--as heatmap: 'prefix(income)' is not about a pair"),
-        (("out", "--as", "bars"), "--as is about the answers of a query; add --query NAME"),
-        (("out", "--rows", "3"), "--rows is about the answers of a query; add --query NAME"),
-        (("table.csv",), "table.csv: is no release; give the directory or file"),
-        (("out", "--query", "prefix(income)", "--as", "pie"), "'pie' is not one of"),
-    ],
-)
-def test_what_cannot_be_shown(released, arguments, said):
-    ended = released.run("show", *arguments)
-    assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
-
-
 def test_predictions_and_models_have_a_receipt(desk):
     desk.write(train__csv=TRAIN, d__json=DOMAIN, new__csv=POINTS)
     learn = ("predict", "train.csv", "--target", "buys", "--domain", "d.json", "--eps", "50", "--n", "400")

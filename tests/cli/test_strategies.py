@@ -135,36 +135,6 @@ def test_every_strategy_of_the_house_says_what_it_is_and_what_for(desk):
         assert f"  {one['name']}: {one['what']}\n    {one['use']}\n" in ended.out
 
 
-def test_explain_says_what_auto_would_take_and_what_each_is_worth(desk):
-    before = desk.everything()
-    ended = desk.run("strategies", "--explain", "--queries", "q.json", "--eps", "1")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(
-        "Universe                  30 cells\nWorkload                  13 queries in 2 blocks\n"
-    )
-    assert "auto takes                marginals: for a fit to them" in ended.out
-    found = desk.run("strategies", "--explain", "--queries", "q.json", "--eps", "1", "--n", "9", "--json").json
-    assert (found["chosen"], found["n"], found["theory"]) == ("marginals", 9, None)
-    assert desk.everything() == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--explain",), "--explain needs --queries: add --queries FILE"),
-        (("--explain", "--queries", "q.json"), "--explain needs --eps: add --eps 1"),
-        (("--eps", "1"), "--eps goes with --explain; add that, or leave it out"),
-        (("--queries", "q.json"), "--queries goes with --explain"),
-        (("--neighbours", "replace"), "--neighbours goes with --explain"),
-        (("--explain", "--queries", "q.json", "--eps", "0"), "--eps 0: epsilon must lie between"),
-        (("--explain", "--queries", "none.json", "--eps", "1"), "cannot read"),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
-)
-def test_options_of_the_explanation(desk, arguments, says):
-    assert_refusal(desk.run("strategies", *arguments), 2, says)
-
-
 def test_foreign_strategies_are_listed_without_being_imported(foreign):
     ended = foreign.run("strategies")
     assert LISTED in ended.out

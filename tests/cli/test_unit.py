@@ -116,34 +116,6 @@ def test_a_table_on_standard_input(people) -> None:
     assert women_and_men(document) == (3, 2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("--unit", "who"), 2, "add --max-rows K"),
-        (("--max-rows", "2"), 2, "add --unit COLUMN"),
-        (("--counts", "age"), 2, "the count column 'age' is a column of the domain"),
-        (("--counts", "age", "--dry-run"), 2, "the count column 'age' is a column of the domain"),
-        ((*UNIT, "--counts", "n"), 2, "--unit cannot go with --counts"),
-        (("--unit", "sex", "--max-rows", "2"), 2, "--unit 'sex' is a column of the domain"),
-        (("--unit", "whom", "--max-rows", "2"), 5, "no column 'whom'"),
-        ((*UNIT, "--schedule", "theory", "--neighbours", "replace", "--n", "3"), 2, "--schedule theory needs"),
-        ((*UNIT, "--max-memory", "1000"), 2, "the limit on memory must be at least 2^28"),
-        (("--count-dropped", "1"), 2, "must be at least 1e-12 and below 1"),
-        ((*UNIT, "--count-dropped", "0.1", "--accountant", "optimal", "--delta", "1e-9"), 3, "covers equal draws only"),
-        (("--count-dropped", "0.1", "--no-count-dropped"), 2, "contradict each other"),
-    ],
-)
-def test_what_is_refused(people, arguments, code, words) -> None:
-    assert_refusal(people.release(*arguments), code, words)
-
-
-def test_rules_must_be_stated_for_persons_who_are_replaced_too(people) -> None:
-    queries = json.loads(json.dumps(QUERIES))
-    del queries["domain"]["fields"][0]["dpqr"]
-    people.write(q__json=queries)
-    assert_refusal(people.release(*UNIT, "--neighbours", "replace", "--n", "3"), 3, "stated rule")
-
-
 @pytest.fixture
 def contract(people):
     """The same documents, and a unit in the domain file."""
@@ -167,18 +139,6 @@ def test_fewer_rows_may_be_used_than_the_domain_file_states(contract) -> None:
     assert document["plan"]["unit"]["max_rows"] == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--unit", "sex"), "the domain file states the unit 'who'"),
-        (("--max-rows", "3"), "at most 2 of each person"),
-        (("--counts", "n"), "a row that stands for several records has no one person"),
-    ],
-)
-def test_the_domain_file_s_unit_cannot_be_loosened(contract, arguments, words) -> None:
-    assert_refusal(contract.release(*arguments), 3, words)
-
-
 def test_explained_strategies_follow_the_domain_file_s_unit(contract, people) -> None:
     def noise() -> float:
         shown = people.run("strategies", "--explain", "--queries", "q.json", "--eps", "1", "--n", "100", "--json").json
@@ -189,18 +149,10 @@ def test_explained_strategies_follow_the_domain_file_s_unit(contract, people) ->
     assert persons > noise()
 
 
-def test_a_misspelt_unit_is_corrected_where_it_is_stated(people) -> None:
-    ended = people.release("--unit", "hwo", "--max-rows", "2")
-    assert ended.code == 5
-    assert "has no column 'hwo' in its first line" in ended.err
-    assert "correct it where it is stated (domain file, --unit, --counts)" in ended.err
-
-
 # `--counts`: guarantee, receipt, plan and records say whose privacy it is; a budget of rows does not pay for it.
 
 
 WORDS = "one record counted in column 'n' added or removed (the number of records is private); the table is a histogram"
-CERTAIN_RECORDS = "1000"
 HISTOGRAM = "sex,age,income,n\nF,31,100.5,700\nM,64,250,30\n"
 
 
@@ -244,11 +196,3 @@ def test_so_does_a_prediction(counted) -> None:
     assert ended.code == 0, ended.err
     assert WORDS in ended.json["guarantee"]
     assert WORDS in " ".join(ended.err.split())
-
-
-def test_a_budget_of_rows_does_not_pay_for_records(counted) -> None:
-    assert counted.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
-    paid = ("--dataset", "survey", "--ledger", "l.sqlite")
-    ended = counted.release("--counts", "n", *paid, data="missing.csv")
-    assert (ended.code, ended.out) == (4, "")
-    assert counted.release(*paid, "--out", "rows").code == 0
