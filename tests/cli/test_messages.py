@@ -15,7 +15,6 @@ result, say more than two lines of usual length, or change a file.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -24,22 +23,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cli import odd_files
 from cli.test_predict import DOMAIN, POINTS, TRAIN
 from cli.test_sessions import DOMAIN as COLUMNS
 from cli.test_sessions import TABLE as COUNTED
 from cli.test_unit import PEOPLE
-from support import command_desk
 from support.command_desk import PRIVATE, QUERIES, TABLE, Desk
 
 from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT
 
 MESSAGES = Path(__file__).parent / "messages"
 DESKS = {
-    "documents": {
-        "d.json": command_desk.DOMAIN,
-        "latin-1.json": json.dumps(QUERIES).replace("sex", "s\u00e9x").encode("latin-1"),
-        "endless.json": {"domain": "d.json", "queries": [{"where": "(" * 20000 + "age > 25"}]},
-    },
+    "documents": odd_files.DOCUMENTS,
+    "tables": odd_files.TABLES,
     "people": {"table.csv": PEOPLE},
     "counter": {"t.csv": COUNTED, "d.json": COLUMNS},
     "shop": {"train.csv": TRAIN, "d.json": DOMAIN, "new.csv": POINTS},
