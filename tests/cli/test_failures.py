@@ -29,67 +29,6 @@ def failed(ended):
     return error
 
 
-def test_a_fault_of_a_document_names_its_place(desk):
-    desk.write(q__json={"domain": {"age": 3}, "queries": [{"marginal": ["agee"]}]})
-    error = failed(desk.release("--json"))
-    assert error["code"] == 3
-    assert error["kind"] == "DocumentError"
-    assert error["where"] == "q.json: $.queries[0].marginal[0]"
-    assert error["fix"] == "did you mean 'age'?"
-
-
-def test_every_fault_of_the_documents_is_listed(desk):
-    desk.write(q__json={"domain": {"age": 3}, "queries": [{"marginal": ["agee"]}, {"marginal": ["aeg"]}]})
-    error = failed(desk.release("--json"))
-    assert (error["what"], error["where"], error["fix"]) == ("2 faults in q.json", None, None)
-    assert [fault["path"] for fault in error["faults"]] == ["$.queries[0].marginal[0]", "$.queries[1].marginal[0]"]
-    assert {(fault["document"], fault["line"]) for fault in error["faults"]} == {("q.json", 1)}
-
-
-def test_an_option_that_does_not_exist(desk):
-    error = failed(desk.release("--json", "--epsilon", "1"))
-    assert (error["code"], error["kind"], error["what"]) == (2, "UsageFault", "no such option '--epsilon'")
-    assert error["fix"].endswith("\nsee: dpqr release --help")
-
-
-def test_what_took_the_place_of_an_older_option(desk):
-    assert desk.release("--force", "--out", "o").err.startswith(
-        "dpqr: no such option '--force' any more; give --if-exists replace\n"
-    )
-
-
-def test_a_command_without_that_option_does_not_name_it(desk):
-    assert desk.run("predict", "t.csv", "--force").err.startswith("dpqr: no such option '--force'\nsee: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "kind"),
-    [
-        (("release", "nowhere.csv", "--queries", "q.json", "--eps", "1"), 5, "DataError"),
-        (("release", "table.csv", "--queries", "q.json", "--eps", "0"), 2, "UsageFault"),
-        (("release", "table.csv", "--eps", "1"), 2, "UsageFault"),
-        (("release", "table.csv", "--queries", "q.json", "--eps", "1", "--max-cells", "10", "--no-replay"), 3, None),
-        (("release", "table.csv", "--queries", "q.json", "--eps", "9", *LEDGER), 4, "BudgetRefused"),
-        (("budget", "show", "nothing", "--ledger", "l.sqlite"), 2, "UsageFault"),
-        (("budget", "verify", "--ledger", "q.json"), 7, "LedgerError"),
-        (("check", "--queries", "nowhere.json"), 2, "UsageFault"),
-        (("predict", "table.csv"), 2, "UsageFault"),
-        (("evaluate", "table.csv", "nowhere", "--queries", "q.json"), 2, "UsageFault"),
-        (("audit", "--case", "nothing"), 2, "UsageFault"),
-        (("strategies", "--n", "3"), 2, "UsageFault"),
-        (("releese",), 2, "UsageFault"),
-    ],
-    ids=lambda each: " ".join(each[:2]) if isinstance(each, tuple) else "",
-)
-def test_every_command_fails_as_an_object(desk, arguments, code, kind):
-    assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
-    error = failed(desk.run(*arguments, "--json"))
-    assert error["code"] == code
-    assert kind in (None, error["kind"])
-    plain = desk.run(*arguments)
-    assert (plain.code, plain.out) == (code, "")
-
-
 @pytest.mark.parametrize(
     ("fault", "code", "kind"),
     [

@@ -33,26 +33,6 @@ prefix(income) <= 400 4 4 4 measured
 """
 MEASURED = [0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 1, 2, 4]
 
-PLAN = """\
-Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table added or removed (the \
-number of rows is private).
-Universe    30 cells in 3 columns
-Workload    13 queries in 2 blocks
-Schedule    rounds
-Left out    a noisy count of the records that the domain's rules left out, eps 0.1; free, for a record is either kept \
-or left out, and the larger price covers both
-First       2 measurements for the whole workload, nothing is selected, each eps 0.5
-Noise       typically 2.8 on a measured answer (standard deviation, in records)
-            widest 3.96 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
-Error       depends on the table: `dpqr plan` forecasts it by simulation
-Accountant  basic: the one theorem that holds without a delta
-            Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
-            it proves eps 1 for this plan, within the budget's eps 1
-Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
-Time        about 1 s of one processor, and less than 1 s for each million rows of the table
-Memory      about 200 MB
-"""
-
 
 def measured(document):
     return [answer["measured"] for answer in document["answers"]]
@@ -197,24 +177,10 @@ def test_replace_with_the_declared_number(desk):
 def test_a_dry_run_opens_nothing(desk, monkeypatch):
     monkeypatch.setattr("dpqr.releases.release.check_table", lambda *_: pytest.fail("the table was looked at"))
     monkeypatch.setattr("dpqr.releases.release.load_table", lambda *_, **__: pytest.fail("the table was read"))
-    for data in ("nowhere.csv", "table.csv", "-"):
-        ended = desk.release("--dry-run", "--schedule", "rounds", data=data)
-        assert (ended.code, ended.err) == (0, "")
-        assert ended.out == PLAN
+    ended = [desk.release("--dry-run", data=data) for data in ("nowhere.csv", "table.csv", "-")]
+    assert [(each.code, each.err) for each in ended] == [(0, "")] * 3
+    assert len({each.out for each in ended}) == 1
     assert desk.everything() == {"table.csv", "q.json"}
-
-
-def test_a_dry_run_with_rounds_and_a_delta(desk):
-    options = ("--dry-run", "--delta", "1e-9", "--accountant", "zcdp", "--check", "gaussian", "--rounds", "1")
-    text = desk.release(*options).out
-    for line in (
-        "Guarantee   Differentially private with epsilon = 1 and delta = 1e-9, for one row",
-        "First       3 measurements before any selection, each rho 0.",
-        "Then        in the one round: choosing costs rho 0.",
-        "Accountant  zcdp: asked for by --accountant",
-        "Strategies  exponential selection, gaussian noise, multiplicative-weights update",
-    ):
-        assert line in text
 
 
 def test_a_dry_run_in_json(desk):
@@ -222,18 +188,6 @@ def test_a_dry_run_in_json(desk):
     assert plan["dpqr"] == "plan/1"
     assert plan["bytes"] > 30 * 8
     assert plan["budget"]["epsilon"]["exact"] == "1"
-
-
-def test_a_dry_run_finds_what_the_run_would_refuse(desk):
-    ended = desk.release("--dry-run", "--out", "out", "--synthetic", "rows", "--update", "perceptron")
-    assert ended.code == 3
-
-
-@pytest.mark.parametrize("delta", ["0", "0.0", "0e5"])
-def test_delta_zero_is_pure(desk, delta):
-    plan = desk.release("--dry-run", "--json", "--delta", delta).json
-    assert plan["guarantee"].startswith("Differentially private with epsilon = 1 (pure: delta = 0)")
-    assert plan == desk.release("--dry-run", "--json").json
 
 
 def test_notes_reach_plan_receipt_and_record(desk):
@@ -294,16 +248,6 @@ def run(desk, *options, eps="1"):
     return desk.release("--rounds", "1", *options, queries="pairs.json", eps=eps)
 
 
-def test_a_plan_says_what_errors_cost_and_why_none_are_bought(pairs) -> None:
-    assert "Errors      noisy L1 errors of the blocks that were left unmeasured" in run(pairs, "--dry-run").out
-    assert "error bars, eps 0.005\n" in run(pairs, "--dry-run").out
-    assert "error bars, eps 0.1\n" in run(pairs, "--dry-run", "--error-bars", "0.1").out
-    assert "Errors" not in run(pairs, "--dry-run", "--error-bars", "free").out
-    assert "2 draws of noisy L1 errors of all blocks" in run(pairs, "--dry-run", "--certify", "0.1").out
-    whole = pairs.release("--dry-run", "--error-bars", "0.1", queries="pairs.json")
-    assert "no errors of unmeasured blocks are bought: every block is measured" in " ".join(whole.out.split())
-
-
 def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> None:
     ended = run(pairs, "--certify", "0.05", "--beta", "0.1", "--out", "release", eps="100")
     assert ended.code == 0
@@ -322,24 +266,3 @@ def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> No
     said = " ".join(ended.err.split())
     assert "Certificate: with probability at least 0.9, over the noise of this run, the mean L1 error of the 3" in said
     assert "Errors" in " ".join(line[0] for line in record["receipt"])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--error-bars", "fre"), "--error-bars takes a share, free or none"),
-        (("--error-bars", "1"), "must be at least"),
-        (("--certify", "none"), "give a plain decimal number"),
-        (("--certify", "0.1", "--error-bars", "0.1"), "leave --error-bars out"),
-        (("--beta", "0.1"), "--beta goes with --schedule theory or --certify"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(pairs, options, said) -> None:
-    ended = run(pairs, *options, "--dry-run")
-    assert ended.code == 2
-    assert said in " ".join(ended.err.split())
-
-
-def test_settings_state_shares(pairs) -> None:
-    (pairs.path / "dpqr.toml").write_text("error-bars = 0.02\n")
-    assert "error bars, eps 0.02\n" in run(pairs, "--dry-run").out

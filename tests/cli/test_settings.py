@@ -33,27 +33,6 @@ def test_a_job_is_one_short_line(project):
     assert project.run("budget", "show", "--json").json[0]["reservations"] == 1
 
 
-def test_the_plan_says_where_values_come_from(project):
-    said = " ".join(project.run("release", "table.csv", "--eps", "1", "--dry-run").out.split())
-    assert "dpqr.toml states --queries q.json, --domain d.json, --dataset survey, --ledger l.sqlite" in said
-
-
-def test_commands_without_a_plan_say_it_on_stderr(project):
-    documents = "--queries", "q.json", "--domain", "d.json"
-    free = project.run("release", "table.csv", *documents, "--eps", "1", "--out", "out", env={"DPQR_SETTINGS": "none"})
-    assert free.code == 0
-    said = {
-        ("check",): "--queries q.json, --domain d.json",
-        ("evaluate", "table.csv", "out", "--json"): "--queries q.json, --domain d.json",
-        ("budget", "show", "--json"): "--ledger l.sqlite",
-        ("budget", "export"): "--ledger l.sqlite",
-    }
-    for command, stated in said.items():
-        ended = project.run(*command)
-        assert (ended.code, ended.err) == (0, f"dpqr.toml states {stated}\n")
-    assert project.run("budget", "show", "--ledger", "l.sqlite").err == ""
-
-
 @pytest.mark.parametrize("command", [["revoke", "team"], ["checkpoint"], ["reject"]], ids=" ".join)
 def test_every_budget_command_takes_the_ledger_of_the_settings(project, command):
     """These are for a server; the refusal names the file of the settings, so that is the ledger that was opened."""
@@ -106,19 +85,6 @@ def test_a_damaged_file_stops_commands_that_take_settings_and_no_others(desk):
         )
     for arguments in (("--help",), ("release", "--help"), ("guide",), ("schema", "domain")):
         assert desk.run(*arguments).code == 0
-
-
-def test_a_budget_is_opened_for_the_unit_of_the_settings(desk):
-    desk.put(FILE, 'unit = "sex"\nmax-rows = 2\nby = "R. Jones"\nledger = "l.sqlite"\n')
-    ended = desk.run("budget", "init", "survey", "--eps", "5")
-    assert "one person (column 'sex')" in ended.out
-    assert ended.err == "dpqr.toml states --unit sex, --by R. Jones, --ledger l.sqlite\n"
-
-
-def test_a_policy_holds_against_a_setting(project):
-    """A unit that is not the budget's is refused, wherever it was stated."""
-    project.put(FILE, (project.path / FILE).read_text() + 'unit = "day"\nmax-rows = 1\n')
-    assert project.run("release", "table.csv", "--eps", "1").code == 4
 
 
 def test_a_model_is_applied_whatever_the_settings_say(desk):

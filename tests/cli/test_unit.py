@@ -105,12 +105,6 @@ def test_a_clean_table_raises_no_alarm(people) -> None:
     assert "Warning" not in ended.err
 
 
-def test_the_plan_says_it_before(people) -> None:
-    shown = people.release(*UNIT, "--count-dropped", "0.1", "--dry-run").out
-    assert "at most 2 rows of each person counted, eps 0.1" in " ".join(shown.split())
-    assert "at most 2 rows of each are used." in " ".join(shown.split())
-
-
 def test_a_table_on_standard_input(people) -> None:
     document = people.release("--json", *UNIT, data="-", eps=CERTAIN, stdin=PEOPLE).json
     assert women_and_men(document) == (3, 2)
@@ -176,13 +170,6 @@ def test_the_release_says_that_a_record_is_protected(counted) -> None:
 def test_a_table_of_rows_has_no_count_column(desk) -> None:
     record = desk.release("--json").json
     assert (record["counts"], record["plan"]["unit"]["counts"]) == (None, None)
-
-
-def test_so_does_the_plan(counted) -> None:
-    assert WORDS in " ".join(counted.release("--counts", "n", "--dry-run", data="t.csv").out.split())
-    plan = counted.release("--counts", "n", "--dry-run", "--json", data="t.csv").json
-    assert (plan["unit"]["counts"], plan["unit"]["words"]) == ("n", WORDS)
-    assert WORDS in plan["guarantee"]
 
 
 def test_so_does_a_prediction(counted) -> None:

