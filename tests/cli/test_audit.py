@@ -71,22 +71,9 @@ def test_how_many_runs_are_made(asked, options, runs):
     assert asked == [(["laplace-marginal-loose"], runs, options == ("--short",))]
 
 
-def test_short_and_runs_exclude_each_other(asked):
-    done = run("--short", "--runs", "500")
-    assert done.exit_code == 2
-    assert "--short and --runs" in done.stderr
-    assert asked == []
-
-
 def test_the_list_names_every_case_and_runs_none(asked):
     done = run("--list")
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(cases_by_name())
     assert {one["case"] for one in json.loads(run("--list", "--json").stdout)} == set(cases_by_name())
     assert asked == []
-
-
-def test_an_unknown_case_is_a_fault_of_usage(asked):
-    done = run("--case", "nothing")
-    assert done.exit_code == 2
-    assert "--case 'nothing'" in done.stderr

@@ -43,23 +43,6 @@ def test_a_topic_in_a_pipe_is_its_markdown(desk, name):
     assert ended.out.rstrip("\n") == topic(name).text.rstrip("\n")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("domian", "no topic 'domian' in the guide; did you mean 'domain'?"),
-        ("Ledgers", "did you mean 'ledger'?"),
-        ("strategy", "did you mean 'strategies' or 'start'?"),
-        ("qqq", "topics: start, privacy, domain, queries"),
-        ("../../pyproject", "no topic '../../pyproject' in the guide"),
-    ],
-)
-def test_an_unknown_topic_names_the_near_ones(desk, given, said):
-    ended = desk.run("guide", given)
-    assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
-    assert "dpqr guide --search WORD" in ended.err
-
-
 def test_search_prints_topic_heading_and_line(desk):
     ended = desk.run("guide", "--search", "DPQR_ANCHOR")
     assert ended.code == 0
@@ -72,18 +55,6 @@ def test_search_in_one_topic_whatever_the_case(desk):
     ended = desk.run("guide", "audit", "--search", "BREACH")
     assert {line.partition(":")[0] for line in ended.out.splitlines()} == {"audit"}
     assert ended.out == desk.run("guide", "audit", "--search", " breach ").out
-
-
-def test_a_search_that_finds_nothing_says_so(desk):
-    ended = desk.run("guide", "--search", "xylophone")
-    assert (ended.code, ended.out) == (0, "")
-    assert "no line of the guide holds 'xylophone'" in ended.err
-
-
-def test_an_empty_search_is_refused(desk):
-    ended = desk.run("guide", "--search", " ")
-    assert ended.code == 2
-    assert "--search is empty" in ended.err
 
 
 @pytest.mark.parametrize("arguments", [("guide",), ("guide", "queries"), ("guide", "--search", "seal")], ids=" ".join)

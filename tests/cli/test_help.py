@@ -200,10 +200,6 @@ def test_the_script_of_a_shell(desk, shell):
     assert f"{VARIABLE}={shell}_complete" in ended.out
 
 
-def test_another_shell_is_refused(desk):
-    assert desk.run("completion", "tcsh").code == 2
-
-
 def test_a_shell_gets_what_it_asks_for(desk):
     asked = {VARIABLE: "bash_complete", "COMP_WORDS": "dpqr release --neigh", "COMP_CWORD": "2"}
     ended = desk.run(env=asked)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from support.command_desk import PRIVATE, TABLE, Desk
-from support.refusal_form import assert_refusal
 
 
 @pytest.fixture
@@ -59,27 +58,3 @@ def test_without_a_table_an_example_is_written(desk):
     assert desk.run("init", "--out", "new").code == 0
     assert desk.everything() == {"table.csv", "new", "new/dpqr.toml", "new/domain.json", "new/queries.json"}
     assert '# dataset = "survey"' in (desk.path / "new/dpqr.toml").read_text()
-
-
-@pytest.mark.parametrize("name", ["dpqr.toml", "domain.json", "queries.json"])
-def test_nothing_is_overwritten(desk, name):
-    desk.put(name, "mine")
-    before = desk.everything()
-    assert_refusal(desk.run("init"), 8, f"{name}: the file exists")
-    assert desk.everything() == before
-    assert (desk.path / name).read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (("--dataset", "a b"), 2, "a name is made of ASCII letters"),
-        (("--out", "no/such"), 2, "no/such: cannot be made (No such file or directory)"),
-        (("--out", "table.csv"), 2, "table.csv: cannot be made"),
-        (("nowhere.csv",), 5, "does not exist"),
-    ],
-)
-def test_what_cannot_be_started_leaves_nothing(desk, arguments, code, says):
-    before = desk.everything()
-    assert_refusal(desk.run("init", *arguments), code, says)
-    assert desk.everything() == before

@@ -11,10 +11,8 @@ import pytest
 from support.command_desk import QUERIES
 
 import dpqr
-from dpqr.python.release import FromFiles
 from dpqr.releases import paying as paid_run
 from dpqr.releases import release as app_release
-from dpqr.releases.read_release import read_release
 
 CERTAIN = 1000
 """An epsilon at which the chance of any noise is below 1e-36."""
@@ -225,18 +223,6 @@ def test_whatever_a_row_holds_the_release_ends_alike(desk):
 
 
 # A release of this process, and its files read back, give the same parts.
-
-
-def test_what_is_read_back_is_what_was_made(frame, tmp_path):
-    made_of_results = dpqr.release(frame, queries="q.json", eps=CERTAIN)
-    made_of_results.save(tmp_path / "out", synthetic="rows")
-    kept = FromFiles(read_release(str(tmp_path / "out")))
-    assert (made_of_results.directory, kept.directory()) == (None, str(tmp_path / "out"))
-    assert str(kept.receipt()) == str(made_of_results.receipt)
-    assert kept.reported().record["transcript"] == made_of_results.record["transcript"]
-    assert [block.name for block in kept.reported().blocks] == list(made_of_results.queries)
-    pd.testing.assert_frame_equal(kept.answers(), made_of_results.answers)
-    pd.testing.assert_frame_equal(kept.synthetic(), made_of_results.synthetic)
 
 
 # Answers of one query as a table.
