@@ -45,7 +45,7 @@ DESKS = {
     "shop": {"train.csv": TRAIN, "d.json": DOMAIN, "new.csv": POINTS},
 }
 """More files of a desk, by the word behind `use`."""
-PAID = (".sqlite", ".anchor", "-wal", "-shm")
+NOT_COMPARED = (".sqlite", ".anchor", "-wal", "-shm", ".pyc")
 """Endings of files that a refused command may write to: entries of what was paid stay."""
 
 
@@ -156,8 +156,8 @@ def masked(text):
 
 
 def contents(place):
-    """Every file but those that hold what was paid, with its bytes."""
-    files = (path for path in place.rglob("*") if path.is_file() and not path.name.endswith(PAID))
+    """Every file but those of a ledger, with its bytes."""
+    files = (path for path in place.rglob("*") if path.is_file() and not path.name.endswith(NOT_COMPARED))
     return {str(path.relative_to(place)): path.read_bytes() for path in files}
 
 

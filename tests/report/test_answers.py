@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.plain_screen import printed
+from support.plain_screen import kept, printed
 
 from dpqr.releases.answers.answered import answered_block
 from dpqr.report.answers import (
@@ -20,43 +20,6 @@ from dpqr.report.answers import (
 )
 from dpqr.report.html import text
 
-ANSWERS = """\
-query        cells                     estimate  measured  noise  lower  upper  basis
-sex by age   sex=F, age=[0, 20)             5.0        -4  +-7.1    -19     11  measured
-sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.1    -18     12  measured
-sex by age   sex=F, age=[40, 60]            4.0        -2  +-7.1    -17     13  measured
-sex by age   sex=M, age=[0, 20)             5.0        -1  +-7.1    -16     14  measured
-sex by age   sex=M, age=[20, 40)            0.0         0  +-7.1    -15     15  measured
-sex by age   sex=M, age=[40, 60]            7.0         1  +-7.1    -14     16  measured
-sex by age   sex=(null), age=[0, 20)        1.0         2  +-7.1    -13     17  measured
-sex by age   sex=(null), age=[20, 40)       0.0         3  +-7.1    -12     18  measured
-sex by age   sex=(null), age=[40, 60]       0.0         4  +-7.1    -11     19  measured
-cdf          < 20                          11.0
-cdf          < 40                          15.5
-cdf          <= 60                         26.5
-young women                                 9.5
-years        sex=F, sum of age              385       3.5  +-2.2   -1.0    8.0  measured
-years        sex=M, sum of age              400      -1.0  +-2.2   -5.5    3.5  measured
-years        sex=(null), sum of age          10       0.0  +-2.2   -4.5    4.5  measured
-boxes        age < 20, region 0            10.0
-boxes        age >= 20, any region         15.5
-all                                        26.5
-"""
-BLOCK = """\
-sex  age       estimate  measured  noise  lower  upper
-F    [0, 20)        5.0        -4  +-7.1    -19     11
-F    [20, 40)       4.5        -3  +-7.1    -18     12
-... and 7 more answers; --rows N
-noise: deviation of what was measured; lower, upper: 95% interval, one by one
-"""
-NARROW = """\
-cells         estimate  measured  noise  lower  upper
-sex=F,             5.0        -4  +-7.1    -19     11
-age=[0, 20)
-sex=F,             4.5        -3  +-7.1    -18     12
-age=[20, 40)
-"""
-
 
 @pytest.fixture
 def blocks(release):
@@ -64,17 +27,17 @@ def blocks(release):
 
 
 def test_all_answers_as_one_table(blocks):
-    assert printed(answers_view(blocks)) == ANSWERS
+    assert printed(answers_view(blocks)) == kept("answers")
 
 
 def test_all_answers_block_by_block(blocks):
     shown = printed(blocks_view([blocks[1], blocks[0].first(2)]), 80).splitlines()
     assert shown[:3] == ["cdf: 3 answers", "detail  estimate", "< 20        11.0"]
-    assert shown[6:10] == ["sex by age: 2 answers", *BLOCK.splitlines()[:3]]
+    assert shown[6:10] == ["sex by age: 2 answers", *kept("block").splitlines()[:3]]
 
 
 def test_the_first_answers_of_a_block(blocks):
-    assert printed(block_view(blocks[0], 2), 80) == BLOCK
+    assert printed(block_view(blocks[0], 2), 80) == kept("block")
 
 
 def test_one_answer_is_left(blocks):
@@ -84,7 +47,7 @@ def test_one_answer_is_left(blocks):
 
 @pytest.mark.parametrize("width", [46, 20])
 def test_where_columns_do_not_fit_they_share_one_and_no_figure_is_cut_off(blocks, width):
-    assert printed(block_view(blocks[0], 2), 48).startswith(NARROW)
+    assert printed(block_view(blocks[0], 2), 48).startswith(kept("narrow-block"))
 
 
 def test_what_was_not_measured_says_so(blocks):

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from support.handmade_forecasts import forecasts
-from support.plain_screen import printed
+from support.plain_screen import kept, printed
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.answers.answered import CellColumn, answered_block
@@ -14,13 +14,6 @@ from dpqr.releases.answers.errors import MEASURED
 from dpqr.report.charts import LEGEND, Bar, LogScale, MarksPlot, bars_view, curve_view, forecast_svg, heat_map_view
 
 NAN = float("nan")
-BARS = """\
-sex  age       estimate  95% interval
-F    [0, 20)        5.0     -19 to 11  ░░░░░░░░░░░░░▓▓▓░░░░
-F    [20, 40)       4.5     -18 to 12   ░░░░░░░░░░░░▓▓▓░░░░░
-... and 7 more answers; --rows N
-shaded: 95% interval for the true answer, query by query
-"""
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def drawn(value, lower=NAN, upper=NAN):
 
 
 def test_bars_with_their_intervals(block):
-    assert printed(bars_view(block, 2), 60) == BARS
+    assert printed(bars_view(block, 2), 60) == kept("bars")
 
 
 def test_bars_start_at_nothing_to_either_side():
@@ -60,21 +53,13 @@ def test_no_error_is_known(release):
     assert "95%" not in printed(bars_view(block, 3), 60)
 
 
-MAP = """\
-sex     [0, 20)  [20, 40)  [40, 60]
-F        5.0 ▓▓    4.5 ▓▓    4.0 ▒▒
-M        5.0 ▓▓    0.0       7.0 ██
-(null)   1.0       0.0       0.0
-"""
-
-
 @pytest.fixture
 def pair_block(release):
     return answered_block(release.answers[0], release.plan.problem.domain)
 
 
 def test_a_pair(block):
-    assert printed(heat_map_view(block, 9)) == f"{MAP}{LEGEND}\n"
+    assert printed(heat_map_view(block, 9)) == kept("heat-map") + f"{LEGEND}\n"
 
 
 def test_on_a_narrow_screen_columns_follow_below(block):
@@ -87,7 +72,7 @@ def test_on_a_narrow_screen_columns_follow_below(block):
 def test_a_map_for_every_cell_of_the_columns_before(block):
     year = CellColumn(name="year", texts=("2024",), places=block.columns[0].places * 0, ordered=True)
     shown = printed(heat_map_view(replace(block, columns=(year, *block.columns)), 9))
-    assert shown == f"\nyear=2024\n{MAP}{LEGEND}\n"
+    assert shown == "\nyear=2024\n" + kept("heat-map") + f"{LEGEND}\n"
 
 
 def test_some_of_it(block):
@@ -101,40 +86,12 @@ def test_one_column_is_no_pair(release, place):
         heat_map_view(block, 9)
 
 
-CDF = """\
-26.50 │                      ┌──────────
-      │                      │
-      │                      │
-      │           ┌──────────┘
-13.25 │           │
-      │───────────┘
-      │
-      │
- 0.00 │
-      └─────────────────────────────────
-       < 20       < 40       <= 60
-"""
-FLAT = """\
-1.0 │
-    │
-    │
-    │
-0.5 │
-    │
-    │
-    │
-0.0 │───────────────────────────────────
-    └───────────────────────────────────
-     < 20        < 40        <= 60
-"""
-
-
 def curve_block(release, place):
     return answered_block(release.answers[place], release.plan.problem.domain)
 
 
 def test_a_prefix_block_is_its_own_curve(release):
-    assert printed(curve_view(curve_block(release, 1), 3), 40) == CDF
+    assert printed(curve_view(curve_block(release, 1), 3), 40) == kept("curve")
 
 
 def test_bins_are_added_up_and_own_cells_are_left_out(release):
@@ -160,7 +117,7 @@ def test_the_interval_is_shaded_and_steps_go_down_too(release):
 def test_a_curve_of_nothing(release):
     """Flat, at the foot: a step or another height would show records where there are none."""
     cdf = curve_block(release, 1)
-    assert printed(curve_view(replace(cdf, estimate=np.zeros(3)), 3), 40) == FLAT
+    assert printed(curve_view(replace(cdf, estimate=np.zeros(3)), 3), 40) == kept("flat-curve")
 
 
 @pytest.mark.parametrize("place", [2, 4])

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 from rich.console import Console
-from support.plain_screen import printed
+from support.plain_screen import kept, printed
 
 from dpqr.audit.attack import LossLowerBound
 from dpqr.audit.case import Claim
@@ -14,20 +14,10 @@ BLOCKS = tuple(
     BlockError(name=name, queries=12, l1=l1, l2=l1 / 2, largest=1.5, worst=0, missing=missing)
     for name, l1, missing in (("far", 250.0, 1), ("near", 10.0, 0))
 )
-SHOWN = """\
-Mind.
-
-over n = 1,000, 2 blocks: mean L1 0.13, mean L2 0.065, largest error of an answer 0.0015; 1 answer
-missing, taken for 0
-
-block  queries   L1   L2  largest  L1 / n  L2 / n  largest / n
-far         12  250  125      1.5    0.25   0.125       0.0015
-... and 1 more block of smaller L1 error: --top N shows more
-"""
 
 
 def test_the_worst_blocks_and_how_many_there_are_more():
-    assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1, "Mind.")) == SHOWN
+    assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1, "Mind.")) == kept("evaluation")
     whole = printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 2, "Mind."))
     assert whole.splitlines()[-1].startswith("near")
 
