@@ -2,12 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
-from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
+from support.command_desk import QUERIES
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income
@@ -93,150 +92,27 @@ def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
     assert evaluate(desk, goal, "0.34", "--rows", truth="plain.csv", release="rows.csv").code == 0
 
 
-class TestLedger:
-    @pytest.fixture
-    def ledger(self, made):
-        for name, kind in (("survey", "private"), ("open", "public"), ("fake", "synthetic")):
-            assert made.run("budget", "init", name, "--eps", "20", "--kind", kind, "--ledger", "l.sqlite").code == 0
-        return made
-
-    @pytest.mark.parametrize(("name", "code"), [("survey", 4), ("open", 0), ("fake", 0), ("nobody", 2)])
-    def test_the_name_decides(self, ledger, name, code):
-        ended = evaluate(ledger, "--dataset", name, "--ledger", "l.sqlite")
-        assert ended.code == code
-        assert bool(ended.out) == (code == 0)
-
-    def test_the_dataset_that_paid_for_the_release_counts_whatever_is_said(self, ledger):
-        ledger.release("--out", "paid", "--dataset", "survey", "--ledger", "l.sqlite", eps="1")
-        for more in ([], ["--dataset", "open"]):
-            assert evaluate(ledger, *more, "--ledger", "l.sqlite", release="paid").code == 4
-
-    def test_a_release_of_a_dataset_that_no_ledger_here_knows_is_refused(self, ledger, monkeypatch):
-        ledger.release("--out", "paid", "--dataset", "survey", "--ledger", "l.sqlite", eps="1")
-        monkeypatch.setenv("DPQR_LEDGER", str(ledger.path / "other.sqlite"))
-        ended = evaluate(ledger, release="paid")
-        assert ended.code in {2, 7}
-        assert ended.out == ""
-        assert ended.err.endswith("paid: dataset 'survey' paid for this release; name its ledger with --ledger FILE\n")
+@pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="this system does not name redirected files")
+def test_answers_on_standard_input_are_those_of_their_release(desk):
+    assert desk.run("budget", "init", "survey", "--eps", "1000", "--ledger", "l.sqlite").code == 0
+    assert desk.release("--out", "paid", "--dataset", "survey", "--ledger", "l.sqlite", eps="500").code == 0
+    desk.write(rows__csv=PLAIN)
+    with open(desk.path / "paid" / "answers.csv") as opened:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpqr", "evaluate", "rows.csv", "-", "--rows", "--queries", "q.json"],
+            cwd=desk.path,
+            stdin=opened,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "DPQR_LEDGER": str(desk.path / "l.sqlite")},
+        )
+    assert (done.returncode, done.stdout) == (4, "")
 
 
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory):
-    """A directory with two releases and their ledger, to be copied."""
-    desk = Desk(tmp_path_factory.mktemp("releases"))
-    desk.write(table__csv=TABLE, q__json=QUERIES)
-    with pytest.MonkeyPatch.context() as there:
-        there.chdir(desk.path)
-        for name, kind in (("survey", "private"), ("open", "public")):
-            opened = ("budget", "init", name, "--eps", "1000", "--kind", kind, "--ledger", "l.sqlite")
-            assert desk.run(*opened).code == 0
-        for out, name in (("paid", "survey"), ("given", "open")):
-            more = ("--out", out, "--synthetic", "rows", "--dataset", name, "--ledger", "l.sqlite")
-            assert desk.release(*more, eps="500").code == 0
-    return desk.path
-
-
-class TestWhatLiesBeside:
-    """A file of a release is that release, on either side, whatever path leads there."""
-
-    @pytest.fixture
-    def paid(self, desk, releases):
-        shutil.copytree(releases, desk.path, dirs_exist_ok=True)
-        desk.write(rows__csv=PLAIN)
-        (desk.path / "link.parquet").symlink_to(desk.path / "paid" / "synthetic.parquet")
-        (desk.path / "away").symlink_to(desk.path / "paid")
-        (desk.path / "paid" / "sub").mkdir()
-        (desk.path / "paid" / "outside.csv").symlink_to(desk.path / "rows.csv")
-        return desk
-
-    NAMES = (
-        "paid/synthetic.parquet",
-        "paid/../paid/synthetic.parquet",
-        "paid/sub/../synthetic.parquet",
-        "away/synthetic.parquet",
-        "link.parquet",
-        "paid/*.parquet",
-        "pai?/*.parquet",
-        "p*/synthetic.parquet",
-        "paid/answers.csv",
-        "paid/outside.csv",
-        "paid/gone.csv",
-        "paid",
-        "paid/",
-        "away",
-    )
-
-    @pytest.mark.parametrize(
-        ("truth", "release"),
-        [*(("rows.csv", name) for name in NAMES), *((name, "rows.csv") for name in ("paid", "link.parquet", NAMES[7]))],
-    )
-    def test_a_private_dataset_is_refused(self, paid, truth, release):
-        ended = evaluate(paid, "--rows", "--ledger", "l.sqlite", truth=truth, release=release)
-        assert (ended.code, ended.out) == (4, "")
-        assert ended.err.startswith("dpqr: dataset 'survey' is private, by the ledger")
-        public = ("--rows", "--ledger", "l.sqlite", "--dataset", "open")
-        assert evaluate(paid, *public, truth=truth, release=release).code == 4
-
-    def test_an_absolute_path_and_a_file_without_rows(self, paid):
-        for name in (paid.path / "paid" / "synthetic.parquet", "paid/answers.csv", "paid/release.json"):
-            assert evaluate(paid, "--ledger", "l.sqlite", release=name).code == 4
-
-    @pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="this system does not name redirected files")
-    def test_standard_input(self, paid):
-        with open(paid.path / "paid" / "answers.csv") as opened:
-            done = subprocess.run(
-                [sys.executable, "-m", "dpqr", "evaluate", "rows.csv", "-", "--rows", "--queries", "q.json"],
-                cwd=paid.path,
-                stdin=opened,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "DPQR_LEDGER": str(paid.path / "l.sqlite")},
-            )
-        assert (done.returncode, done.stdout) == (4, "")
-
-    def test_a_ledger_that_cannot_tell_is_asked_for(self, paid):
-        ended = evaluate(paid, "--rows", "--ledger", "other.sqlite", release="paid/synthetic.parquet")
-        assert (ended.code, ended.out) == (2, "")
-        assert "dataset 'survey' paid for this release; name its ledger with --ledger FILE" in ended.err
-
-    def test_a_public_dataset_passes_with_its_name(self, paid):
-        for name in ("given/synthetic.parquet", "given"):
-            named = ("--rows", "--ledger", "l.sqlite")
-            assert evaluate(paid, *named, release=name).code == 2
-            assert evaluate(paid, *named, "--dataset", "open", release=name).code == 0
-
-    def test_a_file_of_a_release_without_a_ledger_is_that_release(self, made):
-        whole = evaluate(made, "--json", "--rows")
-        assert evaluate(made, "--json", "--rows", release="out/synthetic.parquet").out == whole.out
-        assert evaluate(made, "--json", release="out/answers.csv").out == evaluate(made, "--json").out
-
-    def test_predictions_and_their_record(self, paid):
-        paid.write(domain__json=DOMAIN, p__csv="age,income\n30,100\n")
-        asked = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "p.csv", "--n", "5")
-        budget = ("--dataset", "survey", "--ledger", "l.sqlite")
-        assert paid.run("predict", "table.csv", *asked, *budget, "--out", "guess.csv").code == 0
-        for truth, release in (("rows.csv", "guess.csv"), ("guess.csv", "rows.csv")):
-            ended = evaluate(paid, "--rows", "--ledger", "l.sqlite", truth=truth, release=release)
-            assert (ended.code, ended.out) == (4, "")
-
-    @pytest.mark.parametrize("text", ["{", '"', b"\xff"])
-    def test_a_damaged_record_hides_nobody(self, paid, text):
-        paid.put("paid/release.json", text)
-        ended = evaluate(paid, "--rows", release="paid/synthetic.parquet")
-        assert (ended.code, ended.out) == (3, "")
-        assert "nobody knows whose budget paid" in ended.err
-
-    def test_a_record_of_another_kind_is_somebody_elses(self, desk):
-        desk.write(release__json={"branches": ["main"]}, rows__csv=PLAIN)
-        assert evaluate(desk, "--rows", truth="rows.csv", release="rows.csv").code == 0
-
-    def test_an_anchor_alone_is_a_configured_ledger(self, desk, monkeypatch):
-        desk.write(rows__csv=PLAIN)
-        assert evaluate(desk, "--rows", "--anchor", "a", truth="rows.csv", release="rows.csv").code == 2
-        monkeypatch.setenv("DPQR_ANCHOR", str(desk.path / "anchor"))
-        ended = evaluate(desk, "--rows", truth="rows.csv", release="rows.csv")
-        assert (ended.code, ended.out) == (2, "")
-        assert ended.err.startswith("dpqr: DPQR_ANCHOR names a ledger, and not which dataset the true table is")
+def test_a_file_of_a_release_without_a_ledger_is_that_release(made):
+    whole = evaluate(made, "--json", "--rows")
+    assert evaluate(made, "--json", "--rows", release="out/synthetic.parquet").out == whole.out
+    assert evaluate(made, "--json", release="out/answers.csv").out == evaluate(made, "--json").out
 
 
 class TestFaults:

@@ -2,6 +2,7 @@
 
     == a title                   a new desk: table.csv, q.json, and what `use` in the head of the file adds
     <name                        a file of it; its lines follow, indented
+    ~ link.csv table.csv         a symbolic link; with % a hard one
     $ check --queries q.json     a command, and below it what it printed: exit code and standard error,
     > ...                        and standard output; =: the same as the command before
     + budget init ...            a command that must succeed, and is looked at elsewhere
@@ -74,7 +75,7 @@ def parts(topic):
         kept, in_file = [], False
         for line in lines:
             in_file = line.startswith("<") or (in_file and line.startswith("    "))
-            if in_file or line.startswith(("$", "+", "&")):
+            if in_file or line.startswith(("$", "+", "&", "~", "%")):
                 kept.append(line)
         yield Part(topic, title, tuple(kept), stated, words, files)
 
@@ -117,12 +118,16 @@ def told_lines(part, desk, lines):
                 content.append(lines.pop(0))
             shown += content
             desk.put(rest, "".join(f"{each[4:]}\n" for each in content))
+        elif kind in "~%":
+            name, target = (place / each for each in rest.split())
+            name.symlink_to(target) if kind == "~" else name.hardlink_to(target)
         elif kind == "&":
             name, _, value = rest.partition("=")
             environment[name] = value or None
         else:
             first, _, more = rest.partition(" ")
-            typed = shlex.split(decoded(f"{part.words.get(first, first)} {more}"))
+            words = f"{part.words.get(first, first)} {more}".replace("DESK", str(place))
+            typed = shlex.split(decoded(words))
             before = contents(place)
             ended = desk.run(*typed, env=environment)
             if kind == "+":
