@@ -107,7 +107,8 @@ def installed(site):
 def told_lines(part, desk, lines):
     """The lines, with what is printed now."""
     shown, place = [], desk.path
-    environment, last = dict(line[1:].strip().split("=") for line in part.stated), None
+    environment, last = dict.fromkeys(("DPQR_LEDGER", "DPQR_ANCHOR", "DPQR_SETTINGS")), None
+    environment |= {name: value or None for name, value in (line[1:].strip().split("=") for line in part.stated)}
     while lines:
         line = lines.pop(0)
         shown.append(line)
