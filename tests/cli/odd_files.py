@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -23,7 +24,17 @@ def columns(**changes):
     return file.getvalue()
 
 
+def typed():
+    """A Parquet file whose columns have types."""
+    file = io.BytesIO()
+    values = {"gr\u00f6\u00dfe": [987654321], "day": pa.array([1], pa.date32()), "who": ["PRIVATEVALUE"]}
+    parquet.write_table(pa.table(values), file)
+    return file.getvalue()
+
+
 DOCUMENTS = {
+    "typed.parquet": typed(),
+    "clinic.sql": (Path(__file__).parents[2] / "sample_data" / "codebooks" / "clinic.sql").read_bytes(),
     "d.json": DOMAIN,
     "latin-1.json": json.dumps(QUERIES).replace("sex", "s\u00e9x").encode("latin-1"),
     "endless.json": {"domain": "d.json", "queries": [{"where": "(" * 20000 + "age > 25"}]},

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from support import planted_faults
-from support.command_desk import DOMAIN, TABLE
+from support.command_desk import DOMAIN
 from support.guide_pages import topic
 from support.refusal_form import assert_refusal
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
-SKELETON = {
-    "dpqr": "domain/1",
-    "malformed": "drop",
-    "fields": [
-        {
-            "name": "gr\u00f6\u00dfe",
-            "type": "integer",
-            "constraints": {"minimum": "FILL-IN", "maximum": "FILL-IN"},
-            "dpqr": {"bins": 10, "null": "cell", "otherwise": "drop"},
-        },
-        {
-            "name": "day",
-            "type": "date",
-            "constraints": {"minimum": "FILL-IN", "maximum": "FILL-IN"},
-            "dpqr": {"every": "month", "null": "cell", "otherwise": "drop"},
-        },
-        {
-            "name": "who",
-            "type": "string",
-            "constraints": {"enum": ["FILL-IN"]},
-            "dpqr": {"null": "cell", "otherwise": "drop"},
-        },
-    ],
-}
-OPEN = """\
-proposed, change what does not suit: 10 bins of gr\u00f6\u00dfe; one bin per month of day
-to fill in (FILL-IN), from public knowledge: minimum and maximum of gr\u00f6\u00dfe, day; labels of who
-"""
-
-
-def typed_table():
-    file = io.BytesIO()
-    columns = {
-        "gr\u00f6\u00dfe": pa.array([987654321]),
-        "day": pa.array([1], pa.date32()),
-        "who": pa.array(["PRIVATEVALUE"]),
-    }
-    parquet.write_table(pa.table(columns), file)
-    return file.getvalue()
 
 
 def test_check_opens_no_table(desk):
@@ -63,37 +21,6 @@ def test_check_opens_no_table(desk):
     for table in (*(desk.path / "sample").glob("survey.*"), desk.path / "table.csv"):
         table.unlink()
     assert desk.run("check", "--queries", "sample/queries.json").code == 0
-
-
-def test_domain_from_parquet(desk):
-    desk.put("t.parquet", typed_table())
-    ended = desk.run("domain", "t.parquet")
-    assert (ended.code, ended.err) == (0, OPEN)
-    assert ended.json == SKELETON
-    assert "gr\u00f6\u00dfe" in ended.out
-
-
-def test_domain_from_csv_reads_names_only(desk):
-    fields = desk.run("domain", "table.csv").json["fields"]
-    assert [(field["name"], field["type"]) for field in fields] == [
-        ("sex", "string"),
-        ("age", "string"),
-        ("income", "string"),
-        ("day", "string"),
-    ]
-    desk.put("t.txt", TABLE.replace(",", "\t"))
-    assert desk.run("domain", "t.txt", "--delimiter", r"\t").json["fields"] == fields
-
-
-def test_domain_to_a_file_that_is_refused_until_it_is_filled_in(desk):
-    desk.put("t.parquet", typed_table())
-    ended = desk.run("domain", "t.parquet", "--out", "d.json")
-    assert (ended.code, ended.out) == (0, "")
-    assert ended.err == f"{OPEN}wrote d.json; check it: dpqr check --domain d.json --queries FILE\n"
-    assert json.loads((desk.path / "d.json").read_text()) == SKELETON
-    refused = desk.run("check", "--domain", "d.json", "--queries", "q.json")
-    assert refused.code == 3
-    assert "still holds the placeholder FILL-IN" in refused.err
 
 
 def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
@@ -104,31 +31,6 @@ def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
     monkeypatch.setattr("pathlib.Path.write_text", full)
     assert_refusal(desk.run("domain", "table.csv", "--out", "d.json"), 2, "cannot be written (No space left on device)")
     assert "d.json" not in desk.everything()
-
-
-def test_domain_from_a_codebook_and_types(desk):
-    shutil.copy(SAMPLE / "codebooks" / "clinic.sql", desk.path)
-    ended = desk.run("domain", "table.csv", "--from", "clinic.sql", "--types", "income=number:0..9:bins=3,day=boolean")
-    assert ended.code == 0
-    assert [field["constraints"] for field in ended.json["fields"][:3]] == [
-        {"enum": ["female", "male"]},
-        {"minimum": 0, "maximum": 110},
-        {"minimum": 0, "maximum": 9},
-    ]
-    assert ended.err == (
-        "left out, for the table has no such column: patient_id, visit_date, ward, triage, temperature, insured\n"
-    )
-
-
-def test_domain_hints_at_identifiers_and_takes_the_unit_of_a_codebook(desk):
-    assert "named like an identifier" in desk.run("domain", "--types", "person_id=string:a|b,age=integer:0..9").err
-    book = {"": {"s": {"t": {"max_ids": 2, "person_id": {"type": "int", "private_id": True}, "age": {"type": "int"}}}}}
-    desk.put("book.yaml", json.dumps(book))
-    desk.write(t__csv="person_id,age\n1,2\n")
-    made = desk.run("domain", "t.csv", "--from", "book.yaml")
-    assert made.json["unit"] == {"column": "person_id", "max_rows": 2}
-    assert [field["name"] for field in made.json["fields"]] == ["age"]
-    assert "identifier" not in made.err
 
 
 @pytest.mark.parametrize("document", ["domain", "queries"])

@@ -10,8 +10,8 @@
     @release release table.csv   in the head: what the word stands for in the commands below
 
 After a change that was meant: `PYTHONPATH=tests python tests/cli/test_messages.py` writes the files again; then read
-the difference. What a refusal may never do is checked whatever the file says: print a private cell, a traceback or a
-result, say more than two lines of usual length, or change a file.
+the difference. Two things are checked whatever the file says: no command prints a private cell, and a refusal prints no
+traceback and no result, says at most two lines of usual length, and changes no file.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ def told_lines(part, desk, lines):
             if ended.code and "--fix" not in typed:
                 require_refusal(ended, as_json="--json" in typed)
                 assert contents(place) == before, line
+            assert not [cell for cell in PRIVATE if cell in ended.out + ended.err], line
             said = list(printed(ended))
             shown += ["="] if said == last else said
             last = said
@@ -173,7 +174,7 @@ def require_refusal(ended, *, as_json):
     assert as_json or ended.out == ""
     assert len(lines) <= 2 or "faults in" in lines[0]
     assert max(map(len, lines)) <= 400
-    for hidden in ("Traceback", 'File "', *PRIVATE):
+    for hidden in ("Traceback", 'File "'):
         assert hidden not in ended.err + ended.out
 
 
