@@ -16,14 +16,6 @@ from support.guide_pages import ROOT, topic
 
 from dpqr.report.guide import TOPICS
 
-LOADED = """
-import sys
-from dpqr.cli.main import main
-try:
-    main({arguments!r})
-except SystemExit:
-    print(*sorted({{name.partition(".")[0] for name in sys.modules}}), file=sys.stderr)
-"""
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -55,13 +47,6 @@ def test_search_in_one_topic_whatever_the_case(desk):
     ended = desk.run("guide", "audit", "--search", "BREACH")
     assert {line.partition(":")[0] for line in ended.out.splitlines()} == {"audit"}
     assert ended.out == desk.run("guide", "audit", "--search", " breach ").out
-
-
-@pytest.mark.parametrize("arguments", [("guide",), ("guide", "queries"), ("guide", "--search", "seal")], ids=" ".join)
-def test_in_a_pipe_nothing_heavy_is_loaded(arguments):
-    script = LOADED.format(arguments=list(arguments))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert {"numpy", "pandas", "pyarrow", "scipy", "rich"}.isdisjoint(done.stderr.split())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
