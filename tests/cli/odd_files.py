@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 from support.command_desk import DOMAIN, QUERIES, TABLE
+from support.guide_rule import LEARNER, LOSS
 
 
 def columns(**changes):
@@ -136,11 +137,66 @@ class Fair:
     def shortfall(self, *given): return self._inner.shortfall(*given)
 """
 RULES = {
-    "site/fake_rules-1.5.dist-info/METADATA": METADATA,
-    "site/fake_rules-1.5.dist-info/entry_points.txt": ENTRY_POINTS,
-    "site/fake_rules/__init__.py": "",
-    "site/fake_rules/hedge.py": HEDGE,
-    "site/fake_rules/fair.py": FAIR,
-    "site/fake_rules/half.py": HALF,
-    "site/fake_rules/broken.py": "import no_such_module_anywhere\n",
+    "fake_rules-1.5.dist-info/METADATA": METADATA,
+    "fake_rules-1.5.dist-info/entry_points.txt": ENTRY_POINTS,
+    "fake_rules/__init__.py": "",
+    "fake_rules/hedge.py": HEDGE,
+    "fake_rules/fair.py": FAIR,
+    "fake_rules/half.py": HALF,
+    "fake_rules/broken.py": "import no_such_module_anywhere\n",
+}
+
+
+# One that brings losses and learners: those of the guide, and some that are wrong.
+
+LEARNERS_DOMAIN = {
+    "fields": [
+        {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": 99},
+            "dpqr": {"width": 1, "outside": "clip", "otherwise": "drop"},
+        },
+    ],
+}
+LEARNERS_TABLE = (
+    "\n".join(["sex,age", *(f"{'FM'[old % 2]},{30 + 40 * (old % 2) + old % 9}" for old in range(400))]) + "\n"
+)
+LEARNERS_CODE = (
+    "\n\n".join([LOSS, LEARNER])
+    + """
+
+class Steep(LogCosh):
+    name, lipschitz = "steep", Fraction(1, 2)
+
+
+class Loose(Centroids):
+    name = "loose"
+
+    def learner(self, examples, scale):
+        return type("Unbounded", (), {"bound": 1.0, "fit": None})()
+"""
+)
+LEARNERS_POINTS = """
+[dpqr.losses]
+log-cosh = fake_learners:LogCosh
+steep = fake_learners:Steep
+missing = fake_learners:Missing
+centroids-as-loss = fake_learners:Centroids
+
+[dpqr.learners]
+centroids = fake_learners:Centroids
+loose = fake_learners:Loose
+"""
+LEARNERS = {
+    "fake_learners-1.5.dist-info/METADATA": METADATA.replace("fake-rules", "fake-learners"),
+    "fake_learners-1.5.dist-info/entry_points.txt": LEARNERS_POINTS,
+    "fake_learners.py": LEARNERS_CODE,
+}
+LEARNERS_DESK = {
+    "train.csv": LEARNERS_TABLE,
+    "d.json": LEARNERS_DOMAIN,
+    "sex.csv": "sex\nF\nM\n",
+    "age.csv": "age\n35\n75\n",
 }

@@ -39,7 +39,8 @@ MESSAGES = Path(__file__).parent / "messages"
 DESKS = {
     "documents": odd_files.DOCUMENTS,
     "pairs": odd_files.PAIRS,
-    "rules": odd_files.RULES,
+    "rules": {f"site/{name}": content for name, content in odd_files.RULES.items()},
+    "learners": odd_files.LEARNERS_DESK | {f"site/{name}": content for name, content in odd_files.LEARNERS.items()},
     "tables": odd_files.TABLES,
     "people": {"table.csv": PEOPLE},
     "counter": {"t.csv": COUNTED, "d.json": COLUMNS},
