@@ -31,6 +31,7 @@ from dpqr.kernel.events import (
     PermuteAndFlipEvent,
     RoundedGaussianEvent,
 )
+from dpqr.strategies import known as strategies
 
 BUDGETS = [
     ("1", "1e-9"),
@@ -135,16 +136,11 @@ def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, bu
     assert accountant.epsilon(grown, budget.delta) > budget.epsilon
 
 
-def test_prices_stand_in_the_ratio_of_the_shares(accountant, budget):
+def test_prices_stand_in_the_ratio_of_the_shares_and_only_that_matters(accountant, budget):
     portions = portions_for(accountant, (7, 5))
-    first, second = (price.figure for price in cut(accountant, budget, (7, 5)))
-    assert second / first == portions[1].share / portions[0].share
-
-
-def test_only_the_ratio_of_the_shares_matters(accountant, budget):
     once = cut(accountant, budget, (7, 5))
-    scaled = [replace(portion, share=portion.share * 16) for portion in portions_for(accountant, (7, 5))]
-    assert accountant.cut(budget, scaled) == once
+    assert once[1].figure / once[0].figure == portions[1].share / portions[0].share
+    assert accountant.cut(budget, [replace(portion, share=portion.share * 16) for portion in portions]) == once
 
 
 def test_unequal_shares_need_a_theorem_for_unequal_draws(accountant, budget):
@@ -326,6 +322,31 @@ BUDGET = PrivacyBudget.parse("1", "1e-6")
 
 def test_sums_are_filters_and_nothing_else_is():
     assert list(FILTERS) == ["basic", "zcdp", "gdp"] == list(CURRENCIES)
+    with pytest.raises(BudgetRefused, match="delta"):
+        FILTERS["zcdp"].filter(PrivacyBudget.parse("1"))
+
+
+def test_the_registry_of_strategies_offers_the_same_ones_and_pld_where_it_is_named_only():
+    assert [entry.name for entry in strategies.ACCOUNTANTS.entries() if entry.origin == "dpqr"] == list(ACCOUNTANTS)
+    assert all(strategies.ACCOUNTANTS.load(name) is type(one) for name, one in ACCOUNTANTS.items())
+    assert all(one.name == name for name, one in PREDICTING.items())
+    assert strategies.ACCOUNTANTS.offered == tuple(name for name in ACCOUNTANTS if name != "pld")
+    assert strategies.CHECKS.offered == tuple(strategies.CHECKS.builtins)
+
+
+@pytest.mark.parametrize(("share", "count"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])
+def test_a_portion_without_share_or_with_a_negative_count_is_refused(share, count):
+    with pytest.raises(InfeasiblePlan):
+        Portion(share=share, count=count)
+
+
+@pytest.mark.parametrize("draws", [1, 3, 7, 1390, 2999])
+def test_equal_parts_add_up_to_the_whole(draws):
+    """With floats about half of these sums miss the whole."""
+    budget = PrivacyBudget.parse("0.1")
+    price = ACCOUNTANTS["basic"].cut(budget, [Portion(share=Fraction(1), count=2 * draws)])[0]
+    event = ExponentialEvent(epsilon=price.pure)
+    assert ACCOUNTANTS["basic"].epsilon(((event, 2 * draws),), Fraction(0)) == budget.epsilon
 
 
 @pytest.mark.parametrize("accountant", FILTERS.values(), ids=FILTERS)
@@ -343,8 +364,3 @@ def test_a_filter_needs_no_plan_and_stops_where_its_theorem_does(accountant):
     assert Fraction(95, 100) < accountant.epsilon(tuple(admitted), BUDGET.delta) <= 1
     with pytest.raises(BudgetRefused):
         made.charge(asked[0])
-
-
-def test_a_filter_of_rho_needs_a_delta():
-    with pytest.raises(BudgetRefused, match="delta"):
-        FILTERS["zcdp"].filter(PrivacyBudget.parse("1"))

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -18,70 +17,73 @@ from dpqr.ledger.refusals import (
     require_unit,
 )
 
-
-def test_the_refusal_tells_asked_spent_left_and_what_fits():
-    account = Account(terms=terms(), spent=Cost(Fraction("4.5")), pending=Cost(Fraction(1)))
-    assert str(over_limit(account, Cost(Fraction(2)))) == (
-        "dataset 'survey': asked epsilon 2, spent 4.5 of 5 (1 of it not settled), left 0.5\n"
-        "the largest request that fits is epsilon 0.5, as in --eps 0.5"
-    )
+ZCDP = terms(epsilon="2", delta="1e-6", accountant="zcdp")
 
 
-def test_figures_are_rounded_to_the_safe_side():
-    account = Account(terms=terms(epsilon="1"), spent=Cost(Fraction(2, 3)))
-    assert "asked epsilon 0.666667, spent 0.666667 of 1, left 0.333333\n" in str(
-        over_limit(account, Cost(Fraction(2, 3)))
-    )
-
-
-def test_in_rho_the_options_of_a_release_that_fits_are_named():
-    opened = terms(epsilon="2", delta="1e-6", accountant="zcdp")
-    said = str(over_limit(Account(terms=opened, spent=Cost(opened.limit.amount / 2)), opened.limit))
-    assert "asked rho 0.0881527, spent 0.0440764 of 0.0881526, left 0.0440763\n" in said
-    assert said.endswith("as in --eps 1.37494 --delta 1e-6 --accountant zcdp")
-
-
-def test_an_empty_budget_says_so():
-    account = Account(terms=terms(), spent=Cost(Fraction(5)))
-    assert str(over_limit(account, Cost(Fraction(1)))).endswith(
-        "left 0\nnothing more can be released from this dataset"
-    )
+@pytest.mark.parametrize(
+    ("account", "asked", "said"),
+    [
+        (
+            Account(terms=terms(), spent=Cost(Fraction("4.5")), pending=Cost(Fraction(1))),
+            Cost(Fraction(2)),
+            "dataset 'survey': asked epsilon 2, spent 4.5 of 5 (1 of it not settled), left 0.5\n"
+            "the largest request that fits is epsilon 0.5, as in --eps 0.5",
+        ),
+        (
+            Account(terms=terms(epsilon="1"), spent=Cost(Fraction(2, 3))),
+            Cost(Fraction(2, 3)),
+            "dataset 'survey': asked epsilon 0.666667, spent 0.666667 of 1, left 0.333333\n"
+            "the largest request that fits is epsilon 0.333333, as in --eps 0.333333",
+        ),
+        (
+            Account(terms=ZCDP, spent=Cost(ZCDP.limit.amount / 2)),
+            ZCDP.limit,
+            "dataset 'survey': asked rho 0.0881527, spent 0.0440764 of 0.0881526, left 0.0440763\n"
+            "the largest request that fits is rho 0.0440763, as in --eps 1.37494 --delta 1e-6 --accountant zcdp",
+        ),
+        (
+            Account(terms=terms(), spent=Cost(Fraction(5))),
+            Cost(Fraction(1)),
+            "dataset 'survey': asked epsilon 1, spent 5 of 5, left 0\nnothing more can be released from this dataset",
+        ),
+    ],
+    ids=["not settled", "rounded to the safe side", "in rho", "empty"],
+)
+def test_the_refusal_tells_asked_spent_left_and_what_fits(account, asked, said):
+    assert str(over_limit(account, asked)) == said
 
 
 def test_a_cap_is_named():
-    account = Account(terms=terms(cap="1"))
-    assert str(over_cap(account, Cost(Fraction(2)))) == (
+    assert str(over_cap(Account(terms=terms(cap="1")), Cost(Fraction(2)))) == (
         "dataset 'survey': asked epsilon 2, above the cap of epsilon 1 for one release; spent 0 of 5, left 5\n"
         "the largest request that fits is epsilon 1, as in --eps 1"
     )
 
 
-def test_another_neighbour_relation_is_refused_naming_both():
-    require_unit(terms(), PrivacyUnit())
-    with pytest.raises(BudgetRefused, match=r"--neighbours replace.*--neighbours add-remove"):
-        require_unit(terms(), PrivacyUnit(neighbours=Neighbours.REPLACE))
+ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(column="id"), PrivacyUnit(counted="n")
 
 
-def test_another_unit_is_refused_naming_both():
-    with pytest.raises(BudgetRefused, match=r"protect one row of.*budget protects one person"):
-        require_unit(replace(terms(), unit="one person"), PrivacyUnit())
-
-
-def test_persons_are_the_same_persons_whatever_rows_a_release_keeps_of_them():
-    persons = terms(unit=PrivacyUnit(column="id"))
-    for rows in (1, 5):
-        require_unit(persons, PrivacyUnit(column="id", rows=rows))
-    for other in (PrivacyUnit(), PrivacyUnit(column="household")):
-        with pytest.raises(BudgetRefused, match="one person"):
-            require_unit(persons, other)
-
-
-def test_records_of_a_histogram_are_another_unit_than_rows_and_than_another_columns():
-    records = terms(unit=PrivacyUnit(counted="n"))
-    require_unit(records, PrivacyUnit(counted="n"))
-    for other in (PrivacyUnit(), PrivacyUnit(counted="m"), PrivacyUnit(column="n")):
-        with pytest.raises(BudgetRefused, match="budget protects one record counted in column 'n'"):
-            require_unit(records, other)
+@pytest.mark.parametrize(
+    ("held", "same", "others", "said"),
+    [
+        (ROW, ROW, [PrivacyUnit(neighbours=Neighbours.REPLACE)], "--neighbours replace.*--neighbours add-remove"),
+        (ROW, ROW, [PERSONS, RECORDS], "budget protects one row"),
+        (PERSONS, PrivacyUnit(column="id", rows=5), [ROW, PrivacyUnit(column="household")], "one person"),
+        (
+            RECORDS,
+            RECORDS,
+            [ROW, PrivacyUnit(counted="m"), PrivacyUnit(column="n")],
+            "one record counted in column 'n'",
+        ),
+    ],
+    ids=["relation", "row", "person", "record"],
+)
+def test_another_unit_is_refused_naming_both(held, same, others, said):
+    """Persons are the same persons whatever rows a release keeps of them."""
+    require_unit(terms(unit=held), same)
+    for other in others:
+        with pytest.raises(BudgetRefused, match=said):
+            require_unit(terms(unit=held), other)
 
 
 @pytest.mark.parametrize("name", ["survey", "Adult-2024_v1.2", "0", "x" * LONGEST_NAME])
@@ -89,24 +91,10 @@ def test_plain_names_pass(name):
     assert require_name(name) == name
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        ".",
-        "-x",
-        "_x",
-        "a b",
-        "a/b",
-        "a\n",
-        "\u0430dult",
-        "ädult",
-        "a\0",
-        "\u0663",
-        "x" * (LONGEST_NAME + 1),
-        "a\u200b",
-    ],
-)
+ODD = ["", "a b", "a\n", "a\0", "\u0430dult", "\u0663", "a\u200b", "x" * (LONGEST_NAME + 1)]
+
+
+@pytest.mark.parametrize("name", [".", "-x", "_x", "a/b", "ädult", *ODD])
 def test_names_that_could_be_mistaken_for_another_do_not(name):
     with pytest.raises(UsageFault, match="ASCII"):
         require_name(name)

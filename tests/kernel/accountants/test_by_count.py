@@ -51,6 +51,11 @@ def test_the_parts_are_the_whole_budget():
     assert ACCOUNTANT.first(BUDGET).pure + REST.epsilon == BUDGET.epsilon
     assert REST.delta == BUDGET.delta
     assert ACCOUNTANT.epsilon(PLANNED, BUDGET.delta) == BUDGET.epsilon
+    assert ACCOUNTANT.epsilon((), BUDGET.delta) == 0
+    assert ACCOUNTANT.epsilon(((MuSumEvent(squared_mu=WHOLE_MU), 1),), BUDGET.delta) <= REST.epsilon
+    assert "delta" in ACCOUNTANT.refusal(PrivacyBudget(Fraction(1)))
+    with pytest.raises(BudgetRefused):
+        ACCOUNTANT.guard(PrivacyBudget(Fraction(1, 2), BUDGET.delta), PLANNED)
 
 
 def test_a_pure_second_draw_leads_to_sums_of_epsilon():
@@ -120,12 +125,6 @@ def test_what_the_theorem_does_not_cover_has_no_price(events, delta):
     assert ACCOUNTANT.epsilon(events, delta) is None
 
 
-def test_it_needs_a_delta():
-    assert "delta" in ACCOUNTANT.refusal(PrivacyBudget(Fraction(1)))
-    with pytest.raises(BudgetRefused):
-        ACCOUNTANT.guard(PrivacyBudget(Fraction(1, 2), BUDGET.delta), PLANNED)
-
-
 def test_a_ledger_of_pairs_charges_the_whole_and_gives_nothing_back():
     pricing = Pricing(accountant="by-count", delta=BUDGET.delta)
     paid = PAIR.price(PLANNED, pricing)
@@ -136,11 +135,6 @@ def test_a_ledger_of_pairs_charges_the_whole_and_gives_nothing_back():
     guard.charge(normal(WHOLE_MU))
     with pytest.raises(BudgetRefused):
         guard.charge(normal(WHOLE_MU / 1000))
-
-
-def test_no_sum_of_squared_mu_counts_as_no_draw():
-    assert ACCOUNTANT.epsilon((), BUDGET.delta) == 0
-    assert ACCOUNTANT.epsilon(((MuSumEvent(squared_mu=WHOLE_MU), 1),), BUDGET.delta) <= REST.epsilon
 
 
 def laplace(epsilon):

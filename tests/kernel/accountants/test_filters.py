@@ -10,7 +10,6 @@ from dpqr.kernel.accountants.accountant import (
     Portion,
     SumFilter,
     bound_across_runs,
-    needs_delta,
     require_affordable,
     require_pure,
     weigh,
@@ -140,16 +139,14 @@ def admits(planned, asked):
 
 
 def test_noise_on_one_integer_takes_places_of_its_own_sensitivity_or_of_any_draw():
-    """At one epsilon a larger shift has another curve of losses, and several integers yet another."""
+    """At one epsilon a larger shift has another curve of losses, and several integers yet another; and a selection
+    takes no place of noise, nor noise one of a selection."""
     assert admits(shift(3, 1), shift(3, 1))
     assert admits(shift(3, 1), shift(3, "0.5"))
     assert admits(shift(3, 1, None), shift(3, 1))
     assert admits(shift(3, 1, None), shift(5, 1))
     for other in (shift(2, 1), shift(4, 1), shift(3, 1, None), shift(3, 1, 2), shift(1, 1), choice(1), laplace(1)):
         assert not admits(shift(3, 1), other)
-
-
-def test_a_selection_takes_no_place_of_noise_and_noise_none_of_a_selection():
     every = [laplace(1), choice(1), PermuteAndFlipEvent(epsilon=Fraction(1))]
     for planned in every:
         assert [admits(planned, asked) for asked in every] == [planned == asked for asked in every]
@@ -202,22 +199,12 @@ def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_
 BUDGET = PrivacyBudget.parse("1")
 
 
-def test_the_weight_counts_every_draw():
+def test_a_plan_at_the_budget_is_affordable_and_one_above_is_not():
     portions = [Portion(share=Fraction(1, 2), count=3), Portion(share=Fraction(2), count=1)]
     assert weigh(Basic(), BUDGET, portions) == Fraction(7, 2)
-
-
-def test_a_plan_at_the_budget_is_affordable_and_one_above_is_not():
     require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(1, 3)), 3),))
     with pytest.raises(BudgetRefused):
         require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(10**30 + 1, 3 * 10**30)), 3),))
-
-
-def test_the_refusal_names_the_accountant_and_the_way_out():
-    assert needs_delta("zcdp", PrivacyBudget.parse("1", "1e-9")) is None
-    text = needs_delta("zcdp", BUDGET)
-    assert text.startswith("the zcdp accountant needs a delta above 0")
-    assert "--accountant basic" in text
 
 
 HALF, THIRD = (ExponentialEvent(epsilon=Fraction(1, part)) for part in (2, 3))
