@@ -282,10 +282,10 @@ def test_the_exponential_law_and_wrong_bounds_are_seen(monkeypatch, p_value) -> 
     weights = np.exp(float(FLIPPED_RATE) * np.array(FLIPPED))
     monkeypatch.setattr(selection, "TOSSED", 4)
     monkeypatch.setattr(selection, "TRIALS", 8)
-    seen = flip_tally(2000, 3)
-    assert p_value(seen, law(FLIPPED, FLIPPED_RATE), 2000) > 1e-9
-    assert p_value(seen, weights / weights.sum(), 2000) < 1e-9
-    assert p_value(flip_tally(800, 4, loose=-4), law(FLIPPED, FLIPPED_RATE), 800) < 1e-9
+    seen = flip_tally(1200, 3)
+    assert p_value(seen, law(FLIPPED, FLIPPED_RATE), 1200) > 1e-9
+    assert p_value(seen, weights / weights.sum(), 1200) < 1e-9
+    assert p_value(flip_tally(500, 4, loose=-4), law(FLIPPED, FLIPPED_RATE), 500) < 1e-9
 
 
 @pytest.mark.parametrize("rate", [Fraction(100), Fraction(1, 10**9)])
