@@ -15,7 +15,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "kernel": ("kernel", "ledger/test_ledger.py", "ledger/test_periods.py", "ledger/test_layers.py"),
     "queries": ("workload", "domain"),
     "tables": ("tables", "domain"),
-    "mechanisms": ("mechanisms", "workload/test_sensitivity.py", "kernel/accountants/test_parallel.py"),
+    "mechanisms": ("mechanisms", "workload/test_sensitivity.py", "kernel/accountants/test_filters.py"),
     "strategies": ("strategies", "models"),
     "release": ("releases",),
     "ledger": (

@@ -108,21 +108,18 @@ def test_a_missing_anchor_or_ledger_is_a_finding_once_there_are_entries(anchor):
         anchor.check(ChainSegment(), Mark.of(anchored_chain("a")))
 
 
+DAMAGED = [
+    *('"entries":0,"seal":""', '"entries":-1,"seal":"x"', '"entries":true,"seal":"x"', '"entries":"1","seal":"x"'),
+    '"entries":1,"entries":2,"seal":"x"',
+]
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        b"",
-        b"{}",
-        b"[1]",
-        b"\xff",
-        b"[" * 5000,
-        b'{"dpqr":"dpqr anchor/1","entries":0,"seal":""}\n',
-        b'{"dpqr":"dpqr anchor/1","entries":-1,"seal":"x"}\n',
-        b'{"dpqr":"dpqr anchor/1","entries":true,"seal":"x"}\n',
-        b'{"dpqr":"dpqr anchor/1","entries":"1","seal":"x"}\n',
-        b'{"dpqr":"dpqr anchor/2","entries":1,"seal":"x"}\n',
-        b'{"dpqr":"dpqr anchor/1","entries":1,"entries":2,"seal":"x"}\n',
-        b'{"dpqr":"dpqr anchor/1","entries":1,"seal":"x"}',
+        *(b"", b"{}", b"[1]", b"\xff", b"[" * 5000, b'{"dpqr":"dpqr anchor/2","entries":1,"seal":"x"}\n'),
+        *(f'{{"dpqr":"dpqr anchor/1",{part}}}\n'.encode() for part in DAMAGED),
+        b'{"dpqr":"dpqr anchor/1","entries":1,"seal":"x"}',  # without its line's end
     ],
 )
 def test_a_damaged_anchor_is_a_finding(anchor, text):

@@ -201,14 +201,8 @@ def test_every_draw_is_priced_in_the_budgets_currency_and_alike_each_time():
 
 
 LAXER = [
-    {"records": 7},
-    {"bytes": 7},
-    {"memory": 7},
-    {"delimiter": ";"},
-    {"encoding": "latin-1"},
-    {"counts": "n"},
-    {"fail": True},
-    {"approval": True},
+    *({name: 7} for name in ("records", "bytes", "memory")),
+    *({"delimiter": ";"}, {"encoding": "latin-1"}, {"counts": "n"}, {"fail": True}, {"approval": True}),
     {"source": Source(address="duckdb:/data/t.duckdb?table=t")},
 ]
 
