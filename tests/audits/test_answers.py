@@ -1,5 +1,4 @@
-"""Noisy answers and measured strategies on all neighbouring tiny databases; and the same audit against what is made wrong on
-purpose."""
+"""Noisy answers and measured strategies on all neighbouring tiny databases; and the same audit against wrong ones."""
 
 import itertools
 from dataclasses import replace
