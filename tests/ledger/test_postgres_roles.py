@@ -38,6 +38,7 @@ pytest.importorskip("psycopg")
 TIME = "2026-11-22T10:00:00+00:00"
 KEY = sealed_key(bytes(range(KEY_BYTES)))
 HALF = ExponentialEvent(epsilon=Fraction(1, 2))
+APPEND = "SELECT {}.append(%s::bigint, %s::text, %s::text, %s::bytea)"
 ROLES = ("jobs", "other", "stranger", "squatter")
 
 
@@ -81,7 +82,7 @@ def appended(ledger, role, entry, *, key=None, number=None, sealed=None, text=No
     sealed = seal(stored[-1][2], text) if sealed is None else sealed
     with sql_of(ledger, role) as connection:
         connection.execute(
-            f"SELECT {ledger.store.address.schema}.append(%s::bigint, %s::text, %s::text, %s::bytea)",
+            APPEND.format(ledger.store.address.schema),
             (number, text, sealed, key),
         )
     return number
@@ -322,7 +323,7 @@ class TestEntriesOfOnesOwnMaking:
         ):
             with pytest.raises(psycopg.Error), sql_of(ledger, "jobs") as connection:
                 connection.execute(
-                    f"SELECT {ledger.store.address.schema}.append(%s::bigint, %s::text, %s::text, %s::bytea)",
+                    APPEND.format(ledger.store.address.schema),
                     (number, entry, sealed, KEY),
                 )
         assert appended(ledger, "jobs", reserving(), key=KEY) == 2
@@ -393,7 +394,7 @@ class TestEntriesOfOnesOwnMaking:
                 for values in ((2, entry, wrong, KEY), (2, entry, None, KEY), (2, entry, wrong, None)):
                     with pytest.raises(psycopg.Error):
                         connection.execute(
-                            f"SELECT {ledger.store.address.schema}.append(%s::bigint, %s::text, %s::text, %s::bytea)",
+                            APPEND.format(ledger.store.address.schema),
                             values,
                         )
         assert len(rows(ledger.store)) == 2
