@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -312,7 +312,14 @@ def read_export(path: Path) -> Record:
     """
     try:
         text = path.read_bytes().decode("ascii")
-        chain = chain_segment(list(_rows(text)))
+        rows: list[tuple[object, object, object]] = []
+        for number, line in enumerate(text.splitlines()):
+            found = json.loads(line)
+            if "text" in found:  # an entry that was rejected
+                rows.append((number, found["text"], found["seal"]))
+            else:
+                rows.append((found["entry"]["number"], canonical(found["entry"]), found["seal"]))
+        chain = chain_segment(rows)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise LedgerError(f"--ledger {path}: is no export of a ledger, or is damaged; export it again") from None
     state = LedgerState()
@@ -320,13 +327,3 @@ def read_export(path: Path) -> Record:
     if text != "".join(f"{entry_line(entry)}\n" for entry in record.entries):
         raise LedgerError(f"--ledger {path}: is not written as dpqr writes an export; export it again")
     return replace(record, unproved=require_proofs(record))
-
-
-def _rows(text: str) -> Iterator[tuple[object, object, object]]:
-    """Number, text and seal of each line."""
-    for number, line in enumerate(text.splitlines()):
-        found = json.loads(line)
-        if "text" in found:  # an entry that was rejected
-            yield number, found["text"], found["seal"]
-        else:
-            yield found["entry"]["number"], canonical(found["entry"]), found["seal"]

@@ -209,7 +209,12 @@ class GaussianDP(SumAccountant):
         return require_mu(event)
 
     def total(self, events: Composition) -> Fraction | None:
-        return larger(events, _sum)
+        def added(draws: Composition) -> Fraction | None:
+            costs = [(squared_mu(event), count) for event, count in draws]
+            known = [cost * count for cost, count in costs if cost is not None]
+            return sum(known, Fraction(0)) if len(known) == len(costs) else None
+
+        return larger(events, added)
 
     def largest(self, budget: PrivacyBudget) -> Fraction:
         return largest_squared_mu(budget)
@@ -240,11 +245,3 @@ def largest_squared_mu(budget: PrivacyBudget) -> Fraction:
 def squared_mu_to_epsilon(whole: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which every draw of that mu^2 is (epsilon, delta)-DP, rounded up; both above 0."""
     return smallest(whole / 2, delta)
-
-
-def _sum(events: Composition) -> Fraction | None:
-    """The sum of mu^2 of draws that read the same records; None if one has no price."""
-    costs = [(squared_mu(event), count) for event, count in events]
-    if any(cost is None for cost, _ in costs):
-        return None
-    return sum((cost * count for cost, count in costs if cost is not None), Fraction(0))
