@@ -233,6 +233,7 @@ def test_the_limit_is_the_budget_and_what_was_spent_is_an_epsilon_at_any_delta_f
 
 def test_a_price_may_differ_by_rounding_and_no_more():
     cost = Cost(Fraction(1), MICRO)
+    assert Fraction(1, 2**30) == ROUNDING - 1, "far below what a release could hide"
     assert PAIR.proves(cost, Cost(ROUNDING, MICRO))
     assert not PAIR.proves(cost, Cost(ROUNDING + Fraction(1, 10**12), MICRO))
     assert not PAIR.proves(cost, Cost(Fraction(1), MICRO * ROUNDING))

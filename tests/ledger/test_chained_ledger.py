@@ -206,6 +206,14 @@ class TestTampering:
         with pytest.raises(LedgerError, match="less than its events cost"):
             alone.verify()
 
+    @pytest.mark.file
+    def test_a_damaged_structure(self, ledger):
+        sound = bytearray(ledger.store.path.read_bytes() + bytes(4096))
+        sound[28:32] = (len(sound) // 4096).to_bytes(4, "big")
+        restore(ledger.store, sound)
+        with pytest.raises(LedgerError, match="file is damaged"):
+            ledger.verify()
+
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [

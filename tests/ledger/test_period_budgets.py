@@ -75,6 +75,7 @@ def test_a_person_pays_for_all_of_them_and_so_does_a_row_of_a_dataset_without_pe
         with pytest.raises(BudgetRefused, match="spent 1 of 1"):
             pay(ledger, TENTH, 10, unit)
         assert ledger.verify().histories("survey") == (draws(TENTH, 10),)
+        assert bool(ledger.account("survey").periods) == (opened.periods is not None)
         assert [entry.period for entry in ledger.entries()[2:4]] == ["2026-01", "2026-02"]
 
 

@@ -13,6 +13,7 @@ from dpqr.ledger.chain import Anchor, Link, digest, seal
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.session import KEY_BYTES
+from dpqr.ledger.state import LedgerState
 
 ENGINES = True
 
@@ -283,6 +284,12 @@ def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(age
         watch(owner, name)
     reserve(aged, 1)
     assert order == ["draft", "commit", "publish"]
+
+
+def test_a_book_that_is_taken_is_not_kept():
+    kept = transaction.LastState(state=LedgerState())
+    assert isinstance(kept.take(), LedgerState)
+    assert kept.take() is None
 
 
 # Keys and states of one transaction, whatever database holds them.
