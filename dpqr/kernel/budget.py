@@ -329,7 +329,8 @@ def squared_mu_of_pure(epsilon: Fraction) -> Fraction:
     if not epsilon or epsilon > LARGE:
         return 8 * epsilon
     with sixty_digits():
-        wanted = -_log_one_and_power(decimal(max(epsilon, SMALLEST)))
+        loss = decimal(max(epsilon, SMALLEST))
+        wanted = -(loss + (1 + (-loss).exp()).ln())  # -ln(1 + e^epsilon)
         place = Decimal(0)
         for _ in range(_STEPS):
             tail = upper_tail(place)
@@ -370,8 +371,3 @@ def squared_mu_of_ranged(epsilon: Fraction) -> Fraction:
     0 and then falls to 0: it is above 0 in between.
     """
     return squared_mu_of_pure(epsilon / 2)
-
-
-def _log_one_and_power(x: Decimal) -> Decimal:
-    """ln(1 + e^x), x >= 0."""
-    return x + (1 + (-x).exp()).ln()

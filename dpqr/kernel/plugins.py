@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import chain
 from typing import Any
 
 from dpqr.kernel.errors import DpqrError, UsageFault
@@ -136,7 +137,10 @@ def lacking(protocol: type[Any], strategy: Any, name: str | None = None) -> str 
 
     name: what it must be called, where that is known.
     """
-    for member, promised in _members(protocol):
+    # Public properties and methods, those that the protocol inherits first.
+    for member, promised in chain.from_iterable(vars(kind).items() for kind in reversed(protocol.__mro__)):
+        if member.startswith("_") or not (isinstance(promised, property) or callable(promised)):
+            continue
         if not hasattr(strategy, member):
             return f"lacks {member}, which every {protocol.__name__} has"
         if isinstance(promised, property):
@@ -152,14 +156,6 @@ def lacking(protocol: type[Any], strategy: Any, name: str | None = None) -> str 
     if name is not None and strategy.name != name:
         return f"has another name, {strategy.name!r}, than its entry point"
     return None
-
-
-def _members(protocol: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Public properties and methods of a protocol, those that it inherits first."""
-    for kind in reversed(protocol.__mro__):
-        for member, promised in vars(kind).items():
-            if not member.startswith("_") and (isinstance(promised, property) or callable(promised)):
-                yield member, promised
 
 
 def _attribute(target: str) -> Any:

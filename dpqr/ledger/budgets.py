@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 from dpqr.domain.periods import Every, Period
-from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.budget import SMALLEST_DELTA, Cost, PrivacyBudget, exact_decimal
 from dpqr.kernel.currency import PAIR, Currency, currency
 from dpqr.kernel.errors import UsageFault
@@ -17,6 +15,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.chain import Anchor, Mark
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.chained_ledger import move as moved
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Account, BudgetTerms, DataKind, LedgerEntry, Reason
 from dpqr.ledger.location import anchor_path, is_unanchored
 from dpqr.ledger.periods import PeriodBudgets
@@ -72,7 +71,7 @@ class PricedAccount:
     prices: dict[str, Fraction | None]
     replayed: int = 0
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSON:
         """Plain JSON values."""
         return account_document(self.account, self.events, self.prices, self.delta)
 
@@ -154,18 +153,14 @@ def price_account(
 
     at = account.terms.budget.delta if delta is None else delta
     met = (events,) if histories is None else histories
-    prices = {name: _largest(accountant, met, at) for name, accountant in available().items() if met}
-    prices[account.terms.accountant] = account.terms.currency.epsilon(
-        account.spent, at
-    )  # run by run, as it was charged
+    prices: dict[str, Fraction | None] = {}
+    for name, accountant in available().items() if met else ():
+        found = [accountant.epsilon(events, at) for events in met]
+        known = [price for price in found if price is not None]
+        prices[name] = max(known) if len(known) == len(found) else None
+    # Run by run, as it was charged.
+    prices[account.terms.accountant] = account.terms.currency.epsilon(account.spent, at)
     return PricedAccount(account=account, events=events, delta=at, prices=prices)
-
-
-def _largest(accountant: Accountant, histories: tuple[Composition, ...], at: Fraction) -> Fraction | None:
-    """None where any of them has no price."""
-    prices = [accountant.epsilon(events, at) for events in histories]
-    known = [price for price in prices if price is not None]
-    return max(known) if len(known) == len(prices) else None
 
 
 def history(ledger: ChainedLedger, dataset: str | None) -> tuple[LedgerEntry, ...]:
@@ -182,7 +177,7 @@ def export(ledger: ChainedLedger) -> Iterator[str]:
     return map(entry_line, ledger.entries())
 
 
-def verify(ledger: ChainedLedger) -> dict[str, Any]:
+def verify(ledger: ChainedLedger) -> JSON:
     """Walk everything; what was found, as plain JSON values. LedgerError at the first fault."""
     return verdict_document(ledger.verify())
 

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -210,9 +210,10 @@ class Anchor:
                 except FileNotFoundError:
                     if not self._is_behind(mark):
                         raise
-            for entries, older in self._drafts():
-                if entries < mark.entries:
-                    older.unlink(missing_ok=True)
+            drafts = re.compile(rf"\.{re.escape(self.path.name)}\.(\d+)\.draft")
+            for name in os.listdir(self.path.parent):
+                if (found := drafts.fullmatch(name)) and int(found[1]) < mark.entries:
+                    self.path.with_name(name).unlink(missing_ok=True)
             sync_directory(self.path.parent)
         except OSError as error:
             raise LedgerError(
@@ -228,10 +229,3 @@ class Anchor:
     def _draft(self, entries: int) -> Path:
         """One name for each mark: only the holder of the ledger's lock writes it."""
         return self.path.with_name(f".{self.path.name}.{entries}.draft")
-
-    def _drafts(self) -> Iterator[tuple[int, Path]]:
-        """Those that are there, with their numbers of entries."""
-        named = re.compile(rf"\.{re.escape(self.path.name)}\.(\d+)\.draft")
-        for name in os.listdir(self.path.parent):
-            if found := named.fullmatch(name):
-                yield int(found[1]), self.path.with_name(name)

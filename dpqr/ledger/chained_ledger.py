@@ -419,22 +419,23 @@ class ChainedLedger:
         Args:
             before: what to work out of the state before the lock, where others would wait for it.
         """
-        with self.writing(lambda session: self._catch_up(session, before)) as session:
+
+        def catch_up(session: StoreTransaction) -> None:
+            """Replay what others have added before the lock is asked for. What is wrong is found again behind it."""
+            if self._last.state is None or before:
+                with suppress(DpqrError):
+                    state = resume_state(session, self.anchor, self._last)
+                    self._last.state = state
+                    if before:
+                        before(state)
+
+        with self.writing(catch_up) as session:
             state = resume_state(session, self.anchor, self._last)
             made = Transaction(session=session, state=state, clock=self.clock)
             self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)
         self._last.state = made.state
-
-    def _catch_up(self, session: StoreTransaction, before: Callable[[LedgerState], object] | None) -> None:
-        """Replay what others have added before the lock is asked for. What is wrong is found again behind it."""
-        if self._last.state is None or before:
-            with suppress(DpqrError):
-                state = resume_state(session, self.anchor, self._last)
-                self._last.state = state
-                if before:
-                    before(state)
 
     @contextmanager
     def _run_transaction(self, reservation: Reservation) -> Iterator[Transaction]:

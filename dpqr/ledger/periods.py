@@ -63,7 +63,9 @@ class PeriodBudgets:
 
     def total(self, spent: Spending) -> Cost:
         """Return what one unit has paid at most, over all periods."""
-        return spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)
+        each = (cost for name, cost in spent.items() if name != ALL_PERIODS)
+        joined = _largest(spent) if self.parallel else sum(each, NO_COST)
+        return spent.get(ALL_PERIODS, NO_COST) + joined
 
     def paying(self, name: str) -> tuple[str, ...]:
         """Return the periods that a release of this name charges: each one whose rows it reads.
@@ -99,11 +101,6 @@ class PeriodBudgets:
         """
         own = self.share - self.of(period, spent)
         return own if self.parallel else own.least(left)
-
-    def _joined(self, spent: Spending) -> Cost:
-        if self.parallel:
-            return _largest(spent)
-        return sum((cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)
 
 
 def _largest(spent: Spending) -> Cost:

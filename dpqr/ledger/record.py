@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from dpqr.kernel.accountants.accountant import bound_across_runs
 from dpqr.kernel.budget import NO_COST, PURE, Cost, downward_text, upward_text
@@ -19,7 +18,7 @@ from dpqr.kernel.currency import PAIR, is_installed
 from dpqr.kernel.errors import DpqrError, LedgerError
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, chain_segment, digest
-from dpqr.ledger.codec import LONGEST, PERIODS_FORMAT, POLICY_FORMAT, canonical, encode_entry, encode_events
+from dpqr.ledger.codec import JSON, LONGEST, PERIODS_FORMAT, POLICY_FORMAT, canonical, encode_entry, encode_events
 from dpqr.ledger.codec import entry_document as plain_entry
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
@@ -203,10 +202,23 @@ Prices = Mapping[str, Fraction | None]
 Figure = dict[str, str | None]
 
 
-def account_document(account: Account, events: Composition, prices: Prices, delta: Fraction) -> dict[str, Any]:
+def account_document(account: Account, events: Composition, prices: Prices, delta: Fraction) -> JSON:
     """Terms, what is spent and left, and the epsilon of all `events` at `delta` under every accountant."""
-    terms = account.terms
-    figures = _pair if terms.currency is PAIR else _one
+    terms, periods = account.terms, account.terms.periods
+
+    def figures(cost: Cost, figure: Callable[[Fraction], Figure]) -> JSON:
+        if terms.currency is PAIR:
+            return {"epsilon": figure(cost.amount), "delta": figure(cost.delta)}
+        return {**figure(cost.amount)}
+
+    divided: JSON = {}
+    if periods is not None:  # the periods' budgets, and what each has spent
+        divided["periods"] = {
+            **PERIODS_FORMAT.write(periods),
+            "share": figures(periods.share, _down),
+            "spent": {name: figures(cost, _up) for name, cost in account.periods.items() if name != ALL_PERIODS},
+            "all": figures(account.periods.get(ALL_PERIODS, NO_COST), _up),
+        }
     return {
         "dataset": terms.dataset,
         "kind": terms.kind.value,
@@ -225,7 +237,7 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "left": figures(account.left, _down),
         "largest": {**figures(account.largest, _down), "options": account.request},
         "reservations": account.reservations,
-        **_periods(account, figures),
+        **divided,
         "prices": {
             "delta": _up(delta),
             "epsilon": {name: None if price is None else _up(price) for name, price in prices.items()},
@@ -234,24 +246,7 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
     }
 
 
-def _periods(account: Account, figures: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """The periods' budgets, and what each has spent; nothing of a dataset that has none."""
-    periods = account.terms.periods
-    if periods is None:
-        return {}
-    spent = {name: figures(cost, _up) for name, cost in account.periods.items() if name != ALL_PERIODS}
-    whole = figures(account.periods.get(ALL_PERIODS, NO_COST), _up)
-    return {
-        "periods": {
-            **PERIODS_FORMAT.write(periods),
-            "share": figures(periods.share, _down),
-            "spent": spent,
-            "all": whole,
-        }
-    }
-
-
-def entry_document(entry: LedgerEntry) -> dict[str, Any]:
+def entry_document(entry: LedgerEntry) -> JSON:
     """The entry as it is hashed, and its seal."""
     return {**plain_entry(entry), "seal": entry.hash}
 
@@ -267,7 +262,7 @@ def entry_line(entry: LedgerEntry) -> str:
     return f'{{"entry":{encode_entry(entry)},"seal":{canonical(entry.hash)}}}'
 
 
-def verdict_document(verified: Record) -> dict[str, Any]:
+def verdict_document(verified: Record) -> JSON:
     """How far the ledger has come, and how far the anchor knows.
 
     unproved: reservations whose price was not derived again, for their accountant is not installed here. rejected:
@@ -283,14 +278,6 @@ def verdict_document(verified: Record) -> dict[str, Any]:
         "rejected": sorted(verified.chain.rejected),
         "anchor": None if anchored is None else {"entries": anchored.entries, "seal": anchored.seal},
     }
-
-
-def _one(cost: Cost, figure: Callable[[Fraction], Figure]) -> dict[str, Any]:
-    return {**figure(cost.amount)}
-
-
-def _pair(cost: Cost, figure: Callable[[Fraction], Figure]) -> dict[str, Any]:
-    return {"epsilon": figure(cost.amount), "delta": figure(cost.delta)}
 
 
 def _up(value: Fraction) -> Figure:
@@ -325,7 +312,14 @@ def read_export(path: Path) -> Record:
     """
     try:
         text = path.read_bytes().decode("ascii")
-        chain = chain_segment(list(_rows(text)))
+        rows: list[tuple[object, object, object]] = []
+        for number, line in enumerate(text.splitlines()):
+            found = json.loads(line)
+            if "text" in found:  # an entry that was rejected
+                rows.append((number, found["text"], found["seal"]))
+            else:
+                rows.append((found["entry"]["number"], canonical(found["entry"]), found["seal"]))
+        chain = chain_segment(rows)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise LedgerError(f"--ledger {path}: is no export of a ledger, or is damaged; export it again") from None
     state = LedgerState()
@@ -333,13 +327,3 @@ def read_export(path: Path) -> Record:
     if text != "".join(f"{entry_line(entry)}\n" for entry in record.entries):
         raise LedgerError(f"--ledger {path}: is not written as dpqr writes an export; export it again")
     return replace(record, unproved=require_proofs(record))
-
-
-def _rows(text: str) -> Iterator[tuple[object, object, object]]:
-    """Number, text and seal of each line."""
-    for number, line in enumerate(text.splitlines()):
-        found = json.loads(line)
-        if "text" in found:  # an entry that was rejected
-            yield number, found["text"], found["seal"]
-        else:
-            yield found["entry"]["number"], canonical(found["entry"]), found["seal"]

@@ -141,19 +141,16 @@ class SqliteStore:
         try:
             yield
         except (sqlite3.Error, UnicodeError) as error:  # the second where SQLite quotes a damaged schema
-            reason = _reason(wait, getattr(error, "sqlite_errorcode", None))
+            primary = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+            if primary in _BUSY:
+                reason = f"other jobs have held it for {wait:g} seconds, and nothing was spent; try again later"
+            elif primary in _REASONS:
+                reason = f"{_REASONS[primary]}; fix that and try again"
+            else:
+                reason = "is damaged, or is no ledger; restore it from a backup"
             raise LedgerError(f"--ledger {self.path}: {reason}") from None
         except LedgerError as error:
             raise name_place(error, self.path) from None
-
-
-def _reason(wait: float, code: int | None) -> str:
-    primary = (code or 0) & 0xFF
-    if primary in _BUSY:
-        return f"other jobs have held it for {wait:g} seconds, and nothing was spent; try again later"
-    if primary in _REASONS:
-        return f"{_REASONS[primary]}; fix that and try again"
-    return "is damaged, or is no ledger; restore it from a backup"
 
 
 # The store that an option or the environment names: a file, or the address of a server.

@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
 from dpqr.domain.periods import PeriodRows, parse_periods
 from dpqr.kernel.accountants.accountant import PrivacyFilter
@@ -491,7 +490,7 @@ class Charge:
     reason: Reason = NO_REASON
     prices: dict[str, Cost] = field(default_factory=dict, init=False)
 
-    def content(self, state: LedgerState) -> dict[str, Any]:
+    def content(self, state: LedgerState) -> JSON:
         """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
         terms = state.account(self.dataset).terms
         require_unit(terms, self.unit)

@@ -54,9 +54,13 @@ class BoxSearch:
         ]
         self._sums: dict[int, IntArray] = {}
         self._left = index.queries + ALLOWANCE
-        self._pieces = [
-            _started(place, one, own) for place, (one, own) in enumerate(zip(index.families, self._tables, strict=True))
-        ]
+        self._pieces = []
+        for place, (family, tensors) in enumerate(zip(index.families, self._tables, strict=True)):
+            # All nodes of the family's level `start`.
+            ids = np.arange(family.levels[0].nodes)
+            for depth in range(family.start):
+                ids, tensors = _children(family, depth, ids, tensors)
+            self._pieces.append(_bounded(place, family, family.start, ids, tensors))
         self._line_up()
 
     def _line_up(self) -> None:
@@ -152,14 +156,6 @@ class BoxSearch:
             [(stops[own], 1), (starts[own], -1)] for (starts, stops), own in zip(family.intervals, picks, strict=True)
         ]
         return np.abs(combine_terms(self._sums[place], terms))
-
-
-def _started(place: int, family: Family, tables: IntArray) -> Pieces:
-    """All nodes of the family's level `start`."""
-    ids, tensors = np.arange(family.levels[0].nodes), tables
-    for depth in range(family.start):
-        ids, tensors = _children(family, depth, ids, tensors)
-    return _bounded(place, family, family.start, ids, tensors)
 
 
 def _children(family: Family, depth: int, ids: IntArray, tensors: IntArray) -> tuple[IntArray, IntArray]:

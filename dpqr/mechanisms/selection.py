@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from typing import Protocol, final, runtime_checkable
 
@@ -210,7 +210,11 @@ class BlockScores:
 
     def evaluate(self, counts: Counts) -> IntArray:
         blocks = tuple(chain.from_iterable(self.candidates))
-        answers = partial(_answers, blocks, counts)
+
+        def answers() -> IntArray:
+            counts.prefetch([block.axes for block in blocks])
+            return np.concatenate([block.answer(counts) for block in blocks])
+
         truths = counts.cached(blocks, answers) if self.keep else answers()
         ends = np.cumsum([sum(block.rows for block in group) for group in self.candidates])
         errors = np.abs(truths - np.concatenate([*chain.from_iterable(self.expected)]))
@@ -219,12 +223,6 @@ class BlockScores:
             return np.asarray(summed - np.array(self.penalties, dtype=np.int64))
         known = zip(self.multipliers, summed.tolist(), self.penalties, strict=True)
         return np.array([times.numerator * (one - less) // times.denominator for times, one, less in known], np.int64)
-
-
-def _answers(blocks: Sequence[QueryBlock], counts: Counts) -> IntArray:
-    counts.prefetch([block.axes for block in blocks])
-    answers: IntArray = np.concatenate([block.answer(counts) for block in blocks])
-    return answers
 
 
 def scores_sensitivity(candidates: Sequence[Group], multipliers: Sequence[Fraction], unit: PrivacyUnit) -> int:
@@ -319,15 +317,15 @@ class QueryScores:
 
     def evaluate(self, counts: Counts) -> IntArray:
         """Return all scores. The true answers are cached beside the counts, inside the seal, for later rounds."""
-        truths = counts.cached(self.blocks, lambda: self._truths(counts))
+
+        def answers() -> IntArray:
+            counts.prefetch([block.axes for block in stack_blocks(self.blocks).blocks])
+            return all_answers(self.blocks, lambda block: block.answer(counts))
+
+        truths = counts.cached(self.blocks, answers)
         scores = np.multiply(truths, row_by_row(self.blocks, self.ratios))
         scores -= self.expected
         return np.abs(scores, out=scores)
-
-    def _truths(self, counts: Counts) -> IntArray:
-        """Every block's answers in its own grid, concatenated."""
-        counts.prefetch([block.axes for block in stack_blocks(self.blocks).blocks])
-        return all_answers(self.blocks, lambda block: block.answer(counts))
 
 
 @lru_cache(maxsize=16)

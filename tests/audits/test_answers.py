@@ -1,4 +1,4 @@
-"""Noisy answers on all neighbouring tiny databases; and the same audit against answers made wrong on purpose."""
+"""Noisy answers and measured strategies on all neighbouring tiny databases; and the same audit against wrong ones."""
 
 import itertools
 from dataclasses import replace
@@ -14,13 +14,15 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.strategies.designs.buckets import merged_block
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.strategy_matrices import PIdentity, scale_strategy, strategy_block
+from dpqr.workload.trees import NestedTree, Nesting, Tree
 
-SHAPE = (2, 2)
-RECORDS = 3
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
-every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 
 
 def block(name: str, *parts) -> QueryBlock:
@@ -41,72 +43,103 @@ BLOCKS = {
     "two together": (MARGINAL, block("other", ROWS)),
     "total": (QueryBlock(name="total"),),
 }
+"""Over a table of 2 by 2 cells and up to 3 records."""
+
+GRID = (2, 3)
+TREE = Tree(3, (4, 2, 1), (1, 2, 3))
+TUNED = PIdentity(np.array([2, 1]), np.array([3, 2]), np.array([[1, 2], [4, 0]]))
+COLUMN = strategy_block("column", (0,), (Identity(2),))
+NESTED = NestedTree(Nesting(3, (np.array([1, 0, 1]),)), (2, 3))
+RANGES = Factor(axes=(1,), sizes=(3,), matrix=Ranges(np.array([0, 1, 0]), np.array([2, 3, 1]), 3))
+MERGED = BucketMatrix(TREE, np.array([0, 0, 1, 2, 2, 2]))
+STRATEGIES = {
+    "tree": (strategy_block("tree", (1,), (TREE,)),),
+    "levels": (strategy_block("levels", (1,), (NESTED,)),),
+    "p-identity": (strategy_block("tuned", (1,), (TUNED,)),),
+    "kronecker": (strategy_block("both", (0, 1), (Tree(2, (2, 1), (1, 2)), TUNED)),),
+    "tree and column": (scale_strategy(COLUMN, 3), strategy_block("tree", (1,), (TREE,))),
+    "ranges": (QueryBlock(name="ranges", factors=(RANGES,)),),
+    "buckets": (merged_block("buckets", (0, 1), GRID, MERGED.inner, MERGED.buckets),),
+}
+"""Over 2 by 3 cells and up to 2 records."""
+
 TIGHT = ["marginal", "marginal of two", "predicate", "sum", "two together"]
-every_block = pytest.mark.parametrize("blocks", BLOCKS.values(), ids=BLOCKS.keys())
-tight_blocks = pytest.mark.parametrize("blocks", [BLOCKS[name] for name in TIGHT], ids=TIGHT)
+TIGHT += ["buckets", "tree", "levels", "p-identity", "ranges"]
 MAKERS = {
     "laplace": lambda blocks, unit: LaplaceAnswers(blocks=blocks, unit=unit, scale=Fraction(7, 2)),
     "gaussian": lambda blocks, unit: GaussianAnswers(blocks=blocks, unit=unit, variance=Fraction(13, 4)),
 }
+every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 every_maker = pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS.keys())
+tight = pytest.mark.parametrize("name", TIGHT)
 
 
-def audit(claim: Claim, unit: PrivacyUnit) -> float:
-    return audit_answers(claim, pairs(SHAPE, RECORDS, unit.neighbours))
+def claimed(name: str, maker, unit: PrivacyUnit) -> Claim:
+    return Claim.of(maker((BLOCKS | STRATEGIES)[name], unit))
 
 
-@every_unit
-@every_maker
-@every_block
-def test_no_answers_cost_more_than_their_event(blocks, maker, unit) -> None:
-    share = audit(Claim.of(maker(blocks, unit)), unit)
-    if blocks in [BLOCKS[name] for name in TIGHT]:
-        assert share > 1 - 1e-9
+def audit(name: str, claim: Claim, unit: PrivacyUnit) -> float:
+    shape, records = (GRID, 2) if name in STRATEGIES else ((2, 2), 3)
+    return audit_answers(claim, pairs(shape, records, unit.neighbours))
 
 
 @every_unit
 @every_maker
-@tight_blocks
-def test_ten_percent_less_noise_is_rejected(blocks, maker, unit) -> None:
-    claim = Claim.of(maker(blocks, unit))
+@pytest.mark.parametrize("name", BLOCKS | STRATEGIES)
+def test_no_answers_cost_more_than_their_event(name, maker, unit) -> None:
+    share = audit(name, claimed(name, maker, unit), unit)
+    assert share > 1 - 1e-9 or name not in TIGHT
+
+
+@every_unit
+@every_maker
+@tight
+def test_ten_percent_less_noise_is_rejected(name, maker, unit) -> None:
+    claim = claimed(name, maker, unit)
     if isinstance(claim.law, DiscreteLaplace):
         less = DiscreteLaplace(claim.law.scale * Fraction(9, 10))
     else:
         less = DiscreteGaussian(claim.law.variance * Fraction(81, 100))
     with pytest.raises(Breach):
-        audit(replace(claim, law=less), unit)
+        audit(name, replace(claim, law=less), unit)
 
 
 @every_unit
 @every_maker
-@tight_blocks
-def test_a_halved_event_is_rejected(blocks, maker, unit) -> None:
-    claim = Claim.of(maker(blocks, unit))
-    if isinstance(claim.law, DiscreteLaplace):
-        half = replace(claim.event, scale=2 * claim.event.scale)
-    else:
-        half = replace(claim.event, variance=2 * claim.event.variance)
+@tight
+def test_a_halved_event_is_rejected(name, maker, unit) -> None:
+    claim = claimed(name, maker, unit)
+    field = "scale" if isinstance(claim.law, DiscreteLaplace) else "variance"
+    half = replace(claim.event, **{field: 2 * getattr(claim.event, field)})
     with pytest.raises(Breach):
-        audit(replace(claim, event=half), unit)
+        audit(name, replace(claim, event=half), unit)
 
 
 @every_maker
 @pytest.mark.parametrize("name", ["marginal", "marginal of two", "two together"])
 def test_the_sensitivity_of_the_other_relation_is_rejected(name, maker) -> None:
     """A record moves one cell of a marginal when it comes or goes, and two when it is replaced."""
-    wrong = Claim.of(maker(BLOCKS[name], UNITS["add-remove"]))
-    assert audit(wrong, UNITS["add-remove"]) <= 1
+    wrong = claimed(name, maker, UNITS["add-remove"])
+    assert audit(name, wrong, UNITS["add-remove"]) <= 1
     with pytest.raises(Breach):
-        audit(wrong, UNITS["replace"])
+        audit(name, wrong, UNITS["replace"])
+
+
+SMALLER = {
+    "tree": Tree(3, (4, 2, 1), (1, 2, 2)),
+    "levels": NestedTree(NESTED.nesting, (2, 2)),
+    "p-identity": PIdentity(TUNED.widths, TUNED.diagonal - 1, TUNED.sums),
+}
+"""Strategies whose largest weight is one smaller."""
 
 
 @every_maker
-def test_a_block_left_out_of_the_event_is_rejected(maker) -> None:
+@pytest.mark.parametrize("name", ["two together", *SMALLER])
+def test_the_event_of_fewer_blocks_or_smaller_weights_is_rejected(name, maker) -> None:
     unit = UNITS["add-remove"]
-    both = Claim.of(maker(BLOCKS["two together"], unit))
-    one = Claim.of(maker(BLOCKS["marginal"], unit))
+    less = (strategy_block("less", (1,), (SMALLER[name],)),) if name in SMALLER else BLOCKS["marginal"]
     with pytest.raises(Breach):
-        audit(replace(both, event=one.event), unit)
+        audit(name, replace(claimed(name, maker, unit), event=Claim.of(maker(less, unit)).event), unit)
 
 
 def test_the_laplace_loss_is_what_all_outputs_show() -> None:

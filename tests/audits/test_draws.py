@@ -25,7 +25,7 @@ from dpqr.workload.block import Factor, QueryBlock
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 ALARM = 1e-9
-DRAWS = 16_000
+DRAWS = 8_000
 CELLS = 3_000
 Weight = Callable[[int], float]
 

@@ -77,17 +77,17 @@ def by_place(table, most, order):
     """Mutant: a row's ticket is a function of its place in the table, as in a shuffle that is the same for all
     tables; so one person's row moves the others' tickets."""
     fixed = sorted(range(len(table)), key=lambda place: (place * 2 + 1) % 4)
-    return as_built(table, most, tuple(fixed))
+    return as_built_once(table, most, tuple(fixed))
 
 
 def counted_first(table, most, order):
     """Mutant: the bound comes after counting, so it no longer bounds what is counted."""
-    return counted(row for _, row in table if row is not None), as_built(table, most, order)[1]
+    return counted(row for _, row in table if row is not None), as_built_once(table, most, order)[1]
 
 
 def unclipped(table, most, order):
     """Mutant: every row that is left out counts, however many one person has."""
-    cells, _ = as_built(table, most, order)
+    cells, _ = as_built_once(table, most, order)
     return cells, len(table) - sum(cells)
 
 

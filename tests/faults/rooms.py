@@ -15,17 +15,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "kernel": ("kernel", "ledger/test_ledger.py", "ledger/test_periods.py", "ledger/test_layers.py"),
     "queries": ("workload", "domain"),
     "tables": ("tables", "domain"),
-    "mechanisms": ("mechanisms", "workload/test_sensitivity.py", "kernel/accountants/test_parallel.py"),
+    "mechanisms": ("mechanisms", "workload/test_sensitivity.py", "kernel/accountants/test_filters.py"),
     "strategies": ("strategies", "models"),
     "release": ("releases",),
     "ledger": (
-        *("ledger", *_JOURNAL, "kernel/test_set_aside.py", "kernel/test_*currency.py", "kernel/test_budget.py"),
+        *("ledger", *_JOURNAL, "kernel/test_files.py", "kernel/test_*currency.py", "kernel/test_budget.py"),
         *("tables/test_policy.py", "releases/test_paid_run.py", "releases/test_paying_periods.py"),
     ),
     "sessions": (
         *("sessions", "prediction/test_disk_faults.py", "releases/test_online.py", "releases/test_replay.py"),
         *("releases/test_each_step.py", "releases/test_terms.py", "mechanisms/test_sparse_vector.py"),
-        *("mechanisms/test_every_comparison.py", *_JOURNAL),
+        *_JOURNAL,
     ),
     "prediction": ("prediction", "mechanisms/test_every_draw.py"),
     "verify": ("published", "releases/test_approval.py", "releases/test_locked_plan.py", "releases/record"),
@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("tables/test_first_rows.py", "audit/cases/test_counters.py"),
     ),
     "layers": (
-        *("kernel/test_layer*.py", "ledger/test_layers.py", "ledger/test_layer_costs.py", "ledger/test_histories.py"),
+        *("ledger/test_layers.py", "ledger/test_layer_costs.py", "ledger/test_histories.py"),
         "releases/test_person_counters.py",
     ),
     "periods": (

@@ -1,4 +1,3 @@
-import dataclasses
 import math
 from fractions import Fraction
 
@@ -36,56 +35,17 @@ NUMBERS = {
     "+3": Fraction(3),
     "1e-9": Fraction(1, 10**9),
     "2.5E+1": Fraction(25),
+    "1e-999": Fraction(1, 10**999),
     " 1 ": Fraction(1),
     "\t1": Fraction(1),
     "007": Fraction(7),
-    "1e-999": Fraction(1, 10**999),
 }
 NO_NUMBERS = [
-    "",
-    " ",
-    "nan",
-    "NaN",
-    "inf",
-    "-inf",
-    "Infinity",
-    "0x1p3",
-    "0x10",
-    "1_000",
-    "1,5",
-    "1/3",
-    "-1",
-    "-0",
-    "--1",
-    "1e",
-    "e5",
-    ".",
-    "1e1000",
-    "1e-1000",
-    "1e999999999",
-    "1e-999999999999",
-    "1 2",
-    "1\n",
-    "1\x0b",
-    "\x0c1",
-    "1\x1c",
-    "1\x85",
-    "1\xa0",
-    "\u20031",
-    "\ufeff1",
-    "1\x00",
-    "1\n2",
-    "one",
-    "1j",
-    "\u0661",
-    "\uff11",
-    "\u00b2",
-    "1\u0660",
-    "\u0be7e2",
-    "1e\u0662",
-    "9" * 10_000,
-    "0." + "0" * 5000 + "1",
-    "1" * 101,
+    *("", " ", ".", "1e", "e5", "--1", "-1", "-0", "1 2", "one", "1j", "1/3", "1,5", "1_000", "0x10", "0x1p3"),
+    *("nan", "NaN", "inf", "-inf", "Infinity", "1e1000", "1e-1000", "1e999999999", "1e-999999999999"),
+    *("1\n", "1\x0b", "\x0c1", "1\x1c", "1\x85", "1\xa0", "\u20031", "\ufeff1", "1\x00", "1\n2"),
+    *("\u0661", "\uff11", "\u00b2", "1\u0660", "\u0be7e2", "1e\u0662"),
+    *("9" * 10_000, "0." + "0" * 5000 + "1", "1" * 101),
 ]
 
 
@@ -116,12 +76,6 @@ def test_an_epsilon_out_of_range_is_refused(text):
 def test_a_delta_out_of_range_is_refused(text):
     with pytest.raises(UsageFault, match=r"--delta .*: delta must be 0"):
         PrivacyBudget.parse("1", text)
-
-
-def test_the_message_repeats_the_text_without_what_surrounds_it():
-    with pytest.raises(UsageFault) as refusal:
-        PrivacyBudget.parse("\t 2000 ")
-    assert str(refusal.value).startswith("--eps 2000: ")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1e-9", "1e-30"), ("1000", "0.999999999999999999999")])
@@ -156,29 +110,17 @@ def test_a_budget_made_by_hand_is_checked_too(epsilon, delta):
         PrivacyBudget(epsilon, delta)
 
 
-def test_a_budget_is_a_value():
-    budget = PrivacyBudget.parse("1", "1e-9")
-    assert hash(budget) == hash(PrivacyBudget(Fraction(1), Fraction(1, 10**9)))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        budget.epsilon = Fraction(2)
-
-
 SHORT = 1 - Fraction(1, 2**48)
 PARTS = st.integers(min_value=1, max_value=10**60)
 
 
-@given(PARTS, PARTS)
-def test_the_root_is_below_and_nearly_exact(numerator, denominator):
-    value = Fraction(numerator, denominator)
-    root = root_below(value)
-    assert value * SHORT**2 <= root**2 <= value
-
-
-def test_the_root_at_every_size():
-    for power in range(-300, 301, 7):
-        for near in (-1, 0, 1):
-            value = Fraction(2) ** power * (1 + near * Fraction(1, 2**200))
-            assert value * SHORT**2 <= root_below(value) ** 2 <= value, power
+@given(PARTS, PARTS, st.integers(-300, 300))
+def test_the_root_is_below_and_nearly_exact(numerator, denominator, power):
+    value = Fraction(numerator, denominator) * Fraction(2) ** power
+    assert value * SHORT**2 <= root_below(value) ** 2 <= value
+    for near in (-1, 0, 1):
+        value = Fraction(2) ** power * (1 + near * Fraction(1, 2**200))
+        assert value * SHORT**2 <= root_below(value) ** 2 <= value
 
 
 def test_the_root_of_squares_is_exact():
@@ -223,18 +165,14 @@ def test_a_price_is_one_exact_positive_fraction(figures):
         Price(**figures)
 
 
-def test_prices_of_one_currency_add_up():
+def test_prices_of_one_currency_add_up_and_draws_within_a_price_are_one_event():
     third = Fraction(1, 3)
-    assert Price(epsilon=third).plus(Price(epsilon=third)) == Price(epsilon=2 * third)
-    assert Price(rho=third).plus(Price(rho=third)) == Price(rho=2 * third)
+    for currency, event in (("epsilon", PureSumEvent(epsilon=third)), ("rho", RhoSumEvent(rho=third))):
+        price = Price(**{currency: third})
+        assert price.plus(price) == Price(**{currency: 2 * third})
+        assert price.event == event
     with pytest.raises(InfeasiblePlan, match="do not add up"):
         Price(rho=third).plus(Price(epsilon=third))
-
-
-def test_draws_within_a_price_are_one_event() -> None:
-    third = Fraction(1, 3)
-    assert Price(epsilon=third).event == PureSumEvent(epsilon=third)
-    assert Price(rho=third).event == RhoSumEvent(rho=third)
 
 
 ONE, TENTH = Fraction(1), Fraction(1, 10)
@@ -275,13 +213,7 @@ def test_a_bare_number_is_an_amount_without_a_delta():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (Fraction(0), "0"),
-        (Fraction(1), "1"),
-        (Fraction(100), "100"),
-        (Fraction("0.1"), "0.1"),
-        (Fraction("1e-9"), "1e-9"),
-        (Fraction(10) ** 15, "1e+15"),
-        (Fraction("0.00001"), "0.00001"),
+        *((Fraction(text), text) for text in ("0", "1", "100", "0.1", "1e-9", "1e+15", "0.00001")),
         (Fraction(1, 3), "0.333333333334"),
         (Fraction(2, 3), "0.666666666667"),
     ],
@@ -291,12 +223,8 @@ def test_text_is_exact_or_rounded_up(value, text):
     assert Fraction(text) >= value
 
 
-def test_fewer_digits_are_rounded_up_too():
-    assert upward_text(Fraction("0.12341"), 4) == "0.1235"
-    assert upward_text(Fraction("0.99991"), 4) == "1"
-
-
-def test_what_is_left_is_rounded_down():
+def test_fewer_digits_are_rounded_too_and_what_is_left_is_rounded_down():
+    assert [upward_text(Fraction(text), 4) for text in ("0.12341", "0.99991")] == ["0.1235", "1"]
     assert downward_text(Fraction(2, 3), 4) == "0.6666"
     assert downward_text(Fraction("0.1")) == "0.1"
 

@@ -102,45 +102,6 @@ def test_the_larger_pair_alone_does_not_cover_both():
     assert exceeded > 6
 
 
-def lookup(first: int) -> Interactive:
-    """Randomised response to the table's bit where it is asked `first`, and a coin that says nothing else."""
-    laws = {}
-    for path in paths():
-        for message in MESSAGES:
-            told = len(path) == 1 and message == first
-            laws[path, message] = (Fraction(1, 3), Fraction(2, 3)) if told else (Fraction(1, 2),) * 2
-    return Interactive(laws)
-
-
-def joint_law(order: tuple[int, ...], follow: bool) -> dict[tuple[int, ...], Fraction]:
-    """Of all answers on the first table. order: whose turn it is. follow: each message is the last answer of anybody,
-    else it is 0."""
-    mechanisms, found = (lookup(0), lookup(1)), {}
-
-    def walk(left: tuple[int, ...], histories: tuple[Path, Path], last: int, chance: Fraction) -> None:
-        if not left:
-            answers = tuple(answer for path in histories for _, answer in path)
-            found[answers] = found.get(answers, Fraction(0)) + chance
-            return
-        place, message = left[0], last if follow else 0
-        for answer in (0, 1):
-            after = [*histories]
-            after[place] = (*histories[place], (message, answer))
-            now = mechanisms[place].chance(histories[place], message, answer, 0)
-            walk(left[1:], (after[0], after[1]), answer, chance * now)
-
-    walk(order, ((), ()), 0, Fraction(1))
-    return found
-
-
-def test_no_order_of_the_sessions_has_the_law_of_interleaved_ones():
-    """Why the proof does not put the runs in an order: messages that follow another session's answers change the law
-    of a session, and with nobody following anything the order does not matter."""
-    interleaved, orders = (0, 1, 0, 1), [(0, 0, 1, 1), (1, 1, 0, 0)]
-    assert all(joint_law(interleaved, follow=False) == joint_law(order, follow=False) for order in orders)
-    assert all(joint_law(interleaved, follow=True) != joint_law(order, follow=True) for order in orders)
-
-
 def test_runs_that_share_their_noise_are_not_covered():
     """What the theorem asks for: of one randomised response, given once as it is and once beside a second bit of the
     table with the same coin, both together give the table away."""

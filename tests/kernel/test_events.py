@@ -80,19 +80,6 @@ def test_an_event_may_cost_nothing(make):
     assert make() == make()
 
 
-@pytest.mark.parametrize("event", SOUND)
-def test_an_event_is_a_value(event):
-    twin = dataclasses.replace(event)
-    assert twin == event
-    assert hash(twin) == hash(event)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(event, dataclasses.fields(event)[0].name, Fraction(1))
-
-
-def test_selections_of_the_same_epsilon_are_different_events():
-    assert SOUND[2] != SOUND[3]
-
-
 def test_a_plan_states_no_number_of_coordinates_that_it_cannot_know():
     known = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7), coordinates=1)
     assert of_any_blocks(known) == dataclasses.replace(known, coordinates=None) == SOUND[0]

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 
 DELTAS = [Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**9), Fraction(1, 10**12)]
@@ -156,3 +158,39 @@ def test_the_package_by_itself_agrees():
     theirs = one.self_compose(100).get_epsilon_for_delta(1e-6)
     ours = priced("pld", ((PermuteAndFlipEvent(epsilon=Fraction(1, 20)), 100),), DELTAS[1])
     assert ours == pytest.approx(theirs, rel=1e-6)
+
+
+# The figures that the source's schedule is known to afford: T0 = 26,616 rounds at eps 1, delta 1e-9.
+
+
+ROUNDS = 26_616
+BUDGET = PrivacyBudget.parse("1", "1e-9")
+
+
+def affordable(name):
+    """The common eps0 of the exponential mechanism and of the Laplace check, 2 T0 draws in all."""
+    accountant = ACCOUNTANTS[name]
+    measured = Fraction(4) if accountant.concentrated else Fraction(1)
+    portions = [Portion(share=Fraction(1), count=ROUNDS), Portion(share=measured, count=ROUNDS)]
+    select, measure = accountant.cut(BUDGET, portions)
+    assert abs(select.bounded_range / measure.pure - 1) < Fraction(1, 2**46)
+    return float(min(select.bounded_range, measure.pure))
+
+
+def textbook_epsilon(step):
+    """Dwork, Rothblum and Vadhan's bound for 2 T0 draws: the oracle's "advanced"."""
+    draws = 2 * ROUNDS
+    return step * math.sqrt(2 * draws * math.log(1e9)) + draws * step * math.expm1(step)
+
+
+def test_the_source_affords_what_it_is_known_to_afford():
+    """Advanced is the textbook's figure but for its smaller drift; optimal lies between it and bounded range's."""
+    basic, advanced, optimal, zcdp = map(affordable, ("basic", "advanced", "optimal", "zcdp"))
+    assert basic == 1 / (2 * ROUNDS) == pytest.approx(1.9e-5, rel=0.02)
+    assert textbook_epsilon(6.55e-4) < 1 < textbook_epsilon(6.65e-4)
+    assert 6.6e-4 < advanced < 6.7e-4
+    assert textbook_epsilon(advanced) > 1
+    closed = 1 / (4 * math.sqrt(ROUNDS * math.log(1e9)))  # the formula of the source, which every theorem beats
+    assert closed == pytest.approx(3.4e-4, rel=0.02)
+    assert closed < advanced < optimal == pytest.approx(7.888e-4, rel=1e-3)
+    assert optimal < zcdp == pytest.approx(9.5e-4, rel=0.005)

@@ -51,42 +51,31 @@ def run(diary, act):
     return measure(Private(SECRET), Act(diary, act), accountant=diary, noise=NOISE)
 
 
-def test_it_is_paid_then_opened():
+def test_it_is_paid_then_opened_with_the_noise_it_was_given():
     diary = Diary()
-    assert run(diary, lambda value, noise: value + "!") == ReleasedValue(SECRET + "!", 17)
+    assert run(diary, lambda value, noise: (value + "!", noise)) == ReleasedValue((SECRET + "!", NOISE), 17)
     assert diary.lines == ["charged 1/10", "opened"]
-
-
-def test_the_mechanism_gets_the_noise_it_was_given():
-    assert run(Diary(), lambda value, noise: noise).value is NOISE
-
-
-@pytest.mark.parametrize("nothing", [None, 0, (), False, BaseException()])
-def test_a_mechanism_may_return_nothing_or_anything(nothing):
-    assert run(Diary(), lambda value, noise: nothing).value is nothing
-
-
-def test_nothing_is_opened_when_the_charge_is_refused():
-    diary = Diary(refuses=True)
-    with pytest.raises(BudgetRefused):
-        run(diary, lambda value, noise: value)
-    assert diary.lines == []
 
 
 class WithoutPrice:
     @property
     def event(self):
-        raise BudgetRefused("this mechanism has no price")
+        raise BudgetRefused("no")
 
     def sample(self, value, noise):
         raise AssertionError("opened")
 
 
-def test_nothing_is_charged_or_opened_for_a_mechanism_without_a_price():
-    diary = Diary()
-    with pytest.raises(BudgetRefused, match="no price"):
-        measure(Private(SECRET), WithoutPrice(), accountant=diary, noise=NOISE)
-    assert diary.lines == []
+def test_nothing_is_charged_or_opened_when_the_charge_is_refused_or_has_no_price():
+    for diary, mechanism in ((Diary(refuses=True), None), (Diary(), WithoutPrice())):
+        with pytest.raises(BudgetRefused, match="no"):
+            measure(Private(SECRET), mechanism or Act(diary), accountant=diary, noise=NOISE)
+        assert diary.lines == []
+
+
+@pytest.mark.parametrize("nothing", [None, 0, (), False, BaseException()])
+def test_a_mechanism_may_return_nothing_or_anything(nothing):
+    assert run(Diary(), lambda value, noise: nothing).value is nothing
 
 
 def raising(make):
@@ -145,6 +134,7 @@ def test_a_failure_keeps_nothing_of_the_original(act):
     assert not hasattr(error, "__notes__")
     assert SECRET not in "".join(traceback.format_exception(error))
     assert_frames_are_clean(error)
+    assert sys.exc_info() == (None, None, None)
 
 
 def assert_frames_are_clean(error):
@@ -170,11 +160,6 @@ def test_an_interrupt_stays_one_but_forgets_where_it_struck():
     assert error.args == ()
     assert (error.__context__, error.__cause__) == (None, None)
     assert_frames_are_clean(error)
-
-
-def test_no_exception_is_being_handled_afterwards():
-    failure_of(raising(ValueError))
-    assert sys.exc_info() == (None, None, None)
 
 
 @pytest.mark.parametrize(

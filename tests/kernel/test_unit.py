@@ -5,72 +5,39 @@ import pytest
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 
-
-@pytest.mark.parametrize(
-    ("relation", "words"),
-    [
-        (Neighbours.ADD_REMOVE, "one row of the table added or removed (the number of rows is private)"),
-        (Neighbours.REPLACE, "one row of the table replaced by another (the number of rows is public)"),
-    ],
-)
-def test_without_a_column_a_unit_is_one_row(relation, words) -> None:
-    unit = PrivacyUnit(neighbours=relation)
-    assert (unit.rows, unit.words, unit.whom) == (1, words, words)
+HOW = {
+    Neighbours.ADD_REMOVE: "added or removed (the number of {0} is private)",
+    Neighbours.REPLACE: "replaced by another (the number of {0} is public)",
+}
 
 
-@pytest.mark.parametrize(
-    ("relation", "whom"),
-    [
-        (
-            Neighbours.ADD_REMOVE,
-            "one person (column 'pid') with all their rows added or removed (the number of persons is private)",
-        ),
-        (
-            Neighbours.REPLACE,
-            "one person (column 'pid') with all their rows replaced by another (the number of persons is public)",
-        ),
-    ],
-)
-@pytest.mark.parametrize(("most", "kept"), [(1, "1 row of each is used"), (3, "3 rows of each are used")])
-def test_with_a_column_it_is_a_person_whatever_the_bound(relation, whom, most, kept) -> None:
-    unit = PrivacyUnit(neighbours=relation, column="pid", rows=most)
-    assert unit.whom == whom
-    assert unit.words == f"{whom}; at most {kept}"
-
-
-@pytest.mark.parametrize(
-    ("relation", "words"),
-    [
-        (Neighbours.ADD_REMOVE, "added or removed (the number of records is private)"),
-        (Neighbours.REPLACE, "replaced by another (the number of records is public)"),
-    ],
-)
-def test_a_histogram_protects_one_record_and_no_row(relation, words) -> None:
-    unit = PrivacyUnit(neighbours=relation, counted="n")
-    assert unit.whom == unit.words == f"one record counted in column 'n' {words}; the table is a histogram"
-
-
-def test_a_count_has_no_person() -> None:
-    with pytest.raises(UsageFault, match="--unit cannot go with --counts"):
-        PrivacyUnit(column="pid", rows=2, counted="n")
+@pytest.mark.parametrize(("relation", "how"), HOW.items())
+def test_a_unit_is_a_row_a_person_whatever_the_bound_or_a_record_of_a_histogram(relation, how) -> None:
+    row, record = PrivacyUnit(neighbours=relation), PrivacyUnit(neighbours=relation, counted="n")
+    words = f"one row of the table {how.format('rows')}"
+    assert (row.rows, row.words, row.whom) == (1, words, words)
+    assert record.whom == record.words
+    assert record.words == f"one record counted in column 'n' {how.format('records')}; the table is a histogram"
+    whom = f"one person (column 'pid') with all their rows {how.format('persons')}"
+    for most, kept in ((1, "1 row of each is used"), (3, "3 rows of each are used")):
+        person = PrivacyUnit(neighbours=relation, column="pid", rows=most)
+        assert (person.whom, person.words) == (whom, f"{whom}; at most {kept}")
 
 
 def test_the_number_of_rows_is_public_only_where_rows_are_replaced() -> None:
-    public = [
-        unit.rows_public
-        for unit in (
-            PrivacyUnit(),
-            PrivacyUnit(neighbours=Neighbours.REPLACE),
-            PrivacyUnit(column="pid", rows=2),
-            PrivacyUnit(neighbours=Neighbours.REPLACE, column="pid", rows=2),
-        )
-    ]
-    assert public == [False, True, False, False]
+    units = [PrivacyUnit(neighbours=each, **more) for more in ({}, {"column": "pid", "rows": 2}) for each in HOW]
+    assert [unit.rows_public for unit in units] == [False, True, False, False]
 
 
-@pytest.mark.parametrize("given", [{"rows": 2}, {"rows": 0}, {"column": "pid", "rows": 0}])
-def test_a_bound_without_persons_or_below_one_row_is_refused(given) -> None:
-    with pytest.raises(UsageFault, match="--max-rows"):
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        *(({**more, "rows": rows}, "--max-rows") for more, rows in (({}, 2), ({}, 0), ({"column": "pid"}, 0))),
+        ({"column": "pid", "rows": 2, "counted": "n"}, "--unit cannot go with --counts"),
+    ],
+)
+def test_a_bound_without_persons_or_below_one_row_and_a_count_of_persons_are_refused(given, said) -> None:
+    with pytest.raises(UsageFault, match=said):
         PrivacyUnit(**given)
 
 

@@ -12,7 +12,6 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.budgets import (
     BudgetRequest,
     budgets,
-    configured_ledger,
     export,
     history,
     open_budget,
@@ -52,13 +51,9 @@ def test_a_delta_means_rho_by_one_conversion_for_life():
     assert made.kind is DataKind.SYNTHETIC
 
 
-def test_a_budget_can_be_of_persons():
+def test_a_budget_can_be_of_persons_or_of_counted_records():
     assert terms(request(unit="id")).unit == PrivacyUnit(column="id", rows=3).whom
-
-
-def test_a_count_column_makes_it_a_budget_of_records():
-    made = terms(request(policy=Policy(counts="n")))
-    assert made.unit == PrivacyUnit(counted="n").whom != PrivacyUnit(counted="m").whom
+    assert terms(request(policy=Policy(counts="n"))).unit == PrivacyUnit(counted="n").whom
     with pytest.raises(UsageFault, match="--unit cannot go with --counts"):
         terms(request(unit="id", policy=Policy(counts="n")))
 
@@ -107,12 +102,6 @@ def test_the_history_is_priced_under_every_accountant_and_over_releases(ledger):
     assert price_account(shown.account, shown.events).prices["zcdp"] is None
 
 
-def test_what_is_not_settled_is_in_the_price(ledger):
-    open_budget(ledger, request())
-    reserve(ledger, 1)
-    assert budgets(ledger, None, None)[0].prices["basic"] == 1
-
-
 @pytest.mark.parametrize("delta", ["1", "1e-40", "x", "-1"])
 def test_the_delta_of_a_price_is_one(ledger, delta):
     open_budget(ledger, request())
@@ -120,30 +109,15 @@ def test_the_delta_of_a_price_is_one(ledger, delta):
         budgets(ledger, None, delta)
 
 
-def test_histories_are_of_one_dataset_or_all(ledger):
+def test_histories_are_of_one_dataset_or_all_and_an_export_holds_every_entry(ledger):
     for name in "ab":
         open_budget(ledger, request(dataset=name))
     reserve(ledger, 1, "a")
+    kinds = ["open", "init", "init", "reserve"]
     assert [entry.kind for entry in history(ledger, "a")] == ["init", "reserve"]
-    assert [entry.kind for entry in history(ledger, None)] == ["open", "init", "init", "reserve"]
-    assert history(ledger, "a")[-1].cost == 1
+    assert [entry.kind for entry in history(ledger, None)] == kinds
+    assert [json.loads(line)["entry"]["entry"] for line in export(ledger)] == kinds
+    assert verify(ledger)["entries"] == 4
+    assert budgets(ledger, "a", None)[0].prices["basic"] == 1, "what is not settled is in the price"
     with pytest.raises(UsageFault, match="'c'"):
         history(ledger, "c")
-
-
-def test_an_export_holds_every_entry(ledger):
-    open_budget(ledger, request())
-    reserve(ledger, 1)
-    assert [json.loads(line)["entry"]["entry"] for line in export(ledger)] == ["open", "init", "reserve"]
-    assert verify(ledger)["entries"] == 3
-
-
-def test_options_come_before_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPQR_LEDGER", str(tmp_path / "a"))
-    monkeypatch.setenv("DPQR_ANCHOR", str(tmp_path / "b"))
-    named = configured_ledger(None, None)
-    assert (named.store.path, named.anchor.path) == (tmp_path / "a", tmp_path / "b")
-    named = configured_ledger(str(tmp_path / "c"), str(tmp_path / "d"))
-    assert (named.store.path, named.anchor.path) == (tmp_path / "c", tmp_path / "d")
-    monkeypatch.delenv("DPQR_ANCHOR")
-    assert configured_ledger(None, None).anchor is None

@@ -1,4 +1,4 @@
-"""Counters of persons in the chain: a release in its turn costs its level once."""
+"""Counters of persons in the chain: a release in its turn costs its level once (all short histories: `test_layers`)."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -8,12 +8,10 @@ from support.ledger_jobs import another, draws, ledger_in, terms
 
 from dpqr.domain.periods import Period, PeriodRows, PeriodTree
 from dpqr.kernel.budget import Cost
-from dpqr.kernel.errors import BudgetRefused, LedgerError
-from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
-from dpqr.ledger.sqlite import SqliteStore
 from dpqr.ledger.state import Charge
 
 ENGINES = True
@@ -64,24 +62,6 @@ def test_a_release_made_again_is_paid_in_full(ledger):
     assert spent(ledger) == Fraction(3, 4)
 
 
-def test_what_was_not_drawn_comes_back(ledger):
-    paid = reserve(ledger, 1)
-    assert (spent(ledger), ledger.account("survey").pending) == (Fraction(1, 4), Fraction(1, 4))
-    ledger.settle(paid, (), note="nothing was read")
-    assert not spent(ledger)
-    pay(ledger, 1)
-    assert spent(ledger) == Fraction(1, 4)
-
-
-def test_an_open_run_keeps_its_layer_for_itself(ledger):
-    paid = reserve(ledger, 1)
-    pay(ledger, 2)
-    assert spent(ledger) == Fraction(1, 2)
-    ledger.settle(paid, draws(NODE), note=RELEASED)
-    pay(ledger, 3)
-    assert spent(ledger) == Fraction(1, 2)
-
-
 def test_another_bound_and_other_releases_add_up(ledger):
     pay(ledger, 1)
     reserve(ledger, 2, unit=PrivacyUnit(column="who", rows=4))
@@ -90,43 +70,6 @@ def test_another_bound_and_other_releases_add_up(ledger):
     with pytest.raises(BudgetRefused, match="spent 1 of 1"):
         reserve(ledger, 1)
     pay(ledger, 3)
-
-
-def test_the_dearest_release_of_a_layer_counts(ledger):
-    for number, epsilon in [(1, "1/4"), (2, "1/2"), (3, "1/8")]:
-        pay(ledger, number, epsilon)
-    assert spent(ledger) == Fraction(1, 2)
-
-
-def test_persons_who_are_replaced_pay_for_the_two_dearest_releases_of_a_layer(tmp_path):
-    swapped = PrivacyUnit(column="who", rows=3, neighbours=Neighbours.REPLACE)
-    ledger = ledger_in(tmp_path)
-    ledger.open(terms(epsilon="1", unit=swapped))
-    costs = []
-    for number, epsilon in [(1, "1/4"), (2, "1/2"), (3, "1/8"), (5, "3/8"), (6, "1/2")]:
-        ledger.settle(reserve(ledger, number, epsilon, unit=swapped), draws(epsilon), note=RELEASED)
-        costs.append(spent(ledger).amount)
-    assert costs == [Fraction(part, 8) for part in (2, 6, 6, 7, 8)]
-    with pytest.raises(BudgetRefused, match="spent 1 of 1"):
-        reserve(ledger, 7, "5/8", unit=swapped)
-    ledger.verify()
-
-
-def test_a_reservation_in_a_layer_that_does_not_take_it_is_no_entry_of_a_ledger(ledger):
-    """Written past `reserve`: in the layer of a release of the same period, of a later one, and of one that is open."""
-    pay(ledger, 1)
-    pay(ledger, 2)
-    made = [entry for entry in ledger.entries() if entry.layer][-1]
-    for number, accepted in [(1, False), (2, False), (3, True)]:
-        forged = replace(made, number=made.number + 2, period=JANUARY.later(number - 1).name)
-        state = ledger.walk().state
-        if accepted:
-            state.add(forged)
-            with pytest.raises(LedgerError, match="in a layer that does not take it"):
-                state.add(replace(forged, number=forged.number + 1, period=JANUARY.later(3).name))
-        else:
-            with pytest.raises(LedgerError, match="in a layer that does not take it"):
-                state.add(forged)
 
 
 def test_the_share_of_a_period_counts_the_releases_of_layers_that_read_it(tmp_path):
@@ -145,21 +88,3 @@ def test_the_share_of_a_period_counts_the_releases_of_layers_that_read_it(tmp_pa
     with pytest.raises(BudgetRefused, match=r"from the budget of 2026-01: spent 0\.5 of 0\.625"):
         reserve(ledger, 4)
     reserve(ledger, 2, "1/8")
-
-
-def test_a_budget_of_pairs_adds_all_releases_up(tmp_path):
-    ledger = ledger_in(tmp_path)
-    ledger.open(terms(epsilon="1", delta="1e-9", unit=PERSONS))
-    for number in (1, 2):
-        pay(ledger, number)
-    assert spent(ledger).amount == Fraction(1, 2)
-    assert not any(entry.layer for entry in ledger.entries())
-
-
-def test_layers_go_along_when_the_ledger_moves(ledger, tmp_path):
-    for number in (1, 2):
-        pay(ledger, number)
-    there = ChainedLedger(store=SqliteStore(tmp_path / "there.sqlite"), anchor=ledger.anchor)
-    move(ledger, there)
-    pay(there, 3)
-    assert spent(there) == Fraction(1, 4)

@@ -1,5 +1,6 @@
 import os
 import stat
+import sys
 
 import pytest
 from support.disk_calls import recorded
@@ -7,9 +8,12 @@ from support.disk_calls import recorded
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger import location as place
 from dpqr.ledger.location import anchor_path, create, ledger_path, mounted_type, network_type, require_location
+from dpqr.ledger.sqlite import SqliteStore, ledger_store
 
 
-def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path):
+def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ledger_path("x.sqlite", {}) == tmp_path / "x.sqlite"
     named = {"DPQR_LEDGER": str(tmp_path / "b"), "XDG_DATA_HOME": str(tmp_path)}
     assert ledger_path(str(tmp_path / "a"), named) == tmp_path / "a"
     assert ledger_path(None, named) == tmp_path / "b"
@@ -19,18 +23,13 @@ def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_
     assert anchor_path(str(tmp_path / "d"), {"DPQR_ANCHOR": "x"}) == tmp_path / "d"
 
 
-def test_a_relative_path_is_made_whole(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert ledger_path("x.sqlite", {}) == tmp_path / "x.sqlite"
-
-
 @pytest.mark.parametrize("given", ["", "a\0b", "somewhere/"])
 def test_a_path_without_a_name_is_refused(given):
     with pytest.raises(UsageFault, match="--ledger"):
         ledger_path(given, {})
 
 
-def test_only_the_owner_reads_a_new_ledger(tmp_path):
+def test_only_the_owner_reads_a_new_ledger_and_what_is_there_is_not_made_again(tmp_path):
     before = os.umask(0)
     try:
         create(tmp_path / "ledger")
@@ -38,21 +37,15 @@ def test_only_the_owner_reads_a_new_ledger(tmp_path):
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "ledger").stat().st_mode) == 0o600
     assert require_location(tmp_path / "ledger")
-
-
-def test_what_is_there_is_not_made_again(tmp_path):
     (tmp_path / "ledger").write_text("x")
     create(tmp_path / "ledger")
     assert (tmp_path / "ledger").read_text() == "x"
 
 
-def test_the_users_own_directory_is_made_private(tmp_path, monkeypatch):
+def test_the_users_own_directory_is_made_and_private_and_others_are_not(tmp_path, monkeypatch):
     monkeypatch.setattr(place, "data_directory", lambda: tmp_path / "share" / "dpqr")
     create(tmp_path / "share" / "dpqr" / "ledger.sqlite")
     assert stat.S_IMODE((tmp_path / "share" / "dpqr").stat().st_mode) == 0o700
-
-
-def test_other_directories_are_not_made(tmp_path):
     assert not require_location(tmp_path / "missing" / "ledger")
     with pytest.raises(UsageFault, match="cannot be made"):
         create(tmp_path / "missing" / "ledger")
@@ -64,19 +57,15 @@ def test_no_ledger_through_links_pipes_directories_and_second_names(tmp_path):
     link.symlink_to(real)
     os.mkfifo(pipe)
     folder.mkdir()
-    for path, said in ((link, "symbolic link"), (pipe, "no regular file"), (folder, "no regular file")):
+    dangling = tmp_path / "dangling"
+    dangling.symlink_to(tmp_path / "nowhere")
+    for path, said in ((link, "symbolic"), (dangling, "symbolic"), (pipe, "no regular"), (folder, "no regular")):
         with pytest.raises(UsageFault, match=said):
             require_location(path)
     assert require_location(real)
     os.link(real, second)
     with pytest.raises(UsageFault, match="second name"):
         require_location(real)
-
-
-def test_a_dangling_link_is_refused_too(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UsageFault, match="symbolic link"):
-        require_location(tmp_path / "link")
 
 
 def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
@@ -142,22 +131,42 @@ def test_the_innermost_and_latest_mount_counts(directory, found):
     assert mounted_type(directory, MOUNTS) == found
 
 
-def test_only_network_types_are_named(tmp_path):
-    mounts, share = tmp_path / "mountinfo", tmp_path / "share"
-    share.mkdir()
-    mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {share} rw - nfs x rw\n")
-    assert network_type(tmp_path, mounts) is None
-    assert network_type(share, mounts) == "nfs"
-    assert network_type(share / "below", mounts) == "nfs"
-
-
-def test_a_link_into_a_share_is_followed(tmp_path):
+def test_only_network_types_are_named_and_links_into_a_share_are_followed(tmp_path):
     mounts, share, link = tmp_path / "mountinfo", tmp_path / "share", tmp_path / "link"
     share.mkdir()
     link.symlink_to(share)
-    mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {share} rw - cifs x rw\n")
-    assert network_type(link, mounts) == "cifs"
+    mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {share} rw - nfs x rw\n")
+    assert network_type(tmp_path, mounts) is None
+    assert {network_type(each, mounts) for each in (share, share / "below", link)} == {"nfs"}
+    assert network_type(tmp_path, tmp_path / "missing") is None, "a system that does not tell is not refused"
 
 
-def test_a_system_that_does_not_tell_is_not_refused(tmp_path):
-    assert network_type(tmp_path, tmp_path / "missing") is None
+# The store that an option or the environment names.
+
+
+ADDRESS = "postgresql://db/b?schema=dpqr"
+
+
+def test_an_option_comes_before_the_environment_and_both_before_the_users_own(tmp_path):
+    named = {"DPQR_LEDGER": ADDRESS}
+    assert ledger_store(str(tmp_path / "a"), named) == SqliteStore(tmp_path / "a")
+    assert ledger_store(None, {"DPQR_LEDGER": str(tmp_path / "b")}) == SqliteStore(tmp_path / "b")
+    assert ledger_store(None, {"XDG_DATA_HOME": str(tmp_path)}).place.endswith("ledger.sqlite")
+
+
+def test_an_address_is_a_store_on_a_server_that_nobody_has_asked_yet():
+    pytest.importorskip("psycopg")
+    assert ledger_store(None, {"DPQR_LEDGER": ADDRESS}).place == ADDRESS
+    assert ledger_store(ADDRESS, {}).place == ADDRESS
+
+
+def test_a_missing_package_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "dpqr.ledger.postgres", raising=False)
+    with pytest.raises(UsageFault, match=r"needs the package psycopg; install it by: pip install 'dpqr\[postgres\]'"):
+        ledger_store(ADDRESS, {})
+
+
+def test_the_variable_is_named_where_it_holds_a_password():
+    with pytest.raises(UsageFault, match="DPQR_LEDGER: the address holds a password"):
+        ledger_store(None, {"DPQR_LEDGER": "postgresql://u:p@db/b"})

@@ -8,15 +8,11 @@ from support.ledger_jobs import another, draws, ledger_in, terms
 from support.slow_cases import slowly
 
 from dpqr.domain.periods import Period, PeriodRows
-from dpqr.kernel.budget import Cost, Pricing
+from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.chain import Anchor
-from dpqr.ledger.chained_ledger import ChainedLedger, move
-from dpqr.ledger.codec import decode_entry, encode_entry
-from dpqr.ledger.ledger import RELEASED, LedgerEntry
+from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
-from dpqr.ledger.sqlite import SqliteStore
 from dpqr.ledger.state import Charge
 
 ENGINES = True
@@ -54,7 +50,7 @@ def spent(ledger):
 @pytest.mark.parametrize("months", [4, *slowly(24)])
 def test_many_months_cost_a_row_what_one_of_them_costs(ledger, months):
     for month in range(months):
-        paid = pay(ledger, "1/20", month)
+        paid = pay(ledger, TENTH, month)
         ledger.settle(paid, draws("1/20"), note=RELEASED)
         pay(ledger, "1/20", month)
         with pytest.raises(BudgetRefused, match=f"from the budget of {JANUARY.later(month).name}: spent 0.1 of 0.1"):
@@ -68,16 +64,19 @@ def test_many_months_cost_a_row_what_one_of_them_costs(ledger, months):
     assert ledger.verify().histories("survey") == (draws("1/20", 2),) * months
 
 
-def test_a_person_pays_for_all_of_them_until_the_budget_for_life_ends(tmp_path):
-    ledger = ledger_in(tmp_path)
-    ledger.open(of_periods(PERSONS))
-    for month in range(10):
-        pay(ledger, TENTH, month, PERSONS)
-    assert spent(ledger) == 1
-    with pytest.raises(BudgetRefused, match="spent 1 of 1"):
-        pay(ledger, TENTH, 10, PERSONS)
-    (history,) = ledger.verify().histories("survey")
-    assert history == draws(TENTH, 10)
+def test_a_person_pays_for_all_of_them_and_so_does_a_row_of_a_dataset_without_periods(tmp_path):
+    for number, (opened, unit) in enumerate([(of_periods(PERSONS), PERSONS), (terms(epsilon="1"), ROWS)]):
+        (tmp_path / str(number)).mkdir()
+        ledger = ledger_in(tmp_path / str(number))
+        ledger.open(opened)
+        for month in range(10):
+            pay(ledger, TENTH, month, unit)
+        assert spent(ledger) == 1
+        with pytest.raises(BudgetRefused, match="spent 1 of 1"):
+            pay(ledger, TENTH, 10, unit)
+        assert ledger.verify().histories("survey") == (draws(TENTH, 10),)
+        assert bool(ledger.account("survey").periods) == (opened.periods is not None)
+        assert [entry.period for entry in ledger.entries()[2:4]] == ["2026-01", "2026-02"]
 
 
 def test_a_release_of_all_rows_is_paid_by_every_period(ledger):
@@ -103,31 +102,6 @@ def test_the_history_of_every_period_holds_the_releases_of_all_rows(ledger):
     assert frozenset(ledger.events("survey")) == frozenset(whole + months[0] + months[1])
 
 
-def test_a_share_of_pairs_is_spent_in_delta_as_in_epsilon(tmp_path):
-    ledger = ledger_in(tmp_path)
-    shares = Cost(Fraction(1), Fraction(2, 10**7))
-    periods = PeriodBudgets(column="day", every="month", share=shares, first=JANUARY)
-    ledger.open(replace(terms(epsilon="1", delta="1e-6"), periods=periods))
-    pricing = Pricing(accountant="advanced", delta=Fraction(1, 10**7))
-    rows = PeriodRows(column="day", period=JANUARY)
-    for _ in range(2):
-        ledger.reserve(
-            Charge(dataset="survey", events=draws("1/50"), unit=ROWS, period=rows, pricing=pricing), note="a test"
-        )
-    with pytest.raises(BudgetRefused, match="from the budget of 2026-01"):
-        ledger.reserve(
-            Charge(dataset="survey", events=draws("1/50"), unit=ROWS, period=rows, pricing=pricing), note="a test"
-        )
-    pay(ledger, "1/50", 0)
-
-
-def test_what_was_not_drawn_comes_back_to_its_period(ledger):
-    paid = pay(ledger, TENTH, 0)
-    ledger.settle(paid, draws("1/40"), note=RELEASED)
-    assert another(ledger).account("survey").periods == {"2026-01": Cost(Fraction(1, 40))}
-    pay(ledger, "3/40", 0)
-
-
 REFUSED = {
     "before the first": (Period.parse("2025-12"), "day", "the first period with a budget is 2026-01"),
     "another column": (JANUARY, "left", "by column 'left', but its budget is for each month by column 'day'"),
@@ -141,30 +115,3 @@ def test_what_is_no_period_of_the_budget_is_refused_and_nothing_is_written(ledge
     with pytest.raises(BudgetRefused, match=words):
         pay(ledger, "1/100", period, column=column)
     assert ledger.entries() == before
-
-
-def test_a_dataset_without_periods_adds_all_releases_up_and_remembers_whose_rows_they_read(tmp_path):
-    ledger = ledger_in(tmp_path)
-    ledger.open(terms(epsilon="1"))
-    for month in range(2):
-        pay(ledger, "1/4", month)
-    assert (spent(ledger), ledger.account("survey").periods) == (Fraction(1, 2), {})
-    assert [entry.period for entry in ledger.entries()[2:]] == ["2026-01", "2026-02"]
-    with pytest.raises(BudgetRefused, match=r"spent 0.5 of 1"):
-        pay(ledger, "3/4", 2)
-
-
-@pytest.mark.parametrize("opened", [of_periods(), of_periods(PERSONS, first=None), of_periods(delta="1e-9")])
-def test_terms_come_back_as_they_were(opened):
-    entry = LedgerEntry(number=1, kind="init", time="T", dataset="survey", terms=opened)
-    assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
-
-
-def test_periods_go_along_when_the_ledger_moves(ledger, tmp_path):
-    pay(ledger, "1/20", 0)
-    there = ChainedLedger(store=SqliteStore(tmp_path / "there.sqlite"), anchor=Anchor(path=tmp_path / "outside.anchor"))
-    move(ledger, there)
-    with pytest.raises(BudgetRefused, match=r"of 2026-01: spent 0\.05 of 0\.1"):
-        pay(there, TENTH, 0)
-    pay(there, TENTH, 1)
-    there.verify()

@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from support.cut_connections import AFTER, BEFORE, DURING, Door
 from support.guide_pages import ROOT, topic
 from support.ledger_jobs import (
     SERVER,
-    command,
     draws,
     ledger_in,
     publish,
@@ -149,13 +147,6 @@ class TestLostConnections:
 
 
 class TestLocks:
-    def test_a_writer_that_waits_too_long_gives_up_and_readers_do_not_wait(self, ledger):
-        with ledger.store.writing(1):
-            assert ledger.account("survey").spent == 0
-            with pytest.raises(LedgerError, match=r"other jobs have held it for 0\.2 seconds, and nothing was spent"):
-                reserve(ChainedLedger(store=ledger.store, anchor=ledger.anchor, wait=0.2), 1)
-        assert reserve(ledger, 1)
-
     def test_a_job_that_says_nothing_more_loses_its_lock(self, ledger, monkeypatch):
         monkeypatch.setattr("dpqr.ledger.postgres.IDLE", 1)
 
@@ -182,17 +173,6 @@ class TestLocks:
 
 
 class TestRoles:
-    def test_jobs_pay_and_open_nothing(self, jobs, ledger):
-        life(jobs, [])
-        assert jobs.verify().mark == ledger.verify().mark
-        for use in (
-            lambda: jobs.open(terms("other")),
-            lambda: jobs.approve("survey", "a" * 64, terms().reason.__class__(by="M. Lee")),
-            lambda: jobs.store.grant("jobs"),
-        ):
-            with pytest.raises(LedgerError, match="role 'jobs' may not do that: jobs append"):
-                use()
-
     def test_a_role_without_a_grant_sees_nothing(self, server, jobs, ledger):
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = 'stranger'"):
             server.execute("CREATE ROLE stranger LOGIN")
@@ -284,12 +264,6 @@ class TestTables:
         assert standby.account("survey").spent == 0  # a transaction that writes asks for it in so many words
         assert reserve(standby, 1)
 
-    def test_a_settlement_leaves_no_key(self, ledger):
-        paid = reserve(ledger, 1)
-        assert read(ledger.store, "SELECT count(*) FROM keys") == [(1,)]
-        ledger.settle(paid, (), note="")
-        assert read(ledger.store, "SELECT count(*) FROM keys") == [(0,)]
-
     def test_an_address_that_libpq_does_not_know_is_a_wrong_option(self, server):
         wrong = ChainedLedger(store=ledger_store(f"{server.address()}&colour=red"), unanchored=True)
         with pytest.raises(UsageFault, match="no address that PostgreSQL knows"):
@@ -302,15 +276,6 @@ def _until(true):
             return
         time.sleep(0.05)
     raise AssertionError
-
-
-def test_sixteen_processes_get_exactly_what_fits(ledger, tmp_path):
-    (tmp_path / "race").mkdir()
-    ledger_in(tmp_path / "race").open(terms("survey", "7"))
-    assert command("race", tmp_path / "race", "--jobs", 16) == {"0": 7, "4": 9}
-    account = ledger_in(tmp_path / "race").account("survey")
-    assert (account.spent, account.left, account.reservations) == (7, 0, 7)
-    assert len(list((tmp_path / "race" / "published").iterdir())) == 7
 
 
 def test_restarts_and_dropped_connections_and_kills_leave_it_sound(server, ledger, tmp_path):
@@ -355,22 +320,3 @@ def test_the_commands_of_the_guide(server, tmp_path, monkeypatch):
     shown = CliRunner().invoke(main, ["budget", "show", "--ledger", "copy.sqlite"])
     assert re.search(r"epsilon (1|0\.995) in 1 reservation", shown.output)  # the less where no errors were bought
     server.execute("DROP SCHEMA guide CASCADE")
-
-
-def test_threads_of_one_process_share_a_ledger(ledger):
-    failures = []
-
-    def pay():
-        try:
-            for _ in range(5):
-                reserve(ledger, "0.01")
-        except Exception as error:  # whatever it is, the test shows it
-            failures.append(error)
-
-    threads = [threading.Thread(target=pay) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert ledger.account("survey").reservations == 20

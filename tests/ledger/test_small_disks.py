@@ -66,7 +66,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("every", [19, slow_one(1)])
+@pytest.mark.parametrize("every", [53, slow_one(1)])
 def test_at_every_call_neighbouring_tables_end_alike(tmp_path, kind, every):
     ends = []
     for at in MOMENTS[::every]:

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import sqlite3
-import time
 
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
@@ -27,19 +26,6 @@ def path(tmp_path):
     return tmp_path / "ledger.sqlite"
 
 
-def test_a_commit_is_synced_through_a_rollback_journal(path):
-    with SqliteStore(path).writing(WAIT) as session:
-        assert session.rows("PRAGMA journal_mode") == [("delete",)]
-        assert session.rows("PRAGMA synchronous") == [(3,)]
-
-
-def test_nothing_is_kept_without_a_commit(path):
-    with SqliteStore(path).writing(WAIT) as session:
-        session.rows("DELETE FROM entries")
-    with SqliteStore(path).reading(WAIT) as session:
-        assert len(entries(session)) == 2
-
-
 def test_a_failure_rolls_back(path):
     def fail(session):
         session.rows("DELETE FROM entries")
@@ -51,22 +37,6 @@ def test_a_failure_rolls_back(path):
         assert len(entries(session)) == 2
 
 
-def test_a_reader_cannot_write(path):
-    with pytest.raises(LedgerError, match="read-only"), SqliteStore(path).reading(WAIT) as session:
-        session.rows("DELETE FROM entries")
-
-
-def test_the_wait_for_a_writer_is_bounded(path):
-    with SqliteStore(path).writing(WAIT):
-        began = time.monotonic()
-        with (
-            pytest.raises(LedgerError, match=r"other jobs have held it for 0\.05 seconds"),
-            SqliteStore(path).writing(WAIT),
-        ):
-            raise AssertionError
-        assert time.monotonic() - began < 5
-
-
 def test_the_lock_outlasts_the_commit(path):
     """So that the anchor is renewed before anybody else sees the new entry."""
     with SqliteStore(path).writing(WAIT) as session:
@@ -76,11 +46,6 @@ def test_the_lock_outlasts_the_commit(path):
             raise AssertionError
     with SqliteStore(path).reading(WAIT) as session:
         assert session.rows("PRAGMA user_version") == [(7,)]
-
-
-def test_readers_do_not_disturb_each_other(path):
-    with SqliteStore(path).reading(WAIT) as first, SqliteStore(path).reading(WAIT) as second:
-        assert entries(first) == entries(second)
 
 
 def test_a_job_that_waits_for_its_turn_does_not_hold_up_the_one_before_it(path):
@@ -128,30 +93,15 @@ def test_another_programs_database_is_not_taken_over(tmp_path):
         entries(session)
 
 
-def test_a_file_that_was_put_in_wal_mode_is_brought_back(path):
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-    connection.close()
-    with SqliteStore(path).writing(WAIT) as session:
-        assert session.rows("PRAGMA journal_mode") == [("delete",)]
-        assert len(entries(session)) == 2
-
-
-def test_a_flipped_byte_is_found(path):
-    sound = path.read_bytes()
-    with SqliteStore(path).reading(WAIT) as session:
-        session.require_integrity()
-    at = sound.index(b'"survey"') + 3
-    path.write_bytes(sound[:at] + b"V" + sound[at + 1 :])
-    with pytest.raises(LedgerError, match="edited or is damaged"), SqliteStore(path).reading(WAIT) as session:
-        entries(session)
-
-
-def test_a_page_of_zeros_is_found(path):
-    sound = path.read_bytes()
-    path.write_bytes(sound[:4096] + bytes(4096) + sound[8192:])
-    with pytest.raises(LedgerError), SqliteStore(path).reading(WAIT) as session:
-        entries(session)
+def test_a_commit_is_synced_through_a_rollback_journal_even_where_the_file_was_put_in_wal_mode(path):
+    for mode in ("delete", "wal"):
+        connection = sqlite3.connect(path)
+        assert connection.execute(f"PRAGMA journal_mode = {mode}").fetchone() == (mode,)
+        connection.close()
+        with SqliteStore(path).writing(WAIT) as session:
+            assert session.rows("PRAGMA journal_mode") == [("delete",)]
+            assert session.rows("PRAGMA synchronous") == [(3,)]
+            assert len(entries(session)) == 2
 
 
 def test_damage_outside_the_entries_is_found_by_the_integrity_check(path):

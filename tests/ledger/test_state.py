@@ -26,9 +26,9 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.ledger.codec import canonical, encode_entry
-from dpqr.ledger.ledger import LedgerEntry, Reason
+from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
-from dpqr.ledger.state import AccountState, Charge, Checkpoint, LedgerState, OpenRun, decode_state, encode_state
+from dpqr.ledger.state import AccountState, Charge, LedgerState, decode_state, encode_state
 from dpqr.tables.policy import Policy, Source
 
 ENGINES = True
@@ -64,12 +64,6 @@ def test_a_run_is_found_again_as_far_as_it_came(ledger, paid):
     ledger.verify()
 
 
-def test_draws_cost_nothing_beyond_the_reservation(ledger, paid):
-    drawn(ledger, paid, 0, FIRST, SECOND)
-    account = ledger.account("survey")
-    assert (account.spent, account.pending, ledger.events("survey")) == (1, 1, draws(1))
-
-
 def test_no_draw_is_begun_that_is_not_paid(ledger, paid):
     drawn(ledger, paid, 0, FIRST, SECOND)
     drawn(ledger, paid, 1, SECOND, THIRD)
@@ -84,7 +78,9 @@ def test_a_draw_needs_the_transcript_that_the_ledger_knows(ledger, paid):
     ledger.begin(paid, HALF, number=1, transcript=SECOND)
 
 
-def test_a_draw_is_begun_once_and_recorded_once(ledger, paid):
+def test_a_draw_is_begun_once_and_then_recorded_once(ledger, paid):
+    with pytest.raises(LedgerError, match="another job"):
+        ledger.record(paid, number=0, transcript=FIRST)
     ledger.begin(paid, HALF, number=0, transcript=FIRST)
     with pytest.raises(LedgerError, match="another job"):
         ledger.begin(paid, HALF, number=0, transcript=FIRST)
@@ -93,27 +89,9 @@ def test_a_draw_is_begun_once_and_recorded_once(ledger, paid):
         ledger.record(paid, number=0, transcript=THIRD)
 
 
-def test_nothing_is_recorded_that_was_not_begun(ledger, paid):
-    with pytest.raises(LedgerError, match="another job"):
-        ledger.record(paid, number=0, transcript=FIRST)
-
-
-@pytest.mark.parametrize("digest", ["", "1" * 63, "G" * 64])
-def test_a_running_hash_is_one(ledger, paid, digest):
-    with pytest.raises(LedgerError):
-        ledger.begin(paid, HALF, number=0, transcript=digest)
-
-
-def test_a_run_settles_at_no_less_than_what_it_began(ledger, paid):
-    ledger.begin(paid, HALF, number=0, transcript=FIRST)
-    with pytest.raises(BudgetRefused, match="cost more than that settlement"):
-        ledger.settle(paid, (), note="nothing was drawn")
-    assert ledger.settle(paid, draws("1/2"), note="stopped early").spent == Fraction(1, 2)
-    assert ledger.run("survey", paid.number, paid.receipt) is None
-
-
-def test_a_settled_run_draws_no_more(ledger, paid):
+def test_a_settled_run_is_over(ledger, paid):
     ledger.settle(paid, (), note="nothing was drawn")
+    assert ledger.run("survey", paid.number, paid.receipt) is None
     with pytest.raises(BudgetRefused, match="settled once"):
         ledger.begin(paid, HALF, number=0, transcript=FIRST)
 
@@ -150,17 +128,13 @@ def test_every_reservation_has_a_key_of_its_own_until_it_is_settled(ledger, paid
     keys = ledger.key(paid), ledger.key(other)
     assert len(set(keys)) == 2
     assert {len(key) for key in keys} == {32}
+    assert not any(key.hex() in entry for _, entry, _ in rows(ledger.store) for key in keys)
     ledger.settle(paid, (), note="nothing was drawn")
     with pytest.raises(LedgerError, match="key of reservation"):
         ledger.key(paid)
     stored = kept(ledger.store)
     assert keys[0] not in stored
     assert keys[1] in stored
-
-
-def test_no_entry_holds_a_key(ledger, paid):
-    key = ledger.key(paid)
-    assert all(key.hex() not in entry for _, entry, _ in rows(ledger.store))
 
 
 def test_a_forged_draw_is_found(ledger, paid):
@@ -183,15 +157,6 @@ def test_a_use_after_a_failed_one_starts_from_what_is_stored(ledger, paid, monke
             ledger.begin(paid, HALF, number=0, transcript=FIRST)
     ledger.begin(paid, HALF, number=0, transcript=FIRST)
     assert len(ledger.entries()) == len(rows(ledger.store)) == 4
-
-
-def test_a_book_that_is_kept_follows_what_other_jobs_add(ledger, paid):
-    other = another(ledger)
-    reserve(other, 2)
-    reserve(ledger, 2)
-    with pytest.raises(BudgetRefused):
-        reserve(other, "1/2")
-    assert other.account("survey").spent == ledger.account("survey").spent == 5
 
 
 def test_a_ledger_that_was_replaced_is_replayed_from_its_beginning(ledger, paid, tmp_path):
@@ -217,49 +182,6 @@ def test_a_draw_is_begun_and_recorded_under_its_own_number_alone(ledger, paid, n
     assert ledger.run("survey", paid.number, paid.receipt).recorded == 1
 
 
-def test_the_number_of_the_next_draw_moves_on_with_what_is_recorded(ledger, paid):
-    found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
-    for recorded in range(3):
-        for number in range(-1, 5):
-            if number == recorded:
-                found.require_next(number)
-            else:
-                with pytest.raises(LedgerError, match="another place"):
-                    found.require_next(number)
-        found.recorded += 1
-
-
-def test_two_draws_are_not_begun_by_one_entry(ledger, paid):
-    found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
-    for events in (draws("1/4", 2), (*draws("1/4"), *draws("1/8")), draws("1/4", 0), ()):
-        with pytest.raises(LedgerError, match="no single event"):
-            found.begin(LedgerEntry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
-    assert found.events == ()
-
-
-@pytest.mark.parametrize(
-    ("plan", "asked", "found"),
-    [
-        (FIRST, {"by": "Ann"}, "M. Lee"),
-        (FIRST, {"by": "m.  LEE"}, "R. Jones"),
-        (FIRST, {"by": "Ann", "approved_by": "r. jones"}, "R. Jones"),
-        (FIRST, {"by": "Ann", "approved_by": "B. Smith"}, None),
-        (FIRST, {"by": " "}, None),
-        (FIRST, {"approved_by": "M. Lee"}, None),
-        (SECOND, {"by": "M. Lee"}, None),
-        (SECOND, {"by": "Ann"}, "M. Lee"),
-        (THIRD, {"by": "Ann"}, None),
-    ],
-)
-def test_an_approval_is_of_one_plan_by_somebody_else_than_who_asks(plan, asked, found):
-    held = AccountState(terms=terms(), approvals=[(FIRST, "M. Lee"), (FIRST, "R. Jones"), (SECOND, "M. Lee")])
-    if found is None:
-        with pytest.raises(BudgetRefused):
-            held.approval(plan, Reason(**asked))
-    else:
-        assert held.approval(plan, Reason(**asked)) == (plan, found)
-
-
 def state(**given):
     return LedgerState(accounts={"survey": AccountState(terms=terms(**given))})
 
@@ -267,37 +189,20 @@ def state(**given):
 ASKED = Charge(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
 
 
-def test_an_entry_is_priced_in_the_budgets_currency():
-    assert ASKED.content(state())["cost"] == 1
-    assert ASKED.content(state())["pricing"] is None
-    assert ASKED.content(state(delta="1e-6"))["pricing"] == by(None)
-
-
-def test_every_kind_of_draw_is_priced():
-    events = (*draws("1/2", 2), *draws("1/8", 3))
-    assert replace(ASKED, events=events).content(state())["cost"] == 1 + Fraction(3, 8)
-
-
-def test_a_run_that_is_priced_again_costs_the_same_in_every_currency():
-    asked = replace(ASKED, events=draws("1/2", 2), pricing=by("1e-6"))
+def test_every_draw_is_priced_in_the_budgets_currency_and_alike_each_time():
+    asked = replace(ASKED, events=(*draws("1/2", 2), *draws("1/8", 3)), pricing=by("1e-6"))
     budgets = [state(), state(delta="1e-6"), state(delta="1e-6", accountant="zcdp")]
+    assert asked.content(budgets[0])["cost"] == 1 + Fraction(3, 8)
     for each in (*budgets, *budgets):
-        fresh = replace(asked).content(each)["cost"]
-        assert asked.content(each)["cost"] == fresh
-    assert replace(asked, events=draws("1/8")).content(state())["cost"] == Fraction(1, 8)
+        assert asked.content(each)["cost"] == replace(asked).content(each)["cost"]
+    assert [asked.content(each)["pricing"] for each in budgets[:2]] == [None, by("1e-6")]
     pure, advanced = (replace(asked, pricing=each).content(budgets[1])["cost"] for each in (by(None), by("1e-6")))
     assert (pure.delta, advanced.delta) == (0, Fraction(1, 10**6))
 
 
 LAXER = [
-    {"records": 7},
-    {"bytes": 7},
-    {"memory": 7},
-    {"delimiter": ";"},
-    {"encoding": "latin-1"},
-    {"counts": "n"},
-    {"fail": True},
-    {"approval": True},
+    *({name: 7} for name in ("records", "bytes", "memory")),
+    *({"delimiter": ";"}, {"encoding": "latin-1"}, {"counts": "n"}, {"fail": True}, {"approval": True}),
     {"source": Source(address="duckdb:/data/t.duckdb?table=t")},
 ]
 
@@ -308,10 +213,9 @@ def test_every_part_of_the_policy_must_be_the_budgets(other):
         replace(ASKED, policy=Policy(**other)).content(state())
 
 
-def test_another_unit_or_policy_is_refused():
-    for other in (replace(ASKED, unit=PrivacyUnit(column="id")), replace(ASKED, policy=Policy(records=7))):
-        with pytest.raises(BudgetRefused):
-            other.content(state())
+def test_another_unit_is_refused():
+    with pytest.raises(BudgetRefused):
+        replace(ASKED, unit=PrivacyUnit(column="id")).content(state())
 
 
 class Logged(LedgerState):
@@ -375,53 +279,12 @@ def test_thirds_and_tenths_add_up_to_the_last_digit():
 
 def test_the_smallest_excess_is_refused_and_changes_nothing():
     made = state_of(terms(epsilon="1"))
-    reserve_in(made, "0.5")
-    before = made.account("survey")
-    with pytest.raises(BudgetRefused):
-        reserve_in(made, Fraction(1, 2) + Fraction(1, 10**300))
-    assert made.account("survey") == before
-    assert len(made.log) == 3
-
-
-def test_spends_too_small_for_floats_count():
-    made = state_of(terms(epsilon="1"))
     reserve_in(made, 1 - Fraction(1, 10**100))
-    assert made.account("survey").left == Fraction(1, 10**100)
-
-
-def test_a_reservation_is_spent_until_it_is_settled():
-    made = state_of()
-    number = reserve_in(made, 3)
-    account = made.account("survey")
-    assert (account.spent, account.pending, account.unsettled, account.reservations) == (3, 3, 1, 1)
-    settle(made, number, "1/2")
-    account = made.account("survey")
-    assert (account.spent, account.pending, account.unsettled, account.reservations) == (Fraction(1, 2), 0, 0, 1)
-
-
-def test_a_settlement_at_zero_stays_in_the_history():
-    made = state_of()
-    settle(made, reserve_in(made, 3), 0, events=())
-    account = made.account("survey")
-    assert (account.spent, account.reservations) == (0, 1)
-    assert [entry.kind for entry in made.log] == ["open", "init", "reserve", "settle"]
-
-
-def test_what_was_given_back_can_be_spent_again_and_no_more():
-    made = state_of(terms(epsilon="1"))
-    settle(made, reserve_in(made, 1), "1/3")
+    before = made.account("survey")
+    assert before.left == Fraction(1, 10**100)
     with pytest.raises(BudgetRefused):
-        reserve_in(made, "0.67")
-    reserve_in(made, "2/3")
-    assert made.account("survey").left == 0
-
-
-def test_a_settlement_never_goes_up():
-    made = state_of()
-    number = reserve_in(made, 1)
-    with pytest.raises(BudgetRefused, match="stays spent in full"):
-        settle(made, number, Fraction(1) + Fraction(1, 10**50))
-    assert made.account("survey").spent == 1
+        reserve_in(made, before.left.amount + Fraction(1, 10**300))
+    assert (made.account("survey"), len(made.log)) == (before, 3)
 
 
 def test_each_reservation_is_settled_once():
@@ -439,22 +302,6 @@ def test_a_settlement_stays_with_its_dataset():
     number = reserve_in(made, 1, "a")
     with pytest.raises(BudgetRefused, match="another dataset"):
         settle(made, number, 0, "b", events=())
-
-
-def test_budgets_of_datasets_are_apart():
-    made = state_of(terms("a", "1"), terms("b", "1"))
-    reserve_in(made, 1, "a")
-    reserve_in(made, 1, "b")
-    assert made.account("a").left == made.account("b").left == 0
-
-
-def test_one_release_is_capped():
-    made = state_of(terms(cap="0.5"))
-    with pytest.raises(BudgetRefused, match="cap"):
-        reserve_in(made, "0.51")
-    for _ in range(10):
-        reserve_in(made, "0.5")
-    assert made.account("survey").largest == 0
 
 
 @pytest.mark.parametrize("name", ["survey", "SURVEY", "Survey"])
@@ -501,11 +348,6 @@ def test_a_forged_entry_is_found_in_a_replay():
     assert replayed(*honest).account("survey").left == 5
     with pytest.raises(LedgerError, match="entry 2 breaks the rules"):
         replayed(*honest, LedgerEntry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))))
-
-
-def test_a_record_that_does_not_begin_is_found():
-    with pytest.raises(LedgerError):
-        replayed(LedgerEntry(number=0, kind="init", time="", dataset="survey", terms=terms()))
 
 
 def test_a_checkpoint_is_of_the_state_before_it():
@@ -599,16 +441,6 @@ def changed(text, change):
 )
 def test_any_other_text_is_refused(text, change):
     assert changed(text, lambda _: None) == text
-    with pytest.raises(LedgerError):
-        decode_state(changed(text, change))
-
-
-@pytest.mark.parametrize("other", ["", "[]", "{}", "[" * 100_000, "null"])
-def test_garbage_is_refused(other):
-    with pytest.raises(LedgerError):
-        decode_state(other)
-
-
-def test_an_empty_ledger_has_a_state_too():
-    state = Checkpoint(length=1, anchored=False, accounts={})
-    assert decode_state(encode_state(state)) == state
+    for other in (changed(text, change), "", "[]", "{}", "[" * 100_000, "null"):
+        with pytest.raises(LedgerError):
+            decode_state(other)

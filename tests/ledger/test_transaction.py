@@ -9,9 +9,10 @@ from dpqr.kernel.errors import BudgetRefused, LedgerError
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import session
-from dpqr.ledger.chain import Anchor, digest, seal
+from dpqr.ledger.chain import Anchor, Link, digest, seal
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.session import KEY_BYTES
 from dpqr.ledger.state import LedgerState
 
 ENGINES = True
@@ -102,54 +103,36 @@ def test_a_state_is_public(aged):
     assert key.hex() not in text
 
 
+FOUND = {
+    "a state edited": (
+        'UPDATE state SET text = replace(text, \'"spent":[\', \'"spent":["0","1"],"x":[\')',
+        ".",
+    ),
+    "a balance, with care": ("UPDATE state SET text = replace(text, '\"reservations\":', '\"reservations\":1')", "."),
+    "a state taken out": ("DELETE FROM state", "its state is not that of its entries"),
+    "a state doubled": ("INSERT INTO state SELECT number + 1, text FROM state", "."),
+    "a state under another number": ("UPDATE state SET number = number - 1", "."),
+    "an older state": ("DELETE FROM entries WHERE number >= NEWEST", "."),
+    "an entry after the checkpoint": (
+        "UPDATE entries SET entry = entry || ' ' WHERE number = NEWEST + 1",
+        "does not match its seal",
+    ),
+    "the checkpoint's own entry": (
+        "UPDATE entries SET entry = replace(entry, '\"state\":', '\"Checkpoint\":') WHERE number = NEWEST",
+        "does not match its seal",
+    ),
+}
+
+
 @pytest.mark.parametrize("anchored", [True, False])
-class TestFoundAtOnce:
-    """By the next job that writes, with or without the anchor; and by every look."""
-
-    def found(self, aged, anchored, words="."):
-        ledger = another(aged, anchored=anchored)
-        for use in (lambda: reserve(ledger, 1), ledger.accounts, ledger.verify):
-            with pytest.raises(LedgerError, match=words):
-                use()
-
-    def test_a_state_that_was_edited(self, aged, anchored):
-        tamper(aged.store, ('UPDATE state SET text = replace(text, \'"spent":[\', \'"spent":["0","1"],"x":[\')', ()))
-        self.found(aged, anchored)
-
-    def test_a_balance_that_was_edited_with_care(self, aged, anchored):
-        """The text is one that dpqr writes; only its digest tells."""
-        tamper(aged.store, ("UPDATE state SET text = replace(text, '\"reservations\":', '\"reservations\":1')", ()))
-        self.found(aged, anchored)
-
-    def test_a_state_that_was_taken_out(self, aged, anchored):
-        tamper(aged.store, ("DELETE FROM state", ()))
-        self.found(aged, anchored, "its state is not that of its entries")
-
-    def test_a_state_that_was_doubled(self, aged, anchored):
-        tamper(aged.store, ("INSERT INTO state SELECT number + 1, text FROM state", ()))
-        self.found(aged, anchored)
-
-    def test_a_state_under_another_number(self, aged, anchored):
-        tamper(aged.store, ("UPDATE state SET number = number - 1", ()))
-        self.found(aged, anchored)
-
-    def test_an_older_state(self, aged, anchored):
-        newest = checkpoints(aged)[-1]
-        tamper(aged.store, ("DELETE FROM entries WHERE number >= ?", (newest,)))
-        self.found(aged, anchored)
-
-    def test_an_entry_after_the_checkpoint(self, aged, anchored):
-        newest = checkpoints(aged)[-1]
-        tamper(aged.store, ("UPDATE entries SET entry = entry || ' ' WHERE number = ?", (newest + 1,)))
-        self.found(aged, anchored, "does not match its seal")
-
-    def test_the_checkpoints_own_entry(self, aged, anchored):
-        newest = checkpoints(aged)[-1]
-        tamper(
-            aged.store,
-            ("UPDATE entries SET entry = replace(entry, '\"state\":', '\"Checkpoint\":') WHERE number = ?", (newest,)),
-        )
-        self.found(aged, anchored, "does not match its seal")
+@pytest.mark.parametrize(("statement", "words"), FOUND.values(), ids=FOUND)
+def test_what_the_next_job_that_writes_finds_and_every_look(aged, statement, words, anchored):
+    """A text that dpqr could have written is told by its digest alone."""
+    tamper(aged.store, (statement.replace("NEWEST", str(checkpoints(aged)[-1])), ()))
+    ledger = another(aged, anchored=anchored)
+    for use in (lambda: reserve(ledger, 1), ledger.accounts, ledger.verify):
+        with pytest.raises(LedgerError, match=words):
+            use()
 
 
 class TestFoundByAWalk:
@@ -307,3 +290,52 @@ def test_a_book_that_is_taken_is_not_kept():
     kept = transaction.LastState(state=LedgerState())
     assert isinstance(kept.take(), LedgerState)
     assert kept.take() is None
+
+
+# Keys and states of one transaction, whatever database holds them.
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = ledger_in(tmp_path)
+    made.open(terms())
+    return made
+
+
+def test_a_key_is_kept_whole_and_erased(ledger):
+    with ledger.writing() as session:
+        session.store_key(7, bytes(range(KEY_BYTES)))
+        assert session.stored_key(7) == bytes(range(KEY_BYTES))
+        session.store_key(9, bytes(KEY_BYTES))
+        session.require_keys([7, 9])
+        session.keep_keys([9])
+        session.require_keys([9])
+        with pytest.raises(LedgerError, match="missing or damaged"):
+            session.stored_key(7)
+
+
+def test_a_damaged_key_is_another_thing_than_another_table(ledger):
+    paid = reserve(ledger, 1)
+    tamper(ledger.store, ("UPDATE keys SET key = ?", (bytes(40),)))
+    with pytest.raises(LedgerError, match="missing or damaged"):
+        ledger.key(paid)
+
+
+def test_nothing_is_kept_without_a_commit(ledger):
+    with ledger.writing() as session:
+        session.append(2, Link(text="{}", seal=seal(session.stored_seal(2), "{}")))
+        assert session.chain().length == 3
+    assert len(ledger.entries()) == 2
+
+
+def test_a_new_state_takes_the_place_of_the_older_one(ledger):
+    with ledger.writing() as session:
+        assert session.stored_state() is None
+        session.store_state(4, "a")
+        session.store_state(9, "b")
+        assert session.stored_state() == (9, "b")
+
+
+def test_a_reader_cannot_write(ledger):
+    with pytest.raises(LedgerError), ledger.store.reading(1) as session:
+        session.store_key(0, bytes(KEY_BYTES))

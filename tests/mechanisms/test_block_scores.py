@@ -1,6 +1,7 @@
 """Scores of blocks: their values written out, and their sensitivity against all neighbouring tiny databases."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from support.brute_force_persons import person
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.selection import RESOLUTION, BlockScores, fair_multipliers, largest_total
+from dpqr.mechanisms.selection import RESOLUTION, BlockScores, SomeScores, fair_multipliers, largest_total
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -34,6 +35,7 @@ def marginal(*axes: int, weight: str = "1") -> QueryBlock:
 
 PREFIX = block("prefix", 1, Prefix(3))
 SIGNED = block("signed", 1, Dense(np.array([[-2, 0, 3], [1, 1, 1]])))
+WIDE = Fraction(2**24)
 HUGE = block("huge", 0, Dense(np.array([[0, 10**6]])))
 
 
@@ -113,11 +115,14 @@ def test_the_sensitivity_of_one_relation_does_not_serve_the_other() -> None:
     assert largest_move(made, REPLACE) > made.sensitivity(ADD_REMOVE)
 
 
-def test_equal_marginals_have_multiplier_one() -> None:
+def test_equal_marginals_have_multiplier_one_and_a_block_of_no_weight_zero() -> None:
     groups = tuple((marginal(*axes, weight="2/7"),) for axes in ((0,), (1,), (0, 1)))
     for unit in (ADD_REMOVE, REPLACE):
         assert fair_multipliers(groups, unit) == (1, 1, 1)
     assert fair_multipliers((), REPLACE) == ()
+    weightless = (marginal(0, weight="0"),)
+    assert fair_multipliers((weightless, groups[1]), REPLACE) == (0, 1)
+    assert fair_multipliers((weightless,), REPLACE) == (0,)
 
 
 def test_multipliers_are_exact_weights_per_sensitivity_where_they_are_small() -> None:
@@ -138,23 +143,19 @@ def test_unlike_sensitivities_share_the_resolution(unit) -> None:
     assert shares == [math.ceil(RESOLUTION * Fraction(3, 10)), RESOLUTION, RESOLUTION, RESOLUTION]
 
 
-def test_a_block_of_no_weight_is_scored_zero() -> None:
-    groups = ((marginal(0, weight="0"),), (marginal(1),))
-    assert fair_multipliers(groups, REPLACE) == (0, 1)
-    assert fair_multipliers(groups[:1], REPLACE) == (0,)
-
-
-def test_scores_that_could_overflow_are_refused() -> None:
-    wide = Fraction(2**24)
-    with pytest.raises(InfeasiblePlan, match=r"'marginal \(0,\)'"):
-        scores((marginal(0),), multipliers=(2 * wide,), records=2**37)
-    scores((marginal(0),), multipliers=(wide,), records=2**37)
-    with pytest.raises(InfeasiblePlan):
-        scores((marginal(0),), multipliers=(wide,), expected=((np.array([2**38, 0]),),))
-    with pytest.raises(InfeasiblePlan):
-        scores((marginal(0),), multipliers=(wide,), penalties=(-(2**38),))
-    with pytest.raises(InfeasiblePlan):  # the error itself, however small the multiplier
-        scores((block("sum", 0, Dense(np.array([[0, 2**26]]))),), multipliers=(Fraction(1, 2**20),))
+@pytest.mark.parametrize(
+    ("made", "more"),
+    [
+        (marginal(0), {"multipliers": (2 * WIDE,), "records": 2**37}),
+        (marginal(0), {"multipliers": (WIDE,), "expected": ((np.array([2**38, 0]),),)}),
+        (marginal(0), {"multipliers": (WIDE,), "penalties": (-(2**38),)}),
+        (block("sum", 0, Dense(np.array([[0, 2**26]]))), {"multipliers": (Fraction(1, 2**20),)}),  # the error itself
+    ],
+)
+def test_scores_that_could_overflow_are_refused(made, more) -> None:
+    scores((marginal(0),), multipliers=(WIDE,), records=2**37)
+    with pytest.raises(InfeasiblePlan, match=re.escape(f"'{made.name}'")):
+        scores((made,), **more)
 
 
 def test_the_largest_table_that_is_allowed_is_scored_exactly() -> None:
@@ -200,3 +201,39 @@ def test_a_score_is_refused_wherever_the_exact_sums_reach_the_ceiling() -> None:
         expected = np.array([2**61, 2**61 - short])
         with pytest.raises(InfeasiblePlan):
             scores((marginal(0),), multipliers=(Fraction(1),), expected=((expected,),))
+
+
+# The scores of some candidates: those of all, and a sensitivity of their own, against all neighbours.
+
+
+STEEP = Dense(np.array([[0, 7, 0], [5, 0, 1]]))
+BLOCKS = (
+    QueryBlock(name="columns", factors=(Factor.identity(0, 2),)),
+    QueryBlock(name="steep", factors=(Factor(axes=(1,), sizes=(3,), matrix=STEEP),)),
+    QueryBlock(name="cells", factors=(Factor.identity(0, 2), Factor.identity(1, 3))),
+)
+EVERY = BlockScores(
+    candidates=tuple((block,) for block in BLOCKS),
+    multipliers=(Fraction(2), Fraction(5, 3), Fraction(1)),
+    penalties=(1, 0, 2),
+    expected=tuple((np.arange(block.rows),) for block in BLOCKS),
+)
+
+
+def test_they_are_those_of_all_candidates():
+    counts = DenseHistogram(np.array([[5, 6, 7], [0, 2, 11]]))
+    assert SomeScores(scores=EVERY, places=(2, 0)).evaluate(counts).tolist() == EVERY.evaluate(counts)[[2, 0]].tolist()
+
+
+@pytest.mark.parametrize("places", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_no_neighbour_moves_them_by_more_than_the_sensitivity_of_those_that_are_left(relation, places):
+    unit, some = PrivacyUnit(neighbours=relation), SomeScores(scores=EVERY, places=places)
+    moves = [int(np.abs(some.evaluate(one) - some.evaluate(two)).max()) for one, two in pairs(SHAPE, 2, relation)]
+    assert max(moves) <= some.sensitivity(unit)
+    assert places != (0,) or max(moves) == some.sensitivity(unit)
+
+
+def test_a_steeper_candidate_that_is_left_out_costs_nothing():
+    unit = PrivacyUnit()
+    assert SomeScores(scores=EVERY, places=(0,)).sensitivity(unit) < EVERY.sensitivity(unit)

@@ -161,19 +161,13 @@ def test_rate_and_event_follow_from_epsilon_and_sensitivity(kind, moves, rate) -
 
 
 @either
-def test_a_large_budget_finds_the_largest_score(kind) -> None:
+def test_a_large_budget_finds_the_largest_score_and_nothing_to_select_or_to_pay_with_is_refused(kind) -> None:
     """Larger is worse answered, and the worst answered is what the loop wants."""
     made = kind(scores=Given((3, -40, 60, 59)), unit=PrivacyUnit(), epsilon=Fraction(200))
     assert [made.sample(EMPTY, SeededNoise(seed)) for seed in range(10)] == [2] * 10
-
-
-@either
-def test_nothing_to_select_and_nothing_to_pay_with_are_refused(kind) -> None:
-    with pytest.raises(InfeasiblePlan, match="nothing to select"):
-        kind(scores=Given(()), unit=PrivacyUnit(), epsilon=Fraction(1))
-    for epsilon in (Fraction(0), Fraction(-1)):
-        with pytest.raises(InfeasiblePlan, match="positive epsilon"):
-            kind(scores=Given((1,)), unit=PrivacyUnit(), epsilon=epsilon)
+    for given, epsilon, said in (((), 1, "nothing to select"), ((1,), 0, "positive epsilon"), ((1,), -1, "positive")):
+        with pytest.raises(InfeasiblePlan, match=said):
+            kind(scores=Given(given), unit=PrivacyUnit(), epsilon=Fraction(epsilon))
 
 
 def losses(made, shape, unit):

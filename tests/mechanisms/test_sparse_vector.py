@@ -3,6 +3,7 @@ tests/audit/cases/test_filters.py."""
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,12 +17,18 @@ from dpqr.kernel.noise.discrete_laplace import Geometric
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.sparse_vector import AboveThreshold, OpenThreshold, Question, is_above_threshold, open_threshold
+from dpqr.mechanisms.sparse_vector import (
+    AboveThreshold,
+    OpenThreshold,
+    Question,
+    ThresholdComparison,
+    is_above_threshold,
+    open_threshold,
+)
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
 ROWS, REPLACE = PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)
-PERSONS = PrivacyUnit(column="person", rows=3)
 PRICES = [Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 300)), Price(squared_mu=Fraction(1, 300))]
 TABLE = Private(DenseHistogram(np.array([400, 100])))
 COUNT = QueryBlock(name="records")
@@ -30,16 +37,6 @@ COUNT = QueryBlock(name="records")
 def weighted(*coefficients):
     matrix = Dense(np.array([coefficients]))
     return QueryBlock(name="weighted", factors=(Factor(axes=(0,), sizes=(2,), matrix=matrix),))
-
-
-@pytest.mark.parametrize("unit", [ROWS, REPLACE, PERSONS])
-@pytest.mark.parametrize("price", PRICES)
-def test_an_epoch_costs_what_it_was_bought_for(unit, price):
-    event = AboveThreshold.at(price, unit, 1).event
-    cost = {"epsilon": pure_epsilon, "rho": concentrated_rho, "squared_mu": squared_mu}[price.currency](event)
-    assert cost <= price.figure
-    assert cost == pytest.approx(price.figure, rel=1e-6)
-    assert event.sensitivity == unit.rows
 
 
 @pytest.mark.parametrize("price", PRICES[1:])
@@ -69,22 +66,6 @@ def test_a_side_looks_one_way_and_a_pass_ends_the_epoch(side, near, far):
         is_above_threshold(TABLE, watch, Question(block=COUNT, expected=near, margin=100), SeededNoise(2))
 
 
-def test_a_query_of_larger_coefficients_is_compared_in_its_own_units():
-    """3 x 400 + 100 = 1,300: 240 above 1,060 are 80 times the largest coefficient."""
-    for margin, found in ((79, True), (81, False)):
-        asked = Question(block=weighted(3, 1), expected=1_060, margin=margin)
-        assert asked.step(ROWS) == 3
-        assert is_above_threshold(TABLE, opened(), asked, SeededNoise(2)) is found
-
-
-def test_the_noise_of_a_query_is_in_its_own_units_too(monkeypatch):
-    """Both draws are 5: 0 + 3 x 5 reaches 3 x (0 + 5), and not 3 x (1 + 5)."""
-    monkeypatch.setattr(Geometric, "sample", lambda law, count, noise: np.full(count, 5))
-    asked = Question(block=weighted(3, 1), expected=1_300, margin=0)
-    assert is_above_threshold(TABLE, opened(), asked, SeededNoise(2))
-    assert not is_above_threshold(TABLE, opened(), replace(asked, margin=1), SeededNoise(2))
-
-
 def test_the_filter_pays_before_a_threshold_is_drawn():
     class NoNoise:
         private = True
@@ -108,9 +89,77 @@ def test_other_comparisons_are_refused():
 def test_questions_that_are_refused():
     with pytest.raises(UsageFault, match="one by one"):
         Question(block=QueryBlock(name="m", factors=(Factor.identity(0, 2),)), expected=0, margin=1)
-    with pytest.raises(UsageFault, match="negative"):
-        Question(block=weighted(1, -1), expected=0, margin=1)
     with pytest.raises(InfeasiblePlan, match="2\\^62"):
         Question(block=weighted(2**40, 0), expected=0, margin=1)
     with pytest.raises(InfeasiblePlan, match="margin"):
         Question(block=COUNT, expected=0, margin=-1)
+
+
+# Comparisons over the cross product of units, sides, prices and coefficients: each has the threshold, the noise and the
+# step that its epoch states.
+
+
+UNITS = [
+    PrivacyUnit(neighbours=relation, column=column, rows=rows)
+    for relation, (column, rows) in product(Neighbours, ((None, 1), ("who", 1), ("who", 3)))
+]
+COSTS = {"epsilon": pure_epsilon, "rho": concentrated_rho, "squared_mu": squared_mu}
+COUNTS = np.array([400, 100])
+WEIGHTS = [(1, 0), (1, 1), (0, 3), (5, 2)]
+NAMES = [f"{unit.neighbours.value}-{unit.column}-{unit.rows}" for unit in UNITS]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+def test_an_epoch_costs_its_price_and_no_neighbour_loses_more(unit):
+    """By the law: Z and N are geometric, so a shift of K costs K over the scale. One direction loses a + b, in rho and
+    mu^2 a range of a + 2 b; two directions a + 2 b."""
+    one_way = unit.neighbours is Neighbours.ADD_REMOVE
+    for price in PRICES:
+        epoch = AboveThreshold.at(price, unit, 1)
+        a, b = (unit.rows / scale for scale in (epoch.threshold_scale, epoch.answer_scale))
+        loss = a + b if one_way else a + 2 * b
+        assert pure_epsilon(epoch.event) == loss
+        if price.epsilon is not None:
+            assert loss == price.epsilon
+        cost = COSTS[price.currency](epoch.event)
+        assert Fraction(999, 1000) * price.figure <= cost <= price.figure
+        if price.rho is not None:
+            assert cost >= ((a + 2 * b) ** 2 / 8 if one_way else loss**2 / 2) * Fraction(999, 1000)
+        assert (epoch.event.sensitivity, epoch.event.directions) == (unit.rows, 1 if one_way else 2)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(unit):
+    """Recomputed from an equal source: near the threshold the outcome turns with every part of it."""
+    for price, side, weights in product(PRICES, (1, -1), WEIGHTS):
+        epoch = AboveThreshold.at(price, unit, side)
+        accountant = SumFilter(limit=price.figure, cost=COSTS[price.currency], unit="a price")
+        watch = open_threshold(epoch, accountant, SeededNoise(3))
+        assert watch.threshold == Geometric(epoch.threshold_scale).sample(1, SeededNoise(3))[0]
+        truth, step, margin = int(COUNTS @ np.array(weights)), max(weights), 7
+        seen = set()
+        for seed in range(4):
+            drawn = int(Geometric(epoch.answer_scale).sample(1, SeededNoise(seed))[0])
+            edge = step * (margin + watch.threshold - drawn)
+            for beyond in (-1, 0, 1):
+                expected = truth - side * (edge + beyond)
+                asked = Question(block=weighted(*weights), expected=expected, margin=margin)
+                assert asked.step(unit) == step
+                compared = ThresholdComparison(question=asked, epoch=epoch, threshold=watch.threshold)
+                found = compared.sample(DenseHistogram(COUNTS), SeededNoise(seed))
+                assert found == (beyond >= 0)
+                seen.add(found)
+        assert seen == {True, False}
+
+
+@pytest.mark.parametrize("weights", [(-1, 5), (5, -1), (-1, -1)])
+def test_no_negative_coefficient_is_asked_beside_whatever_others(weights):
+    """Of one factor, or of one of several: a record could then move the answer against the epoch's direction."""
+    other = Factor(axes=(1,), sizes=(2,), matrix=Dense(np.array([[1, 1]])))
+    for factors in (
+        weighted(*weights).factors,
+        (*weighted(*weights).factors, other),
+        (other, *weighted(*weights).factors),
+    ):
+        with pytest.raises(UsageFault, match="negative coefficient"):
+            Question(block=QueryBlock(name="q", factors=factors), expected=0, margin=1)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, final, runtime_checkable
+from typing import ClassVar, Protocol, final, runtime_checkable
 
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text, upward_text
@@ -317,14 +317,18 @@ def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: C
         )
 
 
-def guard_plan(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> PlanFilter:
-    """Return a filter for the planned events only: the guard of a theorem for a schedule that is fixed in advance.
+class FixedSchedule(Accountant):
+    """A theorem for a schedule that is fixed in advance, and for delta above 0."""
 
-    Raises:
-        BudgetRefused: the accountant does not prove that the plan stays within the budget.
-    """
-    require_affordable(accountant, budget, planned)
-    return PlanFilter(planned=planned)
+    homogeneous: ClassVar[bool] = False
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        return needs_delta(self.name, budget)
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """The planned events only."""
+        require_affordable(self, budget, planned)
+        return PlanFilter(planned=planned)
 
 
 def needs_delta(name: str, budget: PrivacyBudget) -> str | None:

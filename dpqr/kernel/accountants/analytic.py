@@ -11,11 +11,9 @@ from math import comb
 from typing import ClassVar
 
 from dpqr.kernel.accountants.accountant import (
+    FixedSchedule,
     Portion,
-    PrivacyFilter,
-    guard_plan,
     larger,
-    needs_delta,
     pure_losses,
     weigh,
 )
@@ -33,7 +31,7 @@ FARTHEST = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Analytic:
+class Analytic(FixedSchedule):
     """The analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8) for draws of rounded Gaussian noise: with
     mu^2 = sum of squared sensitivity / variance they are, together, (epsilon, delta)-DP exactly from
 
@@ -55,16 +53,13 @@ class Analytic:
     """
 
     name: ClassVar[str] = "analytic"
-    homogeneous: ClassVar[bool] = False
     concentrated: ClassVar[bool] = False
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Rhos for portions that say that they draw rounded Gaussian noise, epsilons for all others."""
         unit = budget.epsilon / weigh(self, budget, portions)
-        gaussian = [_gaussian(portion) for portion in portions]
+        events = [portion.event and portion.event(Price(rho=Fraction(1))) for portion in portions]
+        gaussian = [isinstance(event, RoundedGaussianEvent) for event in events]
         shares = (portion.share * portion.count for portion, found in zip(portions, gaussian, strict=True) if found)
         together = sum(shares, Fraction(0))
         rho = most_rho(together * unit, budget.delta) / together if together else Fraction(0)
@@ -75,10 +70,6 @@ class Analytic:
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger(events, lambda draws: _together(draws, delta))
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        return guard_plan(self, budget, planned)
 
 
 def _together(events: Composition, delta: Fraction) -> Fraction | None:
@@ -126,10 +117,6 @@ def tapered_price(curvature: Fraction, free: Fraction) -> Fraction:
     (Fraction(0, 1), Fraction(1, 2))
     """
     return curvature * (1 - free / curvature) ** 2 if curvature > free else Fraction(0)
-
-
-def _gaussian(portion: Portion) -> bool:
-    return portion.event is not None and isinstance(portion.event(Price(rho=Fraction(1))), RoundedGaussianEvent)
 
 
 @lru_cache(maxsize=64)
@@ -222,7 +209,12 @@ class GaussianDP(SumAccountant):
         return require_mu(event)
 
     def total(self, events: Composition) -> Fraction | None:
-        return larger(events, _sum)
+        def added(draws: Composition) -> Fraction | None:
+            costs = [(squared_mu(event), count) for event, count in draws]
+            known = [cost * count for cost, count in costs if cost is not None]
+            return sum(known, Fraction(0)) if len(known) == len(costs) else None
+
+        return larger(events, added)
 
     def largest(self, budget: PrivacyBudget) -> Fraction:
         return largest_squared_mu(budget)
@@ -253,11 +245,3 @@ def largest_squared_mu(budget: PrivacyBudget) -> Fraction:
 def squared_mu_to_epsilon(whole: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which every draw of that mu^2 is (epsilon, delta)-DP, rounded up; both above 0."""
     return smallest(whole / 2, delta)
-
-
-def _sum(events: Composition) -> Fraction | None:
-    """The sum of mu^2 of draws that read the same records; None if one has no price."""
-    costs = [(squared_mu(event), count) for event, count in events]
-    if any(cost is None for cost, _ in costs):
-        return None
-    return sum((cost * count for cost, count in costs if cost is not None), Fraction(0))

@@ -10,12 +10,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpqr.kernel.accountants.accountant import (
+    FixedSchedule,
     Losses,
     Portion,
-    PrivacyFilter,
-    guard_plan,
     larger_pure,
-    needs_delta,
     weigh,
 )
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits, upward
@@ -25,7 +23,7 @@ from dpqr.kernel.events import Composition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advanced:
+class Advanced(FixedSchedule):
     """The better of basic composition and
 
         sum of eps_i (e^eps_i - 1) / (e^eps_i + 1)  +  sqrt(2 log(1 / delta) sum of eps_i^2)
@@ -45,11 +43,7 @@ class Advanced:
     """
 
     name: ClassVar[str] = "advanced"
-    homogeneous: ClassVar[bool] = False
     concentrated: ClassVar[bool] = False
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Return epsilons in the ratio of the shares, with their common multiplier found by bisection."""
@@ -64,10 +58,6 @@ class Advanced:
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger_pure(events, lambda losses: advanced_epsilon(losses, delta))
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        return guard_plan(self, budget, planned)
 
 
 def advanced_epsilon(losses: Losses, delta: Fraction) -> Fraction:
@@ -98,7 +88,7 @@ ABSOLUTE_MARGIN = Decimal("1e-50")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimal:
+class Optimal(FixedSchedule):
     """The smallest epsilon that holds for *every* choice of k adaptive eps0-DP draws (Kairouz, Oh and Viswanath 2015,
     Theorem 3.3).
 
@@ -121,9 +111,6 @@ class Optimal:
     homogeneous: ClassVar[bool] = True
     concentrated: ClassVar[bool] = False
 
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
-
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Return one epsilon for all draws, found by bisection on the curve's delta at the budget's epsilon."""
         weigh(self, budget, portions)
@@ -139,10 +126,6 @@ class Optimal:
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger_pure(events, lambda losses: optimal_epsilon(losses, delta))
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        return guard_plan(self, budget, planned)
 
 
 def optimal_epsilon(losses: Losses, delta: Fraction) -> Fraction:
@@ -175,7 +158,9 @@ def curve(draws: int, step: Fraction, epsilon: Fraction) -> Fraction:
         loss = decimal(step)
         growth, decay = loss.exp(), (-2 * loss).exp()
         top = min(last, int(draws / (1 + growth)) + 8 * math.isqrt(draws) + 9)
-        weight = _log_weight(draws, top, loss).exp()
+        # The probability that `top` of the randomised responses lie, each with probability 1 / (1 + e^loss).
+        ways = log_factorial(draws) - log_factorial(top) - log_factorial(draws - top)
+        weight = (ways + (draws - top) * loss - draws * (1 + growth).ln()).exp()
         pull = decimal(epsilon - (draws - 2 * top) * step).exp()
         delta = Decimal(0)
         for index in range(top, -1, -1):
@@ -186,9 +171,3 @@ def curve(draws: int, step: Fraction, epsilon: Fraction) -> Fraction:
             if ratio < 1 and weight <= TRUNCATION * delta * (1 - ratio):
                 break
         return Fraction(delta * (1 + RELATIVE_MARGIN) + ABSOLUTE_MARGIN)
-
-
-def _log_weight(draws: int, index: int, loss: Decimal) -> Decimal:
-    """ln Pr[index of `draws` randomised responses lie], each with probability 1 / (1 + e^loss)."""
-    ways = log_factorial(draws) - log_factorial(index) - log_factorial(draws - index)
-    return ways + (draws - index) * loss - draws * (1 + loss.exp()).ln()

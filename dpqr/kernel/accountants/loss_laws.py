@@ -318,7 +318,8 @@ def _best_tilt(laws: Laws, step: float, delta: float) -> float:
 
     def epsilon(log_tilt: float) -> float:
         tilt = math.exp(log_tilt)
-        return (_scale(laws, step, tilt) + _log_peak(tilt) - aim) / tilt
+        scale = math.fsum(count * _log_mass(_tilted_logs(law, step, tilt)) for law, count in laws)
+        return (scale + _log_peak(tilt) - aim) / tilt
 
     return math.exp(golden_section(epsilon, top - 30, top, SEARCH_STEPS))
 
@@ -326,11 +327,6 @@ def _best_tilt(laws: Laws, step: float, delta: float) -> float:
 def _log_peak(tilt: float) -> float:
     """ln of the largest (1 - e^-x) e^(-tilt x) over x > 0."""
     return -tilt * math.log1p(1 / tilt) - math.log1p(tilt)
-
-
-def _scale(laws: Laws, step: float, tilt: float) -> float:
-    """ln of the mean of e^(tilt sum)."""
-    return math.fsum(count * _log_mass(_tilted_logs(law, step, tilt)) for law, count in laws)
 
 
 def _tilted_logs(law: LossLaw, step: float, tilt: float) -> FloatArray:
@@ -359,9 +355,12 @@ def _convolved(laws: Laws, step: float, tilt: float) -> LossSum:
         masses = np.exp(logs - log_mass)
         masses[masses < NEGLIGIBLE] = 0.0
         start, power = common.self_convolve(masses, count, TRUNCATED)
-        first, trimmed = _trimmed(np.maximum(power, 0.0))
+        # Both ends are cut, of at most TRUNCATED mass.
+        power = np.maximum(power, 0.0)
+        first = int(np.searchsorted(np.cumsum(power), TRUNCATED / 2, side="right"))
+        last = power.size - int(np.searchsorted(np.cumsum(power[::-1]), TRUNCATED / 2, side="right"))
         longest = max(longest, power.size, logs.size)
-        total = np.maximum(fftconvolve(total, trimmed), 0.0)
+        total = np.maximum(fftconvolve(total, power[first:last]), 0.0)
         lowest += law.lowest * count + int(start) + first
         scale += log_mass * count
     draws = sum(count for _, count in laws)
@@ -369,14 +368,6 @@ def _convolved(laws: Laws, step: float, tilt: float) -> LossSum:
     error = transforms + 2 * len(laws) * TRUNCATED + draws * longest * NEGLIGIBLE
     beyond = math.fsum(law.beyond * count for law, count in laws)
     return LossSum(step=step, lowest=lowest, tilted=total, tilt=tilt, scale=scale, error=error, beyond=beyond)
-
-
-def _trimmed(masses: FloatArray) -> tuple[int, FloatArray]:
-    """Cut both ends, of at most TRUNCATED mass; returns the number of cells cut below, and the rest."""
-    rising, falling = np.cumsum(masses), np.cumsum(masses[::-1])
-    first = int(np.searchsorted(rising, TRUNCATED / 2, side="right"))
-    last = masses.size - int(np.searchsorted(falling, TRUNCATED / 2, side="right"))
-    return first, masses[first:last]
 
 
 # Adaptive choices: the curve of draws of bounded range among which an adversary picks each next one, and of Gaussian

@@ -78,21 +78,19 @@ def upper_tail(x: Decimal) -> Decimal:
     """
     if x < 0:
         return 1 - upper_tail(-x)
-    return density(x) * _mills(x, LEVELS) if x > SPLIT else Decimal("0.5") - density(x) * _series(x)
-
-
-def density(x: Decimal) -> Decimal:
-    """Return that of a standard normal variable; in a context of sixty digits."""
-    return (-x * x / 2 - HALF_LOG_TWO_PI).exp()
-
-
-def _series(x: Decimal) -> Decimal:
+    if x > SPLIT:
+        return density(x) * _mills(x, LEVELS)
     term, whole, odd, square = x, x, 1, x * x
     while term > NEGLIGIBLE * whole:
         odd += 2
         term *= square / odd
         whole += term
-    return whole
+    return Decimal("0.5") - density(x) * whole
+
+
+def density(x: Decimal) -> Decimal:
+    """Return that of a standard normal variable; in a context of sixty digits."""
+    return (-x * x / 2 - HALF_LOG_TWO_PI).exp()
 
 
 def _mills(x: Decimal, levels: int) -> Decimal:

@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 from dpqr.kernel.accountants.accountant import (
+    FixedSchedule,
     Portion,
-    PrivacyFilter,
-    guard_plan,
     larger,
     needs_delta,
     pure_losses,
@@ -47,7 +46,7 @@ LEVELS = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyLossDistribution:
+class PrivacyLossDistribution(FixedSchedule):
     """The curve delta(epsilon) of the planned draws together, from the law of their summed privacy losses (Meiser and
     Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
     composition (beside Gaussian noise: Gaussian differential privacy) where that is less.
@@ -74,7 +73,6 @@ class PrivacyLossDistribution:
     concentrated: bool = False
 
     name: ClassVar[str] = "pld"
-    homogeneous: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         if not has_dp_accounting():
@@ -101,10 +99,6 @@ class PrivacyLossDistribution:
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger(events, lambda draws: _smallest(draws, delta))
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        return guard_plan(self, budget, planned)
 
 
 def has_dp_accounting() -> bool:
@@ -138,24 +132,20 @@ def _pair(portion: Portion, price: Price) -> Pair:
 
 def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | AdaptiveChoices | None:
     """Return the curve of all non-zero losses; None where other theorems are as good, or no grid fits."""
-    normal = _merge_gaussians(pairs, delta)
+    # One pair for all Gaussian ones: that of the sum of mu^2.
+    found = [(pair.squared_mu, count) for pair, count in pairs.items() if isinstance(pair, GaussianPair)]
+    whole = sum((squared * count for squared, count in found), Fraction(0))
+    normal = GaussianPair(squared_mu=whole, reach=math.sqrt(-2 * math.log(delta)) + FARTHER) if whole else None
+
     paid = {pair: n for pair, n in pairs.items() if n and pair.epsilon and not isinstance(pair, GaussianPair)}
+    if not paid:
+        return None
     if len(paid) == 1:
         ((pair, count),) = paid.items()
         if isinstance(pair, RangedPair) and AdaptiveChoices.feasible(pair.epsilon, count):
             return AdaptiveChoices(epsilon=pair.epsilon, count=count, normal=normal)
-    return _product(paid, normal, delta) if paid else None
 
-
-def _merge_gaussians(pairs: Counter[Pair], delta: Fraction) -> GaussianPair | None:
-    """Return one pair for all Gaussian ones: that of the sum of mu^2."""
-    found = [(pair.squared_mu, count) for pair, count in pairs.items() if isinstance(pair, GaussianPair)]
-    whole = sum((squared * count for squared, count in found), Fraction(0))
-    return GaussianPair(squared_mu=whole, reach=math.sqrt(-2 * math.log(delta)) + FARTHER) if whole else None
-
-
-def _product(paid: dict[Pair, int], normal: GaussianPair | None, delta: Fraction) -> LossSum | None:
-    """Return the law of the sum of losses. The grid fits the smallest bounded range, which must end on it."""
+    # The law of the sum of losses. The grid fits the smallest bounded range, which must end on it.
     scales = [pair.epsilon for pair in paid]
     fits = min([pair.epsilon for pair in paid if isinstance(pair, RangedPair)] or scales)
     if normal is not None:

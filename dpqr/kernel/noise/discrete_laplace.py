@@ -90,15 +90,11 @@ def _quotients(scale: Fraction, edges: HalfArray, count: int, noise: NoiseSource
     reached = edges.searchsorted(words, side="right")
     draws: IntArray = len(edges) - reached
     for i in (edges[reached - 1] == words).nonzero()[0].tolist():
-        draws[i] = _climb(scale, int(draws[i]), LazyUniform(noise, int(words[i]), EDGE_BITS))
+        above, uniform = int(draws[i]), LazyUniform(noise, int(words[i]), EDGE_BITS)
+        while uniform.below(partial(exp_bracket, (above + 1) / scale)):
+            above += 1
+        draws[i] = above
     return draws
-
-
-def _climb(scale: Fraction, known: int, uniform: LazyUniform) -> int:
-    """Return the number of thresholds above U; the first `known` are known to be above it."""
-    while uniform.below(partial(exp_bracket, (known + 1) / scale)):
-        known += 1
-    return known
 
 
 def geometric_edges(scale: Fraction) -> HalfArray:

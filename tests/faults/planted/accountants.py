@@ -242,9 +242,9 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "guard_plan",
+        "FixedSchedule.guard",
         ("planned=planned", "planned=planned * 2", "the plan may be drawn twice"),
-        ("require_affordable(accountant, budget, planned)", "", "a plan beyond the budget is guarded"),
+        ("require_affordable(self, budget, planned)", "", "a plan beyond the budget is guarded"),
     ),
     *at(
         _ROOM,

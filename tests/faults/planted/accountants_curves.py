@@ -223,7 +223,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_merge_gaussians",
+        "_curve",
         (
             "(squared * count for squared, count in found)",
             "(squared for squared, _ in found)",

@@ -63,7 +63,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "_sum",
+        "GaussianDP.total.added",
         ("cost * count", "cost", "equal draws are counted once"),
     ),
     *at(

@@ -274,8 +274,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "QueryScores.evaluate",
         (
-            "counts.cached(self.blocks, lambda: self._truths(counts))",
-            "counts.cached(len(self.blocks), lambda: self._truths(counts))",
+            "counts.cached(self.blocks, answers)",
+            "counts.cached(len(self.blocks), answers)",
             "other blocks' answers are found in the cache",
         ),
     ),

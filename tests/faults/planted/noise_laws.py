@@ -149,8 +149,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_climb",
-        ("known + 1", "known", "the climb compares with the threshold below"),
+        "_quotients",
+        ("above + 1", "above", "the climb compares with the threshold below"),
     ),
     *at(
         _ROOM,

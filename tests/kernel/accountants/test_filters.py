@@ -10,12 +10,16 @@ from dpqr.kernel.accountants.accountant import (
     Portion,
     SumFilter,
     bound_across_runs,
-    needs_delta,
+    one_after_another,
+    pure_losses,
     require_affordable,
     require_pure,
     weigh,
 )
-from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.accountants.loss_laws import dominating_pair
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.accountants.sums import Basic, total_rho
 from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import BudgetRefused
@@ -27,6 +31,8 @@ from dpqr.kernel.events import (
     PermuteAndFlipEvent,
     RoundedGaussianEvent,
 )
+from dpqr.kernel.exact import ExactEvent
+from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism
 
 
 def laplace(epsilon):
@@ -140,16 +146,14 @@ def admits(planned, asked):
 
 
 def test_noise_on_one_integer_takes_places_of_its_own_sensitivity_or_of_any_draw():
-    """At one epsilon a larger shift has another curve of losses, and several integers yet another."""
+    """At one epsilon a larger shift has another curve of losses, and several integers yet another; and a selection
+    takes no place of noise, nor noise one of a selection."""
     assert admits(shift(3, 1), shift(3, 1))
     assert admits(shift(3, 1), shift(3, "0.5"))
     assert admits(shift(3, 1, None), shift(3, 1))
     assert admits(shift(3, 1, None), shift(5, 1))
     for other in (shift(2, 1), shift(4, 1), shift(3, 1, None), shift(3, 1, 2), shift(1, 1), choice(1), laplace(1)):
         assert not admits(shift(3, 1), other)
-
-
-def test_a_selection_takes_no_place_of_noise_and_noise_none_of_a_selection():
     every = [laplace(1), choice(1), PermuteAndFlipEvent(epsilon=Fraction(1))]
     for planned in every:
         assert [admits(planned, asked) for asked in every] == [planned == asked for asked in every]
@@ -202,22 +206,12 @@ def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_
 BUDGET = PrivacyBudget.parse("1")
 
 
-def test_the_weight_counts_every_draw():
+def test_a_plan_at_the_budget_is_affordable_and_one_above_is_not():
     portions = [Portion(share=Fraction(1, 2), count=3), Portion(share=Fraction(2), count=1)]
     assert weigh(Basic(), BUDGET, portions) == Fraction(7, 2)
-
-
-def test_a_plan_at_the_budget_is_affordable_and_one_above_is_not():
     require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(1, 3)), 3),))
     with pytest.raises(BudgetRefused):
         require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(10**30 + 1, 3 * 10**30)), 3),))
-
-
-def test_the_refusal_names_the_accountant_and_the_way_out():
-    assert needs_delta("zcdp", PrivacyBudget.parse("1", "1e-9")) is None
-    text = needs_delta("zcdp", BUDGET)
-    assert text.startswith("the zcdp accountant needs a delta above 0")
-    assert "--accountant basic" in text
 
 
 HALF, THIRD = (ExponentialEvent(epsilon=Fraction(1, part)) for part in (2, 3))
@@ -248,3 +242,95 @@ def test_one_refusal_is_enough(strict_first):
     with pytest.raises(BudgetRefused):
         guard.charge(THIRD)
     assert guard.charged == [HALF]
+
+
+# Draws from left-out records: every theorem and filter charges the larger of two groups, not nothing and not a sum.
+
+
+DELTA = Fraction(1, 10**6)
+
+
+KEPT = ((ExponentialEvent(epsilon=Fraction(1, 10)), 3), (laplace("0.2"), 2))
+every_accountant = pytest.mark.parametrize("accountant", PREDICTING.values(), ids=PREDICTING)
+
+
+@every_accountant
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "3"])
+def test_the_larger_group_is_the_price(accountant, epsilon) -> None:
+    alone = accountant.epsilon(KEPT, DELTA)
+    count = accountant.epsilon(((laplace(epsilon), 2),), DELTA)
+    together = accountant.epsilon(((out(laplace(epsilon)), 2), *KEPT), DELTA)
+    assert together == max(alone, count)
+    assert together < accountant.epsilon((*KEPT, (laplace(epsilon), 2)), DELTA)
+    assert accountant.epsilon(((out(laplace(epsilon)), 2),), DELTA) == count
+
+
+@every_accountant
+def test_what_a_theorem_does_not_cover_it_does_not_cover_in_a_group(accountant) -> None:
+    gaussian = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(1000))
+    covered = accountant.epsilon(((gaussian, 1),), DELTA) is not None
+    assert (accountant.epsilon(((out(gaussian), 1), *KEPT), DELTA) is not None) == covered
+
+
+@every_accountant
+@pytest.mark.parametrize("repeated", [out(laplace(1)), laplace(1)], ids=["left out", "kept"])
+def test_a_guard_admits_both_groups_and_neither_twice(accountant, repeated) -> None:
+    guard = accountant.guard(PrivacyBudget(Fraction(8), DELTA), ((out(laplace(1)), 1), (laplace(1), 1)))
+    guard.charge(out(laplace(1)))
+    guard.charge(laplace(1))
+
+    def again() -> None:
+        for _ in range(1000):
+            guard.charge(repeated)
+
+    with pytest.raises(BudgetRefused):
+        again()
+
+
+@pytest.mark.parametrize("name", ["basic", "zcdp"])
+def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None:
+    money = currency(name)
+    first, second = ((out(laplace(2)), 1), (laplace(1), 1)), ((laplace(2), 1), (out(laplace(1)), 1))
+    assert money.price(first).amount == money.price(second).amount == money.sums.loss(laplace(2))
+    merged = one_after_another((*first, *second))
+    assert dict(merged) == {laplace(1): 2, laplace(2): 2}
+    assert money.price(merged).amount > money.price(first).amount + money.price(second).amount
+
+
+def test_an_early_stop_settles_at_the_larger_group() -> None:
+    money = currency("basic")
+    assert money.price(((out(laplace("0.1")), 1), (laplace("0.01"), 1))).amount == Fraction(1, 10)
+    assert total_rho(((out(laplace(2)), 1), (laplace(1), 1))) == 2
+
+
+@pytest.mark.parametrize("price", [pure_epsilon, concentrated_rho, dominating_pair, lambda e: pure_losses(((e, 1),))])
+def test_alone_it_has_no_price(price) -> None:
+    """What looks at single events must not take it for nothing, nor for a draw beside the others."""
+    with pytest.raises(BudgetRefused, match="LeftOutEvent has no price"):
+        price(out(laplace(1)))
+
+
+@pytest.mark.parametrize("wrapped", [out(laplace(1)), ExactEvent(), None, 1])
+def test_only_a_draw_is_wrapped_and_once(wrapped) -> None:
+    with pytest.raises(BudgetRefused, match="wraps one draw"):
+        out(wrapped)
+
+
+@every_accountant
+def test_an_unknown_event_is_refused_in_either_group(accountant) -> None:
+    with pytest.raises(BudgetRefused):
+        accountant.epsilon(((out(laplace(1)), 1), (ExactEvent(), 1)), DELTA)
+
+
+def test_the_mechanism_is_the_inner_one_under_that_event() -> None:
+    class Inner:
+        event = laplace(1)
+
+        def sample(self, value, noise):
+            return value, noise
+
+    wrapped = DroppedRecordsMechanism(inner=Inner())
+    assert wrapped.event == out(laplace(1))
+    assert wrapped.sample(3, 4) == (3, 4)
+    with pytest.raises(BudgetRefused, match="once"):
+        _ = DroppedRecordsMechanism(inner=wrapped).event

@@ -12,7 +12,6 @@ from dpqr.kernel.accountants.analytic import (
     GaussianDP,
     largest_squared_mu,
     require_mu,
-    squared_mu_to_epsilon,
 )
 from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho
@@ -22,7 +21,6 @@ from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
-    LeftOutEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
     PureSumEvent,
@@ -70,12 +68,6 @@ def test_a_sum_in_mu_costs_half_of_it_in_rho():
     assert concentrated_rho(rounded(2)) == squared_mu(rounded(2)) / 2
 
 
-def test_left_out_records_have_a_sum_of_their_own():
-    draws = ((rounded(4), 1), (LeftOutEvent(event=rounded(2)), 1))
-    assert GaussianDP().total(draws) == Fraction(1, 2)
-    assert GaussianDP().epsilon(draws, DELTA) == squared_mu_to_epsilon(Fraction(1, 2), DELTA)
-
-
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.1", "1", "100"])
 def test_whatever_is_bought_with_mu_costs_at_most_mu(epsilon):
     price = Price(squared_mu=largest_squared_mu(PrivacyBudget.parse(epsilon, "1e-9")) / 7)
@@ -84,16 +76,6 @@ def test_whatever_is_bought_with_mu_costs_at_most_mu(epsilon):
     assert squared_mu(rounded(1 / (2 * price.concentrated))) == price.figure
     assert price.event == MuSumEvent(squared_mu=price.figure)
     assert price.part(float(price.bounded_range)) == pytest.approx(1, rel=1e-4)
-
-
-def test_the_filter_admits_any_order_up_to_its_sum():
-    whole = largest_squared_mu(BUDGET)
-    guard = GaussianDP().filter(BUDGET)
-    guard.charge(rounded(2 / whole))
-    guard.charge(ExponentialEvent(epsilon=Price(squared_mu=whole / 4).bounded_range))
-    guard.charge(rounded(5 / whole))
-    with pytest.raises(BudgetRefused, match=r"mu\^2"):
-        guard.charge(rounded(10 / whole))
 
 
 WHOLE = Fraction(1)

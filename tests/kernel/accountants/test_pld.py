@@ -26,7 +26,7 @@ from dpqr.kernel.events import (
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DELTA = BUDGET.delta
 PLD = PrivacyLossDistribution()
-needs_package = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     find_spec("dp_accounting") is None, reason="dp-accounting is not installed; it comes with dpqr[pld]"
 )
 
@@ -40,6 +40,8 @@ def exponential(price):
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch):
+    assert list(available()) == list(ACCOUNTANTS)
+    assert PLD.refusal(BUDGET) is None
     monkeypatch.setattr(pld, "find_spec", lambda name: None)
     refusal = PLD.refusal(BUDGET)
     assert "pip install 'dpqr[pld]'" in refusal
@@ -52,13 +54,6 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch):
     assert list(available()) == [name for name in ACCOUNTANTS if name != "pld"]
 
 
-@needs_package
-def test_with_the_package_it_is_shown_beside_the_others():
-    assert list(available()) == list(ACCOUNTANTS)
-    assert PLD.refusal(BUDGET) is None
-
-
-@needs_package
 def test_bounded_range_makes_selections_cheaper():
     drawn = [(kind(epsilon=Fraction(1, 200)), 100) for kind in (ExponentialEvent, PermuteAndFlipEvent)]
     ranged, pure = (PLD.epsilon((one, (laplace("0.005"), 100)), DELTA) for one in drawn)
@@ -66,7 +61,6 @@ def test_bounded_range_makes_selections_cheaper():
     assert float(pure) == pytest.approx(0.2723, abs=2e-4)
 
 
-@needs_package
 def test_a_cut_knows_what_its_portions_are_recorded_as():
     plain, told = (
         PLD.cut(BUDGET, [Portion(share=Fraction(1), count=50, event=event), Portion(share=Fraction(1), count=50)])
@@ -77,7 +71,6 @@ def test_a_cut_knows_what_its_portions_are_recorded_as():
     assert Fraction(999, 1000) < PLD.epsilon(events, DELTA) <= 1
 
 
-@needs_package
 def test_the_order_of_the_events_does_not_matter_and_equal_ones_count_together():
     parts = [(laplace("0.02"), 30), (exponential_event("0.01"), 40), (laplace("0.02"), 10)]
     once = PLD.epsilon(tuple(parts), DELTA)
@@ -85,20 +78,17 @@ def test_the_order_of_the_events_does_not_matter_and_equal_ones_count_together()
     assert PLD.epsilon((parts[1], (laplace("0.02"), 40)), DELTA) == pytest.approx(once, rel=1e-9)
 
 
-@needs_package
 def test_rounding_of_losses_does_not_add_up():
     """Draws of 0.0005 rounded up to multiples of its 10^-4, or 10^-3, gain that much each; here they gain nothing."""
     price = PLD.epsilon(((laplace("0.0005"), 2000),), DELTA)
     assert float(price) == pytest.approx(0.0801, abs=2e-4)
 
 
-@needs_package
 @pytest.mark.parametrize("events", [((laplace("0.000000001"), 1), (laplace(1), 60)), ((laplace("0.00001"), 10**6),)])
 def test_where_no_grid_would_fit_advanced_composition_answers(events):
     assert PLD.epsilon(events, DELTA) == Advanced().epsilon(events, DELTA)
 
 
-@needs_package
 def test_one_integer_that_moves_is_cheaper_than_several():
     alone, together = (
         PLD.epsilon(((DiscreteLaplaceEvent(sensitivity=50, scale=Fraction(100), coordinates=moved), 60),), DELTA)
@@ -107,7 +97,6 @@ def test_one_integer_that_moves_is_cheaper_than_several():
     assert alone < Fraction(95, 100) * together
 
 
-@needs_package
 def test_the_guard_tells_one_integer_from_several():
     """At the same epsilon a draw of several is dearer, so it may not stand in for the planned one; the other way round
     it may."""
@@ -125,7 +114,6 @@ def exponential_event(epsilon):
     return ExponentialEvent(epsilon=Fraction(epsilon))
 
 
-@needs_package
 @pytest.mark.parametrize("parts", [((1, 10**6),), ((1, 1), (10**9, 60))], ids=["too many", "too unequal"])
 def test_a_cut_where_no_grid_would_fit_is_that_of_advanced_composition(parts):
     portions = [Portion(share=Fraction(share), count=count) for share, count in parts]
@@ -136,7 +124,6 @@ def gaussian(squared_mu):
     return RoundedGaussianEvent(squared_sensitivity=1, variance=1 / Fraction(squared_mu))
 
 
-@needs_package
 @pytest.mark.parametrize("choice", [ExponentialEvent, PermuteAndFlipEvent])
 def test_gaussian_rounds_cost_less_than_under_the_sums(choice):
     events = ((gaussian("0.0025"), 22), (choice(epsilon=Fraction(1, 20)), 22))
@@ -144,13 +131,11 @@ def test_gaussian_rounds_cost_less_than_under_the_sums(choice):
     assert PLD.epsilon(events, DELTA) < Fraction(96, 100) * min(others)
 
 
-@needs_package
 def test_gaussian_noise_alone_has_its_exact_curve():
     events = ((gaussian("0.0025"), 22), (gaussian("0.01"), 3))
     assert PLD.epsilon(events, DELTA) == ACCOUNTANTS["gdp"].epsilon(events, DELTA)
 
 
-@needs_package
 def test_choices_and_normal_noise_cost_as_much_by_sums_of_losses_but_for_the_adaptive_ranges():
     """The worst range of each choice by itself, and a cost of permute-and-flip, are above that of adaptive ranges."""
     noise = (gaussian("0.0025"), 22)
@@ -166,7 +151,6 @@ def test_choices_and_normal_noise_cost_as_much_by_sums_of_losses_but_for_the_ada
     assert ranged < two < pure < Fraction(13, 10) * ranged
 
 
-@needs_package
 @pytest.mark.parametrize(
     "event", [DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), MuSumEvent(squared_mu=Fraction(1, 9))]
 )
@@ -174,7 +158,6 @@ def test_discrete_gaussian_noise_and_sums_under_a_filter_have_no_price(event):
     assert PLD.epsilon(((event, 1), (exponential_event("0.05"), 22)), DELTA) is None
 
 
-@needs_package
 @pytest.mark.parametrize("told", [exponential, None])
 def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
     """A draw that states no event may be any of that mu; a choice of that mu is bounded in range, which costs less."""
@@ -188,14 +171,12 @@ def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
     assert PLD.guard(BUDGET, events).charge(gaussian(measure.squared_mu / 2)) == 0
 
 
-@needs_package
 def test_a_cut_for_choices_alone_is_found_though_their_curve_ends_in_nothing():
     portions = [Portion(share=Fraction(1), count=3, event=exponential)]
     (select,) = PrivacyLossDistribution(concentrated=True).cut(BUDGET, portions)
     assert PLD.epsilon(((exponential(select), 3),), DELTA) <= 1
 
 
-@needs_package
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_one_choice_has_nearly_its_own_curve(epsilon):
     """(e^(eps/2) - e^(a/2))^2 / (e^eps - 1) at a, from above."""
@@ -205,7 +186,6 @@ def test_one_choice_has_nearly_its_own_curve(epsilon):
     assert 2 * math.log(ratio) <= found <= 2 * math.log(ratio) * 1.0005
 
 
-@needs_package
 def test_what_has_no_room_on_the_finer_grid_is_computed_on_the_other_one(monkeypatch):
     events = ((ExponentialEvent(epsilon=Fraction(1, 10)), 20), (laplace("0.1"), 1))
     finer = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))

@@ -12,7 +12,6 @@ from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
-    LeftOutEvent,
     PermuteAndFlipEvent,
 )
 
@@ -86,11 +85,8 @@ def test_the_inequality_behind_every_order(order):
     assert reached >= top * 0.99
 
 
-def test_a_large_delta_needs_no_epsilon():
-    assert zcdp_to_epsilon(Fraction(1, 10**6), Fraction(1, 2)) == 0
-
-
 def test_extreme_figures_are_converted_too():
+    assert zcdp_to_epsilon(Fraction(1, 10**6), Fraction(1, 2)) == 0
     assert 0 < zcdp_to_epsilon(Fraction(1, 10**22), Fraction(1, 10**30)) < Fraction(1, 10**9)
     assert zcdp_to_epsilon(Fraction(10**6), Fraction(1, 10**30)) > 10**6
 
@@ -120,29 +116,12 @@ def test_the_largest_rho_is_handed_out_whole():
     )
 
 
-def test_as_a_filter_it_admits_other_costs_within_the_same_sum():
-    budget = PrivacyBudget.parse("1", "1e-9")
-    rho = largest_rho(budget)
-    planned = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=2 / rho), 4),)
-    guard = ZeroConcentrated().guard(budget, planned)
-    guard.charge(DiscreteGaussianEvent(squared_sensitivity=3, variance=2 / rho))
-    guard.charge(DiscreteGaussianEvent(squared_sensitivity=1, variance=2 / rho))
-    with pytest.raises(BudgetRefused, match="asks rho"):
-        guard.charge(DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(10**30)))
-
-
 def test_a_plan_that_is_proved_is_admitted_though_it_passes_the_rounded_limit():
     budget = PrivacyBudget.parse("1", "1e-9")
     rho = largest_rho(budget) * (1 + Fraction(1, 2**40))
     assert zcdp_to_epsilon(rho, budget.delta) <= budget.epsilon
     event = DiscreteGaussianEvent(squared_sensitivity=1, variance=1 / (2 * rho))
     assert ZeroConcentrated().guard(budget, ((event, 1),)).charge(event) == 0
-
-
-def test_disjoint_records_cost_the_larger_sum_of_rhos():
-    draw = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(1, 2))
-    for kept, left_out in ((3, 1), (1, 3), (3, 0), (0, 3)):
-        assert total_rho(((draw, kept), (LeftOutEvent(event=draw), left_out))) == 3
 
 
 def test_a_guard_and_a_filter_admit_the_largest_rho_of_the_budget_once():

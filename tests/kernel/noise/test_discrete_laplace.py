@@ -1,4 +1,5 @@
 from fractions import Fraction
+from math import exp, log
 
 import mpmath
 import numpy as np
@@ -6,7 +7,14 @@ import pytest
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
-from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, _sign_bracket, geometric_edges, geometric_parts
+from dpqr.kernel.noise.discrete_laplace import (
+    DiscreteLaplace,
+    Geometric,
+    _sign_bracket,
+    geometric_edges,
+    geometric_parts,
+)
+from dpqr.kernel.noise.law import chernoff
 from dpqr.kernel.noise.source import SeededNoise
 
 SCALES = [Fraction(1, 30), Fraction(1, 2), Fraction(1), Fraction(20), Fraction(1000, 3), Fraction(3**126, 2**190)]
@@ -49,30 +57,11 @@ def test_huge_draws_use_all_low_digits(p_value):
     assert p_value(np.bincount(draws % 16, minlength=16), np.full(16, 1 / 16), len(draws)) > 1e-9
 
 
-def test_a_tiny_scale_is_nearly_silent():
-    assert not DiscreteLaplace(Fraction(1, 30)).sample(100_000, SeededNoise(24)).any()
-    assert not DiscreteLaplace(Fraction(1, 10**400)).sample(100, SeededNoise(24)).any()
-
-
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_sign_has_probability_q_over_one_plus_q(scale, exp_minus):
     q = exp_minus(1 / scale)
     low, high = _sign_bracket(scale, 200)
     assert low <= mpmath.ldexp(q / (1 + q), 200) <= high <= low + 4
-
-
-def test_sign_and_size_make_the_law():
-    """The formula of `sample`'s docstring, term by term."""
-    q = Fraction(2, 7)
-    geometric = [(1 - q) * q**g for g in range(6)]
-    sign = q / (1 + q)
-    law = {g: (1 - sign) * geometric[g] for g in range(6)} | {-1 - g: sign * geometric[g] for g in range(5)}
-    assert all(chance == (1 - q) / (1 + q) * q ** abs(k) for k, chance in law.items())
-
-
-@pytest.mark.parametrize("count", [0, 1, 7, CHUNK, CHUNK + 1])
-def test_gives_as_many_as_asked(count):
-    assert DiscreteLaplace(Fraction(100)).sample(count, SeededNoise(1)).shape == (count,)
 
 
 def test_the_figures_are_those_of_the_law(exp_minus):
@@ -115,13 +104,10 @@ def test_sum_tail_holds_and_is_not_vain(scale, draws, beta):
     assert needed <= bound <= 1.6 * needed + 2
 
 
-def test_sum_tail_approaches_the_mean_of_many():
+def test_sum_tail_approaches_the_mean_of_many_and_of_nothing_is_nothing():
     law = DiscreteLaplace(Fraction(10**9))
     assert 1 < law.sum_tail(10**8, 1e-6) / (10**8 * law.mean_size) < 1.001
-
-
-def test_sum_tail_of_nothing_is_nothing():
-    assert DiscreteLaplace(Fraction(3)).sum_tail(0, 0.1) == 0
+    assert law.sum_tail(0, 0.1) == 0
 
 
 @pytest.mark.parametrize("beta", [0.3, 0.05, 1e-3])
@@ -140,11 +126,6 @@ def test_weighted_tail_holds(scale, weights, beta):
     assert total[sizes > bound].sum() <= beta
     needed = next(size for size in range(len(total)) if total[sizes > size].sum() <= beta)
     assert bound <= 2.5 * (needed + 1) * max(1.0, (0.01 / beta) ** 0.25)
-
-
-def test_equal_scales_are_equal_laws():
-    assert DiscreteLaplace(Fraction(2, 4)) == DiscreteLaplace(scale=Fraction(1, 2))
-    assert hash(DiscreteLaplace(Fraction(2, 4))) == hash(DiscreteLaplace(scale=Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**52 + 1)])
@@ -201,12 +182,15 @@ def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, 
     assert found >= min(best, near, union) * (1 - 1e-2)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, CHUNK, CHUNK + 1])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, CHUNK, CHUNK + 1])
 def test_every_entry_is_drawn(count):
-    """At this scale one of them is 0, or what its neighbour is, with a chance below 2^-30."""
+    """At this scale one of them is 0, or what its neighbour is, with a chance below 2^-30; at a tiny one all are 0."""
     draws = DiscreteLaplace(Fraction(2**50)).sample(count, SeededNoise(26))
+    assert draws.shape == (count,)
     assert (np.abs(draws) > 2**14).all()
     assert (np.diff(draws) != 0).all()
+    for scale in (Fraction(1, 30), Fraction(1, 10**400)):
+        assert not DiscreteLaplace(scale).sample(count, SeededNoise(24)).any()
 
 
 ONES = (1 << 64) - 1
@@ -283,3 +267,54 @@ def test_only_remainders_that_were_kept_are_given(monkeypatch):
     monkeypatch.setattr(geometric.DistanceGrid, "cells", lambda grid, distances: distances.astype(np.int64))
     parts = geometric_parts(Fraction(2**20))
     assert (parts.sample(2000, SeededNoise(14)) % 2 == 1).all()
+
+
+# One-sided geometric noise: its law by frequencies, and its figures.
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(300)])
+def test_frequencies_follow_the_geometric_law(scale):
+    """Each tail frequency stays within Hoeffding's bound of exp(-k / scale), all of them but with probability 1e-9."""
+    draws, count = Geometric(scale).sample(50_000, SeededNoise(3)), 50_000
+    places = np.unique(np.rint(np.linspace(0, 5 * float(scale), 12)).astype(int))
+    room = np.sqrt(log(2 * len(places) / 1e-9) / (2 * count))
+    assert draws.min() >= 0
+    for place in places:
+        assert abs((draws >= place).mean() - exp(-place / scale)) < room
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(1), Fraction(7, 2), Fraction(2**40)])
+def test_figures_of_geometric_noise(scale):
+    law, q = Geometric(scale), exp(-1 / scale)
+    assert law.mean == pytest.approx(q / (1 - q), rel=1e-6)
+    for beta in (0.5, 1e-3, 1e-12):
+        k = law.tail(beta)
+        assert exp(-(k + 1) / scale) <= beta * (1 + 1e-6)
+        assert k <= 2 or exp(-(k - 1) / scale) > beta * (1 - 1e-3)
+    assert law.tail(1.0) == 0
+
+
+def test_what_is_no_geometric_law():
+    for scale in (Fraction(0), Fraction(-1), Fraction(2**52 + 1)):
+        with pytest.raises(ValueError, match="scale"):
+            Geometric(scale)
+    with pytest.raises(ValueError, match="beta"):
+        Geometric(Fraction(1)).tail(0.0)
+
+
+# Chernoff's bound.
+
+
+@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (10, 1e-9), (10**9, 1e-3)])
+def test_finds_the_best_point_of_a_normal_sum(draws, beta):
+    """log E exp(t X) = t^2 / 2 has the bound sqrt(2 draws log(1 / beta)) at its best t."""
+    best = (2 * draws * log(1 / beta)) ** 0.5
+    found = chernoff(lambda point: point * point / 2, 100.0, draws, beta)
+    assert best * (1 + 2.0**-20) * (1 - 2.0**-40) <= found <= best * (1 + 1e-5)
+
+
+def test_finds_the_best_point_of_an_exponential_sum():
+    """E exp(t X) = 1 / (1 - t): for one draw the bound is 1 + log(1 / beta) + log(b) at its fixed point."""
+    found = chernoff(lambda point: -log(1 - point), 1.0, 1, 1e-6)
+    grid = min((-log(1 - t / 10**4) - log(1e-6)) / (t / 10**4) for t in range(1, 10**4))
+    assert found == pytest.approx(grid, rel=1e-5)
