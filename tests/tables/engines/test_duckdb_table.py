@@ -18,7 +18,7 @@ from dpqr.tables.counting import Counting
 from dpqr.tables.csv_table import csv_batches
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.duckdb import DuckTable
-from dpqr.tables.engines.known import BEFORE, local_files
+from dpqr.tables.engines.known import ENGINES, local_files
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.points import require_public
@@ -139,7 +139,7 @@ def test_one_sentence_for_all_that_is_refused_before_payment(place, what) -> Non
     source = TableSource(paths=(f"duckdb:{place}/{what.format(place=place)}",))
     with pytest.raises(DataError) as caught:
         check_table(source, DOMAIN, Limits())
-    assert str(caught.value) == BEFORE["duckdb"]
+    assert str(caught.value) == ENGINES["duckdb"].before
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_one_sentence_for_all_that_is_refused_before_payment(place, what) -> Non
 def test_a_registered_query_reads_its_own_source_and_nothing_else(place, query, file) -> None:
     with pytest.raises(DataError) as caught:
         check_table(registered(place / file, query=query.format(place=place)), DOMAIN, Limits())
-    assert str(caught.value) == BEFORE["duckdb"]
+    assert str(caught.value) == ENGINES["duckdb"].before
     assert not (place / "leak.csv").exists()
 
 
@@ -173,7 +173,7 @@ def test_a_registered_view_reads_no_other_file(place) -> None:
     for table in ("of_csv", "of_parquet", "of_csv_in_part"):
         with pytest.raises(DataError) as caught:
             check_table(registered(place / "t.duckdb", table=table), DOMAIN, Limits())
-        assert str(caught.value) == BEFORE["duckdb"]
+        assert str(caught.value) == ENGINES["duckdb"].before
 
 
 def test_a_file_is_its_own_table_and_columns_come_from_the_catalogue(place) -> None:
