@@ -28,6 +28,7 @@ import numpy as np
 from msgspec import UNSET
 
 from dpqr.domain.text.decoding import Location, decode, number
+from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.arrays import IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
@@ -334,7 +335,7 @@ class Weighing:
         return replace(block, name=f"{block.name}{ending}", factors=factors, scale=scale)
 
 
-def spread(form: dict[str, Any]) -> dict[str, Any]:
+def spread(form: JsonObject) -> JsonObject:
     """A queries document whose survey weight stands in its entries, beside what selection cares for them."""
     common = form["weight"]
     entries = [

@@ -38,6 +38,10 @@ from dpqr.domain.text.faults import (
 from dpqr.kernel.errors import DocumentError, Fault, Fix, UsageFault
 from dpqr.kernel.files import sync_directory
 
+JsonObject = dict[str, Any]
+"""An object of a document as it was parsed; `fix_shape` and `fitting` check it against the document's form."""
+DocumentSource = str | os.PathLike[str] | JsonObject
+"""A document's file, or the document as it was parsed."""
 MAX_FILE_BYTES = 2**29
 
 MAX_BYTES = 16 * 2**20
@@ -189,7 +193,7 @@ def _explained(text: str, found: int) -> str:
     return f"not JSON at line {line} column {column}: {reason}"
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject | _Refused:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
