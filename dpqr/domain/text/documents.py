@@ -308,12 +308,10 @@ def _yaml(text: str, top: Location) -> bytes:
         raise top.fault(str(error)) from None
 
 
-def _sql(text: str, _: Location) -> bytes:
-    """Its statements, which are read once the columns are known."""
-    return msgspec.json.encode({"sql": text})
-
-
-_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {".toml": _toml, ".sql": _sql}
+_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {
+    ".toml": _toml,
+    ".sql": lambda text, _: msgspec.json.encode({"sql": text}),  # its statements are read once the columns are known
+}
 
 
 # Obvious fixes written into JSON files: only the words at fault change, all other text stays as it is.

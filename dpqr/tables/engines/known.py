@@ -205,10 +205,6 @@ OTHER_AFTER = "the table's engine ended before the table was counted; what it sa
 # raises.
 
 
-def _any_place(place: str) -> None:
-    """Every place is one."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRow:
     """All that is known of an engine by its name; its module is loaded when an address names it.
@@ -227,7 +223,7 @@ class EngineRow:
     before: str
     after: str
     settled: Callable[[str], str]
-    require_place: Callable[[str], None] = _any_place
+    require_place: Callable[[str], None] = lambda _: None
     aliases: tuple[str, ...] = ()
     tables_in_files: bool = False
     other_options: str = ""
