@@ -68,10 +68,7 @@ def test_the_calendar_ends_with_its_last_year() -> None:
 
 def test_periods_of_times_begin_at_midnight() -> None:
     bins = bins_of("datetime", "2024-01-31T12:00:00", "2024-03-01T00:00:00Z", every="month")
-    assert bins.titles() == (
-        "[2024-01-31T12:00:00, 2024-02-01T00:00:00)",
-        "[2024-02-01T00:00:00, 2024-03-01T00:00:00]",
-    )
+    assert bins.titles() == ("[2024-01-31T12:00:00, 2024-02-01T00:00:00)", "[2024-02-01T00:00:00, 2024-03-01T00:00:00]")
 
 
 def test_edges_of_dates_and_times() -> None:
@@ -164,21 +161,12 @@ def test_words_for_true_and_false() -> None:
         ({"own": {"aliases": {"north": []}}, **ENUM}, r"aliases\.\w+: expected a list of length >= 1"),
         ({"own": {"aliases": {"north": [""]}}, **ENUM}, r"aliases.north\[0\]: '' also stands in missingValues"),
         ({"own": {"caseSensitive": False}, "constraints": {"enum": ["a", "A"]}}, r"enum\[1\]: 'A' also stands for"),
-        (
-            {"own": {"trim": True}, "constraints": {"enum": ["a", " a"]}},
-            r"enum\[1\]: ' a' also stands for",
-        ),
+        ({"own": {"trim": True}, "constraints": {"enum": ["a", " a"]}}, r"enum\[1\]: ' a' also stands for"),
         ({"own": {"trim": True}, "constraints": {"enum": ["a", " "]}}, r"enum\[1\]: ' ' also stands in missingValues"),
         ({"own": {"caseSensitive": False}, "missing": ["NA"], "constraints": {"enum": ["na"]}}, "missingValues"),
         ({"kind": "integer", "categories": ["0"]}, r"categories\[0\]: '0' is no label of a column of type 'integer'"),
-        (
-            {"kind": "integer", "categories": [0, {"value": 0, "label": "x"}]},
-            r"\[1\].value: the value '0' sta",
-        ),
-        (
-            {"kind": "integer", "categories": TWINS},
-            "'x' stands twice",
-        ),
+        ({"kind": "integer", "categories": [0, {"value": 0, "label": "x"}]}, r"\[1\].value: the value '0' sta"),
+        ({"kind": "integer", "categories": TWINS}, "'x' stands twice"),
         ({"kind": "integer", "categories": FRUIT, "constraints": {"enum": [3]}}, r"enum\[0\]: '3' is no value of the"),
         ({"kind": "integer", "categories": FRUIT, "constraints": {"enum": []}}, "enum: lists no label"),
         ({"kind": "boolean", "categories": ["x"]}, "only columns of type 'string' and 'integer' have categories"),

@@ -103,10 +103,7 @@ WRONG = [
         {"map": TOWNS, "levels": ["town"]},
         "$.fields[0].parent.map: two levels have one name (the lowest has the column's); give each its own",
     ),
-    (
-        {**TOWNS, "Oslo": 7},
-        "$.fields[0].parent.Oslo: the parent of 'Oslo' is no text; name it",
-    ),
+    ({**TOWNS, "Oslo": 7}, "$.fields[0].parent.Oslo: the parent of 'Oslo' is no text; name it"),
 ]
 
 
@@ -190,15 +187,7 @@ def test_columns_in_any_order_and_a_row_twice(read) -> None:
 
 
 def test_a_parquet_file(read, tmp_path) -> None:
-    pq.write_table(
-        pa.table(
-            {
-                "child": [11, 12, 1],
-                "parent": pa.array([1, 1, None]),
-            }
-        ),
-        tmp_path / "codes.parquet",
-    )
+    pq.write_table(pa.table({"child": [11, 12, 1], "parent": pa.array([1, 1, None])}), tmp_path / "codes.parquet")
     town = read(None, "codes.parquet")
     assert (town.titles(), town.hierarchy.levels[0].nodes) == (("11", "12"), ("1",))
 

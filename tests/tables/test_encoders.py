@@ -121,10 +121,7 @@ def test_days_of_timestamps(unit, zone) -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [
-        pa.array([each.date() for each in WHEN], pa.date32()),
-        pa.array([each.date() for each in WHEN], pa.date64()),
-    ],
+    [pa.array([each.date() for each in WHEN], pa.date32()), pa.array([each.date() for each in WHEN], pa.date64())],
 )
 def test_days_of_dates(cells) -> None:
     assert codes(DAYS, cells) == SPAN
@@ -284,13 +281,7 @@ def test_texts_of_days_and_moments() -> None:
     """A zoned moment counts by its instant in UTC."""
     assert text_codes(
         DAYS, ["1970-01-02", "yesterday", "1970-01-03T23:59", "1970-01-03T01:00+02:00", "1971-01-01"]
-    ) == [
-        1,
-        4,
-        2,
-        1,
-        7,
-    ]
+    ) == [1, 4, 2, 1, 7]
     assert text_codes(MOMENTS, ["1970-01-01", "1970-01-01T00:01Z", "1970-01-01T03:00", "soon"]) == [0, 1, 2, 4]
 
 
@@ -416,10 +407,7 @@ def test_record_counts(cells) -> None:
     assert (found.tolist(), found.dtype, good.all()) == ([0, 3, 10], np.int64, True)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]],
-)
+@pytest.mark.parametrize("cells", [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]])
 def test_cells_that_are_no_record_counts(cells) -> None:
     """Their rows are malformed, and stand for no record."""
     for counts in (pa.array([3, *cells]), pa.array([3, *cells]).dictionary_encode()):

@@ -90,13 +90,7 @@ def test_no_request_that_passes_reads_the_table_in_another_way():
         assert found <= {replace(policy, fail=False)}
 
 
-STRICTER = [
-    {"records": 1},
-    {"bytes": 2**30 - 1},
-    {"memory": 2**28},
-    {"fail": False},
-    {},
-]
+STRICTER = [{"records": 1}, {"bytes": 2**30 - 1}, {"memory": 2**28}, {"fail": False}, {}]
 LOOSER = [
     {"records": 1001},
     {"records": None},

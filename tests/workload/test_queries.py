@@ -223,13 +223,7 @@ def test_no_kind_has_two_meanings() -> None:
 
 @pytest.mark.parametrize(
     ("values", "grid"),
-    [
-        (["6", "-4", "0"], "2"),
-        (["1/2", "1/3"], "1/6"),
-        (["0.25", "1"], "0.25"),
-        (["0"], "0"),
-        (["5/7"], "5/7"),
-    ],
+    [(["6", "-4", "0"], "2"), (["1/2", "1/3"], "1/6"), (["0.25", "1"], "0.25"), (["0"], "0"), (["5/7"], "5/7")],
 )
 def test_the_coarsest_grid(values: list[str], grid: str) -> None:
     numbers = [Fraction(value) for value in values]

@@ -216,12 +216,7 @@ def test_sources_that_contradict_themselves(text, said):
         ("a=boolean", {"type": "boolean"}),
         (
             "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false",
-            {
-                "type": "boolean",
-                "trueValues": ["Y", "J"],
-                "falseValues": ["N"],
-                "dpqr": {"caseSensitive": False},
-            },
+            {"type": "boolean", "trueValues": ["Y", "J"], "falseValues": ["N"], "dpqr": {"caseSensitive": False}},
         ),
         (
             "a=string:x, y|z:trim=true",

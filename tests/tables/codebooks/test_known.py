@@ -116,12 +116,7 @@ def put(tree, path, value):
     return changed
 
 
-READERS = {
-    "frictionless": read_frictionless,
-    "csvw": read_csvw,
-    "smartnoise": read_smartnoise,
-    "sizes": read_sizes,
-}
+READERS = {"frictionless": read_frictionless, "csvw": read_csvw, "smartnoise": read_smartnoise, "sizes": read_sizes}
 
 
 @pytest.mark.parametrize("form", READERS)

@@ -195,10 +195,7 @@ def count_stays(frame, unit):
     rows = np.arange(1000)
     table = pa.table({"k": rows % 3, "who": rows % 100})
     asked = Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit)
-    counted, expected = (
-        SparkTable(frame=frame).count(asked),
-        asked.counted(table.select([*asked.columns]).to_batches),
-    )
+    counted, expected = (SparkTable(frame=frame).count(asked), asked.counted(table.select([*asked.columns]).to_batches))
     assert (counted.counts.marginal((0,)) == expected.counts.marginal((0,))).all()
     assert (counted.read, counted.units, counted.dropped) == (expected.read, expected.units, expected.dropped)
 
