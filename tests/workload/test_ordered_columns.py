@@ -158,6 +158,11 @@ def test_own_cells_count_nothing_and_by_cuts_the_sum(ask, database) -> None:
         assert block.scale * answer == expected
 
 
+def test_codes_count_as_their_value(ask) -> None:
+    (block,) = ask({"sum": "k"}, domain={"k": 4}).workload.blocks
+    assert (block.factors[0].matrix.row(0).tolist(), block.scale) == ([0, 1, 2, 3], 1)
+
+
 def test_the_binning_error_is_half_the_widest_bin(ask) -> None:
     document = ask({"sum": "income"}, {"sum": "age"}, {"sum": "hours", "name": "h"}, {"prefix": "age"})
     assert [note.split(":")[0] for note in document.notes] == ["sum(income)", "h"]
