@@ -27,15 +27,6 @@ from dpqr.testing import check_engine
 
 SECRET = "Bob earns 7"
 DOMAIN = Domain((Attribute(name="sex", axis=Labels(("f", "m"))), Attribute(name="k", axis=Codes(3))))
-QUERIES = {
-    "domain": {
-        "fields": [
-            {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
-            {"name": "k", "type": "integer", "constraints": {"minimum": 0, "maximum": 2}},
-        ]
-    },
-    "queries": [{"marginals": {"ways": 2}}],
-}
 TYPES = {
     "int16": "smallint",
     "int8": "smallint",
