@@ -98,7 +98,7 @@ def write_csv(path, rows, header=("sex", "k", "income")) -> None:
         csv.writer(file).writerows([header, *rows])
 
 
-LENIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+LENIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
 @LENIENT

@@ -66,11 +66,8 @@ def test_numbers_are_exact():
 
 
 def test_null_texts_that_all_columns_share_stand_once():
-    one, two, other = (
-        CodebookColumn(name="a"),
-        CodebookColumn(name="b"),
-        CodebookColumn(name="b", missing_values=("?",)),
-    )
+    one, two = CodebookColumn(name="a"), CodebookColumn(name="b")
+    other = CodebookColumn(name="b", missing_values=("?",))
     outline = own_missing(Outline(fields=(one, two), missing_values=("-",)))
     assert outline.missing_values == ("",)
     assert outline_document(outline) == {"missingValues": ["-"], "fields": [{"name": "a"}, {"name": "b"}]}

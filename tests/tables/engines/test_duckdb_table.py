@@ -82,6 +82,8 @@ def counts(source, **options):
 
 
 def test_base_tables_and_parquet_files(place) -> None:
+    types = column_types(TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",)))
+    assert types == (("sex", "string"), ("k", "integer"))
     expected = counts(f"duckdb:{place}/t.duckdb?table=people")
     assert expected == [[2, 0, 0], [2, 2, 0]]
     for what in ("t.duckdb?table=main.people", "t.duckdb?table=PEOPLE", 't.duckdb?table=Odd " name', "it's.parquet"):
@@ -101,13 +103,6 @@ def test_views_and_queries_of_the_owner(place) -> None:
         registered(f"{place}/it*.parquet", query="SELECT k, sex FROM source WHERE k < 2"),
     ):
         assert counts(source) == [[2, 0, 0], [2, 2, 0]], source
-
-
-def test_columns_for_a_domain_file(place) -> None:
-    assert column_types(TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))) == (
-        ("sex", "string"),
-        ("k", "integer"),
-    )
 
 
 @pytest.mark.parametrize(
@@ -214,11 +209,6 @@ def test_names_of_folders_are_no_columns(place) -> None:
     assert str(engine.kind("k")) == "int64"
 
 
-def test_remote_files_need_an_extension_and_are_refused(place) -> None:
-    with pytest.raises(UsageFault, match="reads no remote file"):
-        TableSource(paths=("duckdb:s3://bucket/a.parquet",))
-
-
 @pytest.mark.parametrize("record", ['x, "y"', '"x" ,y'])
 def test_duckdb_cuts_other_records_out_of_a_csv(tmp_path, record) -> None:
     """Without an error, and with nothing to guess: why CSV is refused (guide: `scale`)."""
@@ -291,7 +281,9 @@ def test_points_are_no_files_that_the_engine_reads_and_no_engines_table(place) -
     require_public(TableSource(paths=(f"{place}/t.csv",)), private)
 
 
-def test_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
+def test_remote_files_are_refused_and_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
+    with pytest.raises(UsageFault, match="reads no remote file"):
+        TableSource(paths=("duckdb:s3://bucket/a.parquet",))
     monkeypatch.setattr("dpqr.tables.engines.duckdb.find_spec", lambda _: None)
     with pytest.raises(UsageFault, match=r"pip install 'dpqr\[duckdb\]'"):
         TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))
