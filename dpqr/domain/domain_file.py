@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +32,7 @@ from dpqr.domain.periods import PeriodColumn
 from dpqr.domain.predicate_cells import evaluate
 from dpqr.domain.predicates import Node, Not, columns, comparisons, conjuncts, parse_over
 from dpqr.domain.text.decoding import Location, decode, fitting, fix_shape, obvious
-from dpqr.domain.text.documents import document_root, document_text, read_document
+from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root, document_text, read_document
 from dpqr.domain.text.faults import Faults, FollowUp
 from dpqr.domain.text.sources import plain
 from dpqr.kernel.arrays import AnyArray, Axes
@@ -44,7 +43,7 @@ PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
 
 
-def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
+def read_domain(source: DocumentSource) -> Domain:
     """The domain in a file, or in an already parsed object.
 
     Raises:
@@ -58,7 +57,7 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
 
 
 def checked_domain(
-    source: Domain | str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS
+    source: Domain | DocumentSource, faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS
 ) -> tuple[Domain, Any]:
     """The same, cut by what is `asked`, and the document as it was parsed; its faults kept: where there are any, a
     draft to check queries against. A domain that was decoded before is taken as it is."""
@@ -72,14 +71,14 @@ def checked_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def public_domain(source: str | dict[str, Any]) -> Any:
+def public_domain(source: str | JsonObject) -> Any:
     """The public form of a domain that was read before, as `public_documents` has it."""
     if isinstance(source, dict):
         return plain(with_parents(source, Location("domain")))
     return plain(with_parents(read_document(Path(source)), document_root(Path(source))))
 
 
-def domain_text(source: str | dict[str, Any]) -> str:
+def domain_text(source: str | JsonObject) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
         return json.format(Encoder(decimal_format="number").encode(with_parents(source, Location("domain")))).decode()
@@ -140,7 +139,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 
 
-def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: QueriedColumns) -> DomainDraft:
+def _draft(value: JsonObject, location: Location, faults: Faults, asked: QueriedColumns) -> DomainDraft:
     """The sound columns, and the names of the others."""
     fields = value.get("fields")
     missing = fitting(value.get("missingValues", [""]), MissingValues) or ()
@@ -162,7 +161,7 @@ def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Que
     return DomainDraft(tuple(attributes), broken=tuple(broken))
 
 
-def _with_facts(domain: Domain, value: dict[str, Any], location: Location, faults: Faults) -> Domain:
+def _with_facts(domain: Domain, value: JsonObject, location: Location, faults: Faults) -> Domain:
     if not (value.get("impossible") or value.get("totals")):
         return domain
 
@@ -175,7 +174,7 @@ def _with_facts(domain: Domain, value: dict[str, Any], location: Location, fault
     )
 
 
-def list_items(value: dict[str, Any], key: str) -> list[Any]:
+def list_items(value: JsonObject, key: str) -> list[Any]:
     """The items of a member that should be a list; of any other, none."""
     found = value.get(key)
     return found if isinstance(found, list) else []

@@ -6,7 +6,7 @@ It is stored as an array of all cells, as the sorted occupied cells, or as the j
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -309,7 +309,15 @@ class Packing:
     groups: tuple[tuple[int, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple(_grouped(self.shape)))
+        groups: list[tuple[int, ...]] = [()]
+        cells = 1  # of the last group, which must have a number each in one word
+        for axis, size in enumerate(self.shape):
+            if groups[-1] and cells * size > _WORD:
+                groups.append(())
+                cells = 1
+            groups[-1] += (axis,)
+            cells *= size
+        object.__setattr__(self, "groups", tuple(groups))
 
     def empty(self) -> WordArray:
         return np.zeros((len(self.groups), 0), dtype=np.uint64)
@@ -336,15 +344,3 @@ class Packing:
     @property
     def code_type(self) -> np.dtype[np.unsignedinteger]:
         return np.min_scalar_type(max(self.shape, default=1) - 1)
-
-
-def _grouped(shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-    group: list[int] = []
-    cells = 1
-    for axis, size in enumerate(shape):
-        if group and cells * size > _WORD:
-            yield tuple(group)
-            group, cells = [], 1
-        group.append(axis)
-        cells *= size
-    yield tuple(group)

@@ -13,7 +13,7 @@ from dpqr.domain.columns import DAY, EPOCH, is_date, is_time
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.open_columns import QueriedValue, cut, queried_columns
 from dpqr.domain.text.decoding import Location
-from dpqr.domain.text.documents import MAX_DIGITS
+from dpqr.domain.text.documents import MAX_DIGITS, JsonObject
 
 _FIRST, _LAST = ((day - EPOCH).days for day in (date.min, date.max))
 _EXTENT = 10 ** (MAX_DIGITS + 1)
@@ -26,7 +26,7 @@ _EXTENTS: dict[str, tuple[int, int]] = {
 """Beyond whatever a query can name, by type."""
 
 
-def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> dict[str, Any]:
+def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> JsonObject:
     """The domain document with what the queries name in place of placeholders; what it states already stays.
 
     A column that is compared with < and the like gets edges, and a number's or a date's type where it was text. One
@@ -97,9 +97,7 @@ def _kind(named: Sequence[QueriedValue]) -> str:
     return "date" if all(map(is_date, texts)) else "datetime" if all(map(is_time, texts)) else "string"
 
 
-def _edged(
-    field: dict[str, Any], stated: Mapping[str, Any], kind: str, named: Sequence[QueriedValue]
-) -> dict[str, Any]:
+def _edged(field: JsonObject, stated: Mapping[str, Any], kind: str, named: Sequence[QueriedValue]) -> JsonObject:
     """With the cuts as inner edges; bounds become the outermost ones."""
     rules = {key: rule for key, rule in field.get("dpqr", {}).items() if key not in ("bins", "width", "every", "edges")}
     if kind in ("number", "datetime") and all(one.use in ("<=", ">") for one in named):

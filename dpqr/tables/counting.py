@@ -130,11 +130,25 @@ class Counting:
         self, walk: Walk, *, groups: int = 1, in_order: bool = False, cells: int | None = None
     ) -> TableCounts:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
-        # One where rows have an order, or are looked at together.
-        intakes = [
-            self._intake(self._tally(cells), groups, in_order)
-            for _ in range(self.workers if self.unit.column is None and self.last is None else 1)
-        ]
+        # One intake where rows have an order, or are looked at together.
+        intakes: list[Intake]
+        if self.unit.column is None:
+            workers = self.workers if self.last is None else 1
+            intakes = [RowIntake(cells=self._tally(cells), last=self.last) for _ in range(workers)]
+        else:
+            person = PersonIntake(
+                cells=self._tally(cells),
+                packing=Packing(self.domain.shape),
+                place=len(self.domain.attributes),
+                splitter=Splitter.draw(groups, KeyedNoise(key=self.key)),
+                most=self.unit.rows,
+                memory=self.limits.memory,
+                key=self.key,
+                in_order=in_order,
+                first=self.first,
+                last=self.last,
+            )
+            intakes = [person]
         failed: set[str] = set()
         read = 0
         for _ in range(intakes[0].passes):
@@ -181,22 +195,6 @@ class Counting:
         shape = self.domain.shape
         largest = self.limits.cells if cells is None else cells
         return tally(shape, largest, self.asked) if self.last is None else tally((*shape, self.last.count), largest)
-
-    def _intake(self, cells: Tally, groups: int, in_order: bool) -> Intake:
-        if self.unit.column is None:
-            return RowIntake(cells=cells, last=self.last)
-        return PersonIntake(
-            cells=cells,
-            packing=Packing(self.domain.shape),
-            place=len(self.domain.attributes),
-            splitter=Splitter.draw(groups, KeyedNoise(key=self.key)),
-            most=self.unit.rows,
-            memory=self.limits.memory,
-            key=self.key,
-            in_order=in_order,
-            first=self.first,
-            last=self.last,
-        )
 
 
 # Intakes: what becomes of a table's batches, where the unit is a row and where it is a person.

@@ -40,6 +40,8 @@ from dpqr.tables.wanted import columns_to_read
 if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
 
+_UNREADABLE = "the table cannot be read; it is damaged, or needs more memory than there is"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
@@ -188,7 +190,7 @@ def load_table(
     first = FirstRows.of(source.period, columns)
     question = replace(question, count_column=source.count_column, workers=source.workers, first=first)
     return discreetly(
-        lambda: _sealed(_count_with_progress(source, question, progress), question, declared), _unexpected
+        lambda: _sealed(_count_with_progress(source, question, progress), question, declared), lambda _: _UNREADABLE
     )
 
 
@@ -233,10 +235,6 @@ def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> Load
         counts=Private(counted.counts),
         dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
     )
-
-
-def _unexpected(_: Exception) -> str:
-    return "the table cannot be read; it is damaged, or needs more memory than there is"
 
 
 # The last axis: one more code for each row, after those of the domain, for learners.

@@ -453,14 +453,10 @@ def _count(value: int | None) -> int:
     return value
 
 
-def _encodings(at: Compact) -> set[int]:
-    return {at.whole() for _ in range(at.list_of(I32))}
-
-
 _NUMBER: Take = (I64, Compact.whole)
 _META: dict[int, Take] = {
     _TYPE: (I32, Compact.whole),
-    _ENCODINGS: (LIST, _encodings),
+    _ENCODINGS: (LIST, lambda at: {at.whole() for _ in range(at.list_of(I32))}),
     **dict.fromkeys((_VALUES, _UNPACKED, _PACKED, _FIRST, _DICTIONARY), _NUMBER),
 }
 _FACTS: dict[int, Take] = {3: (STRUCT, lambda at: at.struct(_META))}

@@ -321,16 +321,14 @@ class Bounding:
         np.add.at(read, places[old:], 1)
         starts = np.cumsum([old, *map(len, people)])
         passed = np.concatenate([each[1] + start for each, start in zip(self._waiting, starts, strict=False)])
-        rows = np.concatenate([places[None, passed].astype(np.uint64), self._packed()])
+        packed = np.concatenate([each[2] for each in self._waiting], axis=1)
+        rows = np.concatenate([places[None, passed].astype(np.uint64), packed])
         counts = np.ones(len(passed), dtype=np.int64)
         self._waiting, self._pending = [], 0
         if held is not None:
             rows, counts = np.concatenate([held.rows, rows], axis=1), np.concatenate([held.counts, counts])
         rows, counts = merged(rows, counts)
         return _Held(persons=known, read=read, rows=rows, counts=counts)
-
-    def _packed(self) -> WordArray:
-        return np.concatenate([each[2] for each in self._waiting], axis=1)
 
 
 # FirstRows: at most K rows of each person over the life of a counter, the first ones in the order of periods.

@@ -19,6 +19,8 @@ from dpqr.tables.load import Batches
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
 
+_UNREADABLE = "--points cannot be read; the table is damaged, or needs more memory than there is"
+
 
 def require_public(points: TableSource, table: TableSource) -> None:
     """UsageFault for points that are a file of the private table.
@@ -73,7 +75,7 @@ def read_points(source: TableSource, features: Domain, limits: Limits) -> AnyArr
     rows that need protection themselves.
     """
     check_table(source, features, limits)
-    return discreetly(lambda: _read(source, features, limits), _unexpected)
+    return discreetly(lambda: _read(source, features, limits), lambda _: _UNREADABLE)
 
 
 def _read(source: TableSource, features: Domain, limits: Limits) -> AnyArray:
@@ -87,7 +89,3 @@ def _read(source: TableSource, features: Domain, limits: Limits) -> AnyArray:
         if count > limits.records:
             raise DataError("--points holds more rows than the declared limit; raise --max-records, or split it")
     return np.concatenate(parts)
-
-
-def _unexpected(_: Exception) -> str:
-    return "--points cannot be read; the table is damaged, or needs more memory than there is"

@@ -96,19 +96,16 @@ class JointTally:
         cells = joint.reshape(-1)
         for start in range(0, self._rows, _PIECE):
             piece = slice(start, min(start + _PIECE, self._rows))
-            np.add.at(cells, self._index(axes, piece), self._counts[piece] if self._weighted else 1)
-
-    def _index(self, axes: Axes, piece: slice) -> AnyArray:
-        """The cells of these rows: their codes in mixed radix, in the narrowest type while the first columns fit it."""
-        index: AnyArray = np.zeros(piece.stop - piece.start, dtype=np.uint16)
-        cells = 1
-        for axis in axes:
-            cells *= self._shape[axis]
-            # A type that holds the places of so many cells, and their number.
-            kind = np.uint16 if cells < 2**16 else np.int32 if cells < 2**31 else np.int64
-            index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
-            index += self._codes[axis][piece]
-        return index
+            # The cells of these rows: their codes in mixed radix, in the narrowest type while the first columns fit it.
+            index: AnyArray = np.zeros(piece.stop - piece.start, dtype=np.uint16)
+            places = 1
+            for axis in axes:
+                places *= self._shape[axis]
+                # A type that holds so many places, and their number.
+                kind = np.uint16 if places < 2**16 else np.int32 if places < 2**31 else np.int64
+                index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
+                index += self._codes[axis][piece]
+            np.add.at(cells, index, self._counts[piece] if self._weighted else 1)
 
     def histogram(self) -> Counts:
         self._count()

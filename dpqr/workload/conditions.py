@@ -74,9 +74,17 @@ def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
         if said not in frame.known:
             mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
             kept = [position for position, axis in enumerate(group) if axis in by]
-            names = tuple(frame.domain.attributes[group[position]].name for position in kept)
-            rows, labels = _rows(mask, kept, names, frame)
-            cells = np.flatnonzero(mask)
+            # For every true cell (C order) the row that counts it, and what the rows are called.
+            codes, cells = np.nonzero(mask), np.flatnonzero(mask)
+            rows, labels = np.zeros(len(cells), dtype=np.int64), tuple[str, ...]()
+            if kept:
+                sizes = tuple(mask.shape[position] for position in kept)
+                places = np.ravel_multi_index(tuple(codes[position] for position in kept), sizes)
+                distinct, rows = np.unique(places, return_inverse=True)
+                attributes = [frame.domain.attributes[group[position]] for position in kept]
+                named = [[f"{attribute.name}={title}" for title in attribute.titles()] for attribute in attributes]
+                picks = zip(*(column.tolist() for column in np.unravel_index(distinct, sizes)), strict=True)
+                labels = tuple(", ".join(t[c] for t, c in zip(named, pick, strict=True)) for pick in picks)
             matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
             frame.known[said] = Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
         groups.append(frame.known[said])
@@ -101,21 +109,6 @@ def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, loca
     if not mask.any():
         raise location.fault("is true for no cell of the domain, so its answer is always 0; correct it or leave it out")
     return mask
-
-
-def _rows(
-    mask: Mask, kept: Sequence[int], names: Sequence[str], frame: EntryContext
-) -> tuple[IntArray, tuple[str, ...]]:
-    """For every true cell (C order) the row that counts it, and what the rows are called."""
-    codes = np.nonzero(mask)
-    if not kept:
-        return np.zeros(len(codes[0]), dtype=np.int64), ()
-    sizes = tuple(mask.shape[position] for position in kept)
-    distinct, rows = np.unique(np.ravel_multi_index(tuple(codes[p] for p in kept), sizes), return_inverse=True)
-    titles = [frame.domain.attributes[frame.domain.axis(name)].titles() for name in names]
-    picks = zip(*(column.tolist() for column in np.unravel_index(distinct, sizes)), strict=True)
-    labels = (", ".join(f"{n}={t[c]}" for n, t, c in zip(names, titles, pick, strict=True)) for pick in picks)
-    return rows, tuple(labels)
 
 
 # Restricted: factors that count only the records that fulfil a predicate.

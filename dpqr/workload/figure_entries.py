@@ -28,6 +28,7 @@ import numpy as np
 from msgspec import UNSET
 
 from dpqr.domain.text.decoding import Location, decode, number
+from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.arrays import IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
@@ -244,17 +245,14 @@ class _FigureEntry:
             formula=formula,
             tests=tests,
         )
-        return CompiledEntry(blocks=self.blocks, figures=(self._tested(figure),), notes=notes, work=self.work + work)
-
-    def _tested(self, figure: Figure) -> Figure:
-        """With its tests as a block, where all of them are of one block, and few enough."""
+        # Its tests as a block, where all of them are of one block, and few enough.
         factor = self.factor
-        if factor is None or len(self.blocks) > 1 or not 0 < len(figure.tests) * factor.matrix.cells <= DENSE_ENTRIES:
-            return figure
-        table = Dense(figure.tests @ factor.matrix.table(0, factor.matrix.rows))
-        tests = replace(factor, matrix=table, labels=())
-        block, rows, _ = self._block(f"tests of {self.name}", tests, self.blocks[0].scale, self.taken)
-        return replace(figure, tested=block, test_rows=rows)
+        if factor is not None and len(self.blocks) == 1 and 0 < len(tests) * factor.matrix.cells <= DENSE_ENTRIES:
+            table = Dense(tests @ factor.matrix.table(0, factor.matrix.rows))
+            tested = replace(factor, matrix=table, labels=())
+            block, rows, _ = self._block(f"tests of {self.name}", tested, self.blocks[0].scale, self.taken)
+            figure = replace(figure, tested=block, test_rows=rows)
+        return CompiledEntry(blocks=self.blocks, figures=(figure,), notes=notes, work=self.work + work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -334,7 +332,7 @@ class Weighing:
         return replace(block, name=f"{block.name}{ending}", factors=factors, scale=scale)
 
 
-def spread(form: dict[str, Any]) -> dict[str, Any]:
+def spread(form: JsonObject) -> JsonObject:
     """A queries document whose survey weight stands in its entries, beside what selection cares for them."""
     common = form["weight"]
     entries = [

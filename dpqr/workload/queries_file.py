@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,7 +17,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
 from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_shape, nearest, obvious
-from dpqr.domain.text.documents import document_root, read_document
+from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root, read_document
 from dpqr.domain.text.faults import Faults
 from dpqr.domain.text.sources import Sources
 from dpqr.kernel.arrays import Axes
@@ -157,8 +156,8 @@ class QueriesDocument:
 
 
 def read_queries(
-    path: str | os.PathLike[str] | dict[str, Any],
-    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+    path: DocumentSource,
+    domain: Domain | DocumentSource | None = None,
     *,
     strict: bool = False,
 ) -> QueriesDocument:
@@ -176,7 +175,7 @@ def read_queries(
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
     location, folder = document_root(file) if file else Location("queries"), file.parent if file else Path()
     # The document as far as it has a queries file's shape; without queries where it cannot be read.
-    form: dict[str, Any] = {"domain": None}
+    form: JsonObject = {"domain": None}
     with faults.kept():
         value = path if isinstance(path, dict) else read_document(Path(path))
         if isinstance(value, dict) and "fields" in value and "queries" not in value:
@@ -230,7 +229,7 @@ def read_queries(
 
 
 def _stated_domain(
-    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: QueriedColumns
+    form: JsonObject, folder: Path, location: Location, faults: Faults, named: QueriedColumns
 ) -> tuple[Domain, Any]:
     """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
@@ -273,7 +272,7 @@ def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
-def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
+def _kind(value: JsonObject, location: Location, faults: Faults) -> tuple[str, JsonObject]:
     """What an entry asks for, and the entry; a misspelt kind counts as the one that it can only mean."""
     kinds = [key for key in KINDS if key in value]
     if len(kinds) > 1 and "where" in kinds and RESTRICTED.issuperset(kind for kind in kinds if kind != "where"):

@@ -6,7 +6,7 @@ A single row keeps its compact form: a range over a million cells is two numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -303,7 +303,8 @@ def box_sums(ends: Sequence[Ends], tensor: AnyArray) -> AnyArray:
     """
     sums = running_sums(tensor)
     answers = np.empty(len(ends[0][0]), dtype=tensor.dtype)
-    for rows in _slices(len(answers)):
+    for first in range(0, len(answers), SLICE):
+        rows = slice(first, first + SLICE)
         terms = [[(stops[rows], 1), (starts[rows], -1)] for starts, stops in ends]
         answers[rows] = combine_terms(sums, terms)
     return answers
@@ -350,10 +351,6 @@ def _gather(
             total += flat.take(at)
         else:
             total -= flat.take(at)
-
-
-def _slices(rows: int) -> Iterator[slice]:
-    return (slice(start, start + SLICE) for start in range(0, rows, SLICE))
 
 
 def with_totals(table: AnyArray) -> AnyArray:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dpqr.domain.attribute import Bins, Labels
-from dpqr.domain.columns import code_bins, moment, whole_bins
+from dpqr.domain.columns import MAX_CELLS, code_bins, moment, require_few, whole_bins
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError
@@ -53,25 +53,13 @@ def test_periods_follow_the_calendar(every: str, low: str, high: str) -> None:
         assert (cell[one] == cell[other]) == (period(one, every) == period(other, every))
 
 
-def test_periods_are_named_by_their_days() -> None:
-    assert bins_of("date", "2024-01-15", "2024-03-31", every="month").titles() == (
-        "[2024-01-15, 2024-02-01)",
-        "[2024-02-01, 2024-03-01)",
-        "[2024-03-01, 2024-03-31]",
-    )
+def test_periods_are_named_by_their_days_and_end_with_the_calendar() -> None:
+    months = ("[2024-01-15, 2024-02-01)", "[2024-02-01, 2024-03-01)", "[2024-03-01, 2024-03-31]")
+    assert bins_of("date", "2024-01-15", "2024-03-31", every="month").titles() == months
     assert bins_of("date", "2024-01-01", "2024-01-03", every="day").titles()[-1] == "2024-01-03"
-
-
-def test_the_calendar_ends_with_its_last_year() -> None:
     assert bins_of("date", "9998-06-01", "9999-12-31", every="year").size == 2
-
-
-def test_periods_of_times_begin_at_midnight() -> None:
     bins = bins_of("datetime", "2024-01-31T12:00:00", "2024-03-01T00:00:00Z", every="month")
-    assert bins.titles() == (
-        "[2024-01-31T12:00:00, 2024-02-01T00:00:00)",
-        "[2024-02-01T00:00:00, 2024-03-01T00:00:00]",
-    )
+    assert bins.titles() == ("[2024-01-31T12:00:00, 2024-02-01T00:00:00)", "[2024-02-01T00:00:00, 2024-03-01T00:00:00]")
 
 
 def test_edges_of_dates_and_times() -> None:
@@ -81,34 +69,19 @@ def test_edges_of_dates_and_times() -> None:
     assert times.closed == "right"
 
 
-@pytest.mark.parametrize(
-    ("text", "stamp"),
-    [
-        ("2024-02-29", datetime(2024, 2, 29, tzinfo=UTC)),
-        ("2024-02-29T23:59:59.999999Z", datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=UTC)),
-        ("1960-01-01 01:02", datetime(1960, 1, 1, 1, 2, tzinfo=UTC)),
-    ],
-)
-def test_times_are_microseconds_of_utc(text: str, stamp: datetime) -> None:
-    assert moment(text, "datetime", PLACE) == Fraction(int(stamp.timestamp()) * 10**6 + stamp.microsecond)
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        ("2024-02-30", "date"),
-        ("20240101", "date"),
-        ("2024-01-01T00:00", "date"),
-        (20240101, "date"),
-        ("2024-W01-1", "date"),
-        ("2024-01-01T25:00", "datetime"),
-        ("0001-01-01T00:00+05:00", "datetime"),
-        ("yesterday", "datetime"),
-    ],
-)
-def test_what_is_on_no_calendar_is_refused(value: Any, kind: Any) -> None:
-    with pytest.raises(DocumentError, match=r"^d\.json: \$: .*expected a date"):
-        moment(value, kind, PLACE)
+def test_times_are_microseconds_of_utc_and_what_is_on_no_calendar_is_refused() -> None:
+    for text, stamp in {
+        "2024-02-29": datetime(2024, 2, 29, tzinfo=UTC),
+        "2024-02-29T23:59:59.999999Z": datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=UTC),
+        "1960-01-01 01:02": datetime(1960, 1, 1, 1, 2, tzinfo=UTC),
+    }.items():
+        assert moment(text, "datetime", PLACE) == Fraction(int(stamp.timestamp()) * 10**6 + stamp.microsecond)
+    for value in ("2024-02-30", "20240101", "2024-01-01T00:00", 20240101, "2024-W01-1"):
+        with pytest.raises(DocumentError, match=r"^d\.json: \$: .*expected a date"):
+            moment(value, "date", PLACE)
+    for value in ("2024-01-01T25:00", "0001-01-01T00:00+05:00", "yesterday"):
+        with pytest.raises(DocumentError, match=r"^d\.json: \$: .*expected a date"):
+            moment(value, "datetime", PLACE)
 
 
 # Labels, and the texts that stand for them.
@@ -164,21 +137,12 @@ def test_words_for_true_and_false() -> None:
         ({"own": {"aliases": {"north": []}}, **ENUM}, r"aliases\.\w+: expected a list of length >= 1"),
         ({"own": {"aliases": {"north": [""]}}, **ENUM}, r"aliases.north\[0\]: '' also stands in missingValues"),
         ({"own": {"caseSensitive": False}, "constraints": {"enum": ["a", "A"]}}, r"enum\[1\]: 'A' also stands for"),
-        (
-            {"own": {"trim": True}, "constraints": {"enum": ["a", " a"]}},
-            r"enum\[1\]: ' a' also stands for",
-        ),
+        ({"own": {"trim": True}, "constraints": {"enum": ["a", " a"]}}, r"enum\[1\]: ' a' also stands for"),
         ({"own": {"trim": True}, "constraints": {"enum": ["a", " "]}}, r"enum\[1\]: ' ' also stands in missingValues"),
         ({"own": {"caseSensitive": False}, "missing": ["NA"], "constraints": {"enum": ["na"]}}, "missingValues"),
         ({"kind": "integer", "categories": ["0"]}, r"categories\[0\]: '0' is no label of a column of type 'integer'"),
-        (
-            {"kind": "integer", "categories": [0, {"value": 0, "label": "x"}]},
-            r"\[1\].value: the value '0' sta",
-        ),
-        (
-            {"kind": "integer", "categories": TWINS},
-            "'x' stands twice",
-        ),
+        ({"kind": "integer", "categories": [0, {"value": 0, "label": "x"}]}, r"\[1\].value: the value '0' sta"),
+        ({"kind": "integer", "categories": TWINS}, "'x' stands twice"),
         ({"kind": "integer", "categories": FRUIT, "constraints": {"enum": [3]}}, r"enum\[0\]: '3' is no value of the"),
         ({"kind": "integer", "categories": FRUIT, "constraints": {"enum": []}}, "enum: lists no label"),
         ({"kind": "boolean", "categories": ["x"]}, "only columns of type 'string' and 'integer' have categories"),
@@ -246,11 +210,17 @@ def test_numbers_are_cut_in_exact_fractions() -> None:
     assert bins_of("number", -1, 1, width=5, closed="right") == Bins((Fraction(-1), Fraction(1)), closed="right")
 
 
-def test_edges_are_taken_as_they_are() -> None:
+def test_edges_are_taken_as_they_are_and_titles_show_their_closed_side() -> None:
     bins = bins_of("integer", edges=[0, 18, 65, 120])
     assert bins.integral
     assert bins.titles() == ("[0, 18)", "[18, 65)", "[65, 120]")
+    assert (bins.span_title(0, 1), bins.span_title(1, 2)) == ("[0, 65)", "[18, 120]")
     assert bins_of("number", 0, 2, edges=[0, 1, 2]).edges == (0, 1, 2)
+    assert bins_of("number", edges=[0, 0.5, 2]).titles() == ("[0, 0.5)", "[0.5, 2]")
+    assert bins_of("number", edges=[0, 0.5, 2], closed="right").titles() == ("[0, 0.5]", "(0.5, 2]")
+    require_few(MAX_CELLS, PLACE)
+    with pytest.raises(DocumentError, match="makes 1048577 cells, more than the 1048576 of one column"):
+        require_few(MAX_CELLS + 1, PLACE)
 
 
 def test_whole_bins_hold_runs_of_whole_values() -> None:

@@ -44,29 +44,17 @@ def test_the_sizes_form() -> None:
     assert [attribute.axis for attribute in domain.attributes] == [Codes(85), Codes(2), Codes(3)]
 
 
-def test_only_stated_rules_are_kept() -> None:
+def test_stated_rules_are_kept_and_otherwise_fills_in_what_the_column_can_show() -> None:
     attribute = one(type="string", constraints={"enum": ["x"]}, dpqr={"null": "cell"})
     assert attribute.rules == {"null": Rule.CELL}
     assert attribute.titles() == ("x", "(null)")
     assert attribute.rule("outside") is Rule.DROP
-
-
-def test_every_rule_of_a_number() -> None:
     rules = {"null": "fail", "unparsable": "drop", "nan": "cell", "infinite": "clip", "outside": "clip"}
     attribute = one(type="number", dpqr={"edges": [0, 1], **rules})
     assert attribute.rules == {fault: Rule(rule) for fault, rule in rules.items()}
     assert attribute.size == 2
-
-
-def test_otherwise_fills_in_what_the_column_can_show() -> None:
     number = one(type="number", dpqr={"edges": [0, 1], "otherwise": "drop", "outside": "clip"})
-    assert number.rules == {
-        "null": Rule.DROP,
-        "unparsable": Rule.DROP,
-        "nan": Rule.DROP,
-        "infinite": Rule.DROP,
-        "outside": Rule.CLIP,
-    }
+    assert number.rules == {**dict.fromkeys(FAULTS, Rule.DROP), "outside": Rule.CLIP}
     assert one(type="boolean", dpqr={"otherwise": "cell"}).rules == {"null": Rule.CELL, "outside": Rule.CELL}
 
 
@@ -98,28 +86,13 @@ def test_missing_values_of_the_table_and_of_one_column() -> None:
 
 def test_standard_keys_without_effect_are_tolerated() -> None:
     plain = {"fields": [{"name": "a", "type": "string", "constraints": {"enum": ["x"]}}]}
-    field = {
-        "title": "A",
-        "description": "d",
-        "format": "email",
-        "example": "x",
-        "examples": ["x"],
-        "rdfType": "http://schema.org/a",
-    }
+    texts = {"title": "A", "description": "d"}
+    field = {**texts, "format": "email", "example": "x", "examples": ["x"], "rdfType": "http://schema.org/a"}
     constraints = {"required": True, "unique": False, "pattern": ".*", "minLength": 0, "maxLength": 9}
-    full = {
-        "$schema": "https://datapackage.org/profiles/2.0/tableschema.json",
-        "dpqr": "domain/1",
-        "name": "n",
-        "title": "t",
-        "description": "d",
-        "primaryKey": ["a"],
-        "foreignKeys": [],
-        "uniqueKeys": [["a"]],
-        "fieldsMatch": ["exact"],
-        "fields": [plain["fields"][0] | field | {"constraints": {"enum": ["x"], **constraints}}],
-    }
-    assert read_domain(full) == read_domain(plain)
+    keys = {"primaryKey": ["a"], "foreignKeys": [], "uniqueKeys": [["a"]], "fieldsMatch": ["exact"]}
+    schema = {"$schema": "https://datapackage.org/profiles/2.0/tableschema.json", "dpqr": "domain/1", "name": "n"}
+    fields = [plain["fields"][0] | field | {"constraints": {"enum": ["x"], **constraints}}]
+    assert read_domain({**schema, **texts, **keys, "fields": fields}) == read_domain(plain)
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
@@ -149,26 +122,6 @@ def test_each_kind_of_column_has_its_faults(axis: Axis, faults: tuple[str, ...])
     assert possible_faults(axis) == faults
 
 
-def test_unstated_faults_lists_what_the_curator_left_out() -> None:
-    domain = Domain(
-        (
-            Attribute(name="whole", axis=Labels(("a",)), rules={"null": Rule.DROP, "outside": Rule.CELL}),
-            Attribute(name="half", axis=Labels(("a",)), rules={"outside": Rule.CELL}),
-        )
-    )
-    assert unstated_faults(domain) == {"half": ("null",)}
-
-
-def test_failing_attributes_lists_fail_rules_only() -> None:
-    domain = Domain(
-        (
-            Attribute(name="a", axis=Labels(("x",)), rules={"null": Rule.FAIL, "outside": Rule.DROP}),
-            Attribute(name="b", axis=Labels(("x",)), rules={"null": Rule.CELL}),
-        )
-    )
-    assert failing_attributes(domain) == {"a": ("null",)}
-
-
 CELLS = np.array([[True, False, False], [True, True, True]])
 REGION = Region(text="r", axes=(1, 3), cells=CELLS)
 
@@ -179,18 +132,10 @@ def test_a_region_is_told_by_what_is_left_of_its_attributes():
     assert (alone.axes, alone.cells.tolist()) == ((1,), [False, True])
     assert REGION.within((3,)).cells.tolist() == [True, False, False]
     assert Region(text="r", axes=(1,), cells=np.array([True, False])).within((0,)) is None
-
-
-def test_axes_stay_ascending_whatever_the_order_they_are_asked_in():
-    turned = REGION.within((3, 1))
-    assert turned.axes == (0, 1)
-    assert turned.cells.tolist() == CELLS.T.tolist()
-
-
-def test_a_total_needs_all_of_its_attributes():
+    turned = REGION.within((3, 1))  # axes stay ascending
+    assert (turned.axes, turned.cells.tolist()) == ((0, 1), CELLS.T.tolist())
     total = KnownTotal(region=REGION, count=7)
-    assert total.within((1,)) is None
-    assert total.within((1, 3)).count == 7
+    assert (total.within((1,)), total.within((1, 3)).count) == (None, 7)
 
 
 def test_facts_that_say_nothing_of_the_attributes_asked_about_are_named():

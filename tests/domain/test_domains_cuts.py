@@ -85,9 +85,6 @@ def test_bins_are_cut_where_predicates_ask(titles, column, where, cells) -> None
 def test_what_no_cut_decides_is_refused(titles, column, where) -> None:
     with pytest.raises(DocumentError, match=r"(cuts through|shares) the bin|no cell of column"):
         titles(column, where)
-
-
-def test_the_side_on_which_bins_can_be_cut_is_named(titles) -> None:
     with pytest.raises(DocumentError, match="closed on the left can be cut for < and >= only"):
         titles(edged("number", 0, 50, 100), "x > 20")
 
@@ -108,11 +105,8 @@ def test_ranges_cut_too_and_declared_edges_keep_their_meaning(ask) -> None:
     for others in ([], [{"where": "x <= 40 or x > 19"}]):
         document = ask(ranges, *others, domain={"fields": [field("integer", 0, 99, width=20)]})
         assert document.workload.blocks[0].factors[0].labels == ("[20, 40)", "[18, 46)")
-
-
-def test_ends_of_ranges_over_real_values_belong_as_the_closed_side_says(ask) -> None:
     document = ask({"ranges": "x", "between": [[2, 4]]}, domain={"fields": [edged("number", 0, 9)]})
-    assert document.workload.blocks[0].factors[0].labels == ("[2, 4)",)
+    assert document.workload.blocks[0].factors[0].labels == ("[2, 4)",)  # real values: as the closed side says
 
 
 def test_answers_do_not_depend_on_cuts(ask, database) -> None:

@@ -38,12 +38,9 @@ def test_chains_of_parents_are_levels() -> None:
     assert (country.name, country.nodes, country.places.tolist()) == ("level 2", ("Norway", "Sweden"), [0, 0, 0, 1])
 
 
-def test_levels_have_the_stated_names() -> None:
+def test_levels_have_the_stated_names_and_a_fault_cell_is_a_node_of_its_own() -> None:
     levels = found({"map": TOWNS | REGIONS, "levels": ["region", "country"]}).levels
     assert [level.name for level in levels] == ["region", "country"]
-
-
-def test_a_fault_cell_is_a_node_of_its_own_on_every_level() -> None:
     region, country = found(TOWNS | REGIONS, dpqr={"null": "cell"}).levels
     assert (region.nodes[-1], region.places[-1], country.nodes[-1]) == ("(null)", 3, "(null)")
 
@@ -103,10 +100,7 @@ WRONG = [
         {"map": TOWNS, "levels": ["town"]},
         "$.fields[0].parent.map: two levels have one name (the lowest has the column's); give each its own",
     ),
-    (
-        {**TOWNS, "Oslo": 7},
-        "$.fields[0].parent.Oslo: the parent of 'Oslo' is no text; name it",
-    ),
+    ({**TOWNS, "Oslo": 7}, "$.fields[0].parent.Oslo: the parent of 'Oslo' is no text; name it"),
 ]
 
 
@@ -117,18 +111,12 @@ def test_wrong_parents_are_one_line_with_their_path(parent, said) -> None:
     assert str(error.value) == f"domain: {said}"
 
 
-def test_all_labels_without_a_parent_are_named() -> None:
+def test_labels_without_a_parent_names_of_fault_cells_and_endless_levels_are_refused() -> None:
     with pytest.raises(DocumentError) as error:
         domain({"Oslo": "East"})
     assert str(error.value).count("has no parent") == 3
-
-
-def test_a_parent_like_a_fault_cell_is_refused() -> None:
     with pytest.raises(DocumentError, match=r"'\(null\)' is the name of a fault cell"):
         domain(TOWNS | {"Oslo": "(null)"}, dpqr={"null": "cell"})
-
-
-def test_endless_levels_are_refused() -> None:
     parents = dict.fromkeys(TOWNS, "0") | {str(level): str(level + 1) for level in range(MOST_LEVELS + 5)}
     with pytest.raises(DocumentError, match=f"more than {MOST_LEVELS} levels"):
         domain(parents)
@@ -139,12 +127,9 @@ def test_endless_levels_are_refused() -> None:
 REGION = HierarchyLevel(name="region", nodes=("north", "south"), places=np.array([0, 0, 1]))
 
 
-def test_places_are_read_only() -> None:
+def test_places_are_read_only_and_columns_of_the_same_cells_are_equal_whatever_their_levels() -> None:
     with pytest.raises(ValueError, match="read-only"):
         REGION.places[0] = 1
-
-
-def test_columns_of_the_same_cells_are_equal_whatever_their_levels() -> None:
     towns = Labels(("a", "b", "c"))
     plain, levelled = (Attribute(name="t", axis=towns, hierarchy=each) for each in (None, Hierarchy(levels=(REGION,))))
     assert plain == levelled
@@ -190,15 +175,7 @@ def test_columns_in_any_order_and_a_row_twice(read) -> None:
 
 
 def test_a_parquet_file(read, tmp_path) -> None:
-    pq.write_table(
-        pa.table(
-            {
-                "child": [11, 12, 1],
-                "parent": pa.array([1, 1, None]),
-            }
-        ),
-        tmp_path / "codes.parquet",
-    )
+    pq.write_table(pa.table({"child": [11, 12, 1], "parent": pa.array([1, 1, None])}), tmp_path / "codes.parquet")
     town = read(None, "codes.parquet")
     assert (town.titles(), town.hierarchy.levels[0].nodes) == (("11", "12"), ("1",))
 

@@ -16,8 +16,7 @@ def every_axes() -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(
-    "groups",
-    [every_axes(), [], [()], [(2,)], [(0, 1, 2, 3)], [(3, 0), (0, 3), (1, 2)], [(1,), (1,), (2, 1)]],
+    "groups", [every_axes(), [], [()], [(2,)], [(0, 1, 2, 3)], [(3, 0), (0, 3), (1, 2)], [(1,), (1,), (2, 1)]]
 )
 def test_all_groups_together_are_each_by_itself(groups) -> None:
     found = list(marginals(TENSOR, groups))

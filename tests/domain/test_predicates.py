@@ -124,13 +124,7 @@ def test_quoted_keywords_are_columns() -> None:
 
 
 def test_synonyms() -> None:
-    assert kinds("a==1<>2") == [
-        ("column", "a"),
-        ("symbol", "="),
-        ("number", "1"),
-        ("symbol", "!="),
-        ("number", "2"),
-    ]
+    assert kinds("a==1<>2") == [("column", "a"), ("symbol", "="), ("number", "1"), ("symbol", "!="), ("number", "2")]
 
 
 def test_names_may_use_any_letters() -> None:

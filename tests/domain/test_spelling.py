@@ -19,16 +19,15 @@ def binned(kind, own=None, **keys) -> Attribute:
     return one(type=kind, dpqr={"edges": EDGES[kind], **(own or {})}, **keys)
 
 
-def test_marks_of_numbers() -> None:
+def test_marks_of_numbers_patterns_of_dates_and_missing_values_with_labels() -> None:
     money = binned("number", decimalChar=",", groupChar=".", bareNumber=False)
     assert money.spelling == Spelling(decimal=",", group=".", bare=False)
     assert binned("integer", groupChar=" ").spelling == Spelling(group=" ")
-
-
-def test_patterns_of_dates() -> None:
     assert binned("date", format="%d/%m/%Y").spelling == Spelling(pattern="%d/%m/%Y")
     assert binned("date", format="fmt:%d %B %y").spelling == Spelling(pattern="%d %B %y")
     assert binned("datetime", format="%Y %j %I%p %%").spelling == Spelling(pattern="%Y %j %I%p %%")
+    assert binned("number", missingValues=[{"value": "-99", "label": "refused"}, {"value": ""}]).missing == ("-99", "")
+    assert one(type="boolean", dpqr={"trim": True}).spelling == Spelling(trim=True)
 
 
 def test_keys_that_state_the_default_change_nothing() -> None:
@@ -39,11 +38,6 @@ def test_keys_that_state_the_default_change_nothing() -> None:
     ):
         assert binned(kind, **keys) == binned(kind)
         assert binned(kind).spelling == PLAIN
-
-
-def test_missing_values_with_labels() -> None:
-    assert binned("number", missingValues=[{"value": "-99", "label": "refused"}, {"value": ""}]).missing == ("-99", "")
-    assert one(type="boolean", dpqr={"trim": True}).spelling == Spelling(trim=True)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ from dpqr.domain.predicates import And, columns, conjuncts, parse
 from dpqr.domain.text.decoding import Location
 
 PLACE = Location("q.json")
-DOMAIN = Domain(
-    tuple(Attribute(name=name, axis=Codes(2), rules={"null": Rule.CELL}) for name in ("a", "b", "c")),
-)
+DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(2), rules={"null": Rule.CELL}) for name in ("a", "b", "c")))
 
 
 def test_columns_are_all_that_are_named() -> None:

@@ -22,19 +22,9 @@ PLACE = Location("q.json")
 DOMAIN = read_domain(
     {
         "fields": [
-            {
-                "name": "age",
-                "type": "integer",
-                "constraints": {"minimum": 0, "maximum": 4},
-                "dpqr": {"null": "cell"},
-            },
+            {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 4}, "dpqr": {"null": "cell"}},
             {"name": "or der", "type": "integer", "dpqr": {"edges": [0, 2, 5], "null": "cell"}},
-            {
-                "name": "sex",
-                "type": "string",
-                "constraints": {"enum": ["F", "it's M"]},
-                "dpqr": {"null": "cell"},
-            },
+            {"name": "sex", "type": "string", "constraints": {"enum": ["F", "it's M"]}, "dpqr": {"null": "cell"}},
         ]
     }
 )

@@ -13,7 +13,7 @@ from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFau
 from dpqr.releases.reading import OTHER_TABLE_REFUSED, TABLE_FROM_MEMORY, UNREGISTERED
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.tables.engines.address import EngineAddress
-from dpqr.tables.engines.known import BEFORE, engine_of
+from dpqr.tables.engines.known import ENGINES, engine_of
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -367,7 +367,7 @@ def test_an_engine_refuses_in_one_sentence_and_nothing_is_reserved(registered):
         with pytest.raises(DataError) as raised:
             dpqr.release(queries="q.json", eps=1, dataset="survey", ledger="l.sqlite")
         met.add(said(raised.value))
-    assert met == {said(BEFORE["duckdb"])}
+    assert met == {said(ENGINES["duckdb"].before)}
     assert entries(registered) == before + 3, "the three policies"
 
 

@@ -12,7 +12,7 @@ from support.postgres_server import missing, running
 
 import dpqr
 from dpqr.releases.reading import OTHER_TABLE_REFUSED, UNREGISTERED
-from dpqr.tables.engines.known import BEFORE
+from dpqr.tables.engines.known import ENGINES
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -87,7 +87,7 @@ def test_whatever_the_server_refuses_has_one_sentence(desk, server):
         ended = desk.run("release", *ASKED, *PAID)
         assert ended.code == 5
         met.add(ended.err)
-    assert met == {f"dpqr: {BEFORE['postgresql']}\n"}
+    assert met == {f"dpqr: {ENGINES['postgresql'].before}\n"}
 
 
 @pytest.fixture

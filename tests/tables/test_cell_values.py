@@ -38,20 +38,11 @@ from dpqr.tables.cell_values import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("12", 12), (" 12 ", 12), ("1e3", 1000), ("+5", 5), ("-0.5", -0.5), ("1.", 1), (".5", 0.5), ("0012", 12)],
-)
-def test_decimal_text_is_a_number(text, value) -> None:
-    assert number(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "0x10", "1_000", "1,5", "٣", "1d", "--1", "+-1", "1e", "e5", "1 2", "infin", "n"])
-def test_other_text_is_not(text) -> None:
-    assert number(text) is None
-
-
-def test_special_spellings() -> None:
+def test_decimal_text_is_a_number_and_other_text_is_not() -> None:
+    numbers = {"12": 12, " 12 ": 12, "1e3": 1000, "+5": 5, "-0.5": -0.5, "1.": 1, ".5": 0.5, "0012": 12}
+    assert {text: number(text) for text in numbers} == numbers
+    none = ["", "0x10", "1_000", "1,5", "٣", "1d", "--1", "+-1", "1e", "e5", "1 2", "infin", "n"]
+    assert [text for text in none if number(text) is not None] == []
     assert math.isnan(number(" -NaN ") or 0)
     assert (number("INF"), number("-infinity"), number("1e999")) == (math.inf, -math.inf, math.inf)
 
@@ -87,37 +78,19 @@ def test_each_distinct_text_is_parsed_once() -> None:
     assert sorted(seen) == ["4", "5", "x"]
 
 
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("1970-01-02", 1),
-        ("1969-12-31", -1),
-        (" 1970-01-02 ", 1),
-        ("1970-01-02T23:59:59", 1),
-        ("1970-01-03T01:00+02:00", 1),
-    ],
-)
-def test_days(text, days) -> None:
-    assert day(text) == days
-
-
-@pytest.mark.parametrize(
-    ("text", "when"),
-    [
-        ("2024-02-29", datetime(2024, 2, 29)),
-        ("2024-02-29 12:34:56.000001", datetime(2024, 2, 29, 12, 34, 56, 1)),
-        ("2024-02-29T12:00:00Z", datetime(2024, 2, 29, 12)),
-        ("2024-02-29T12:00:00+05:30", datetime(2024, 2, 29, 6, 30)),
-    ],
-)
-def test_moments_are_microseconds_in_utc(text, when) -> None:
-    assert moment(text) == round(when.replace(tzinfo=UTC).timestamp()) * 10**6 + when.microsecond
-
-
-@pytest.mark.parametrize("text", ["", "2023-02-29", "soon", "31.12.2024", "2024", "0001-01-01T00:00+23:00", "12:00"])
-def test_text_that_is_no_date(text) -> None:
-    assert day(text) is None
-    assert moment(text) is None
+def test_days_and_moments_in_utc() -> None:
+    days = {"1970-01-02": 1, "1969-12-31": -1, " 1970-01-02 ": 1, "1970-01-02T23:59:59": 1}
+    assert {text: day(text) for text in days} == days
+    assert day("1970-01-03T01:00+02:00") == 1
+    for text, when in {
+        "2024-02-29": datetime(2024, 2, 29),
+        "2024-02-29 12:34:56.000001": datetime(2024, 2, 29, 12, 34, 56, 1),
+        "2024-02-29T12:00:00Z": datetime(2024, 2, 29, 12),
+        "2024-02-29T12:00:00+05:30": datetime(2024, 2, 29, 6, 30),
+    }.items():
+        assert moment(text) == round(when.replace(tzinfo=UTC).timestamp()) * 10**6 + when.microsecond
+    for text in ("", "2023-02-29", "soon", "31.12.2024", "2024", "0001-01-01T00:00+23:00", "12:00"):
+        assert (day(text), moment(text)) == (None, None), text
 
 
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.data(), st.sampled_from([np.float16, np.float32, np.float64]))

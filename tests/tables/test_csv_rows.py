@@ -58,13 +58,8 @@ RARE = [b"\0", b"\x7f", "\ufffd".encode(), b"\n\n", b"1.0", b"NA", b"true", b'""
 TEXTS = st.lists(st.sampled_from(SIGNS)) | st.lists(st.sampled_from([*SIGNS, *RARE]))
 
 
-@settings(max_examples=400)
-@given(
-    text=TEXTS.map(b"".join),
-    width=st.integers(1, 3),
-    piece=st.integers(1, 9),
-    most=st.sampled_from([5, 6, 8, 99]),
-)
+@settings(max_examples=200)
+@given(text=TEXTS.map(b"".join), width=st.integers(1, 3), piece=st.integers(1, 9), most=st.sampled_from([5, 6, 8, 99]))
 def test_rows_are_those_of_the_standard_library_however_the_text_is_cut(text, width, piece, most) -> None:
     assert rows(text, width, piece=piece, most=most) == by_the_library(text, width, most)
 

@@ -95,18 +95,12 @@ def test_rows_may_be_longer_than_the_pieces_in_which_a_small_table_is_read(tmp_p
     assert rows(path, ("a", "b"), bytes=10**7) == wanted
 
 
-def test_one_column_and_empty_cells_in_quotes(tmp_path) -> None:
+def test_one_column_delimiters_and_gzip_of_several_members(tmp_path) -> None:
     assert rows(written(tmp_path, b'a\n1\n\n""\n2\n'), ("a",)) == [("1",), ("",), ("2",)]
-
-
-def test_delimiters(tmp_path) -> None:
     for mark in ";|\t ":
         path = written(tmp_path, f"a{mark}b\n1,5{mark}2\n".encode())
         assert rows(path, ("a", "b"), delimiter=mark) == [("1,5", "2")]
     assert rows(written(tmp_path, b"a\tb\n1\t2\n", "t.tsv"), ("b",)) == [("2",)]
-
-
-def test_gzip_of_several_members(tmp_path) -> None:
     content = gzip.compress(b"a,b\n1,") + gzip.compress(b"2\n3,4\n")
     assert rows(written(tmp_path, content, "t.csv.gz"), ("a", "b")) == [("1", "2"), ("3", "4")]
 
@@ -294,19 +288,17 @@ def test_tables_in_other_encodings(load, tmp_path, encoding) -> None:
     assert load(CITIES, tmp_path / "t.csv", source=source).tolist() == [3, 2, 1]
 
 
-def test_a_row_with_bytes_that_are_no_text_is_malformed_as_in_utf_8(load, tmp_path) -> None:
+def test_bytes_that_are_no_text_are_malformed_rows_and_the_wrong_encoding_is_named(load, tmp_path) -> None:
     (tmp_path / "t.csv").write_bytes("näme;städt\n".encode("cp1252") + b"a;K\xf6ln\nb;K\x81ln\n\x81;K\xf6ln\n")
     source = {"delimiter": ";", "encoding": "cp1252"}
     assert load(CITIES, tmp_path / "t.csv", source=source).tolist() == [2, 0, 0]
-
-
-def test_the_wrong_encoding_is_named_beside_the_delimiter(load, tmp_path) -> None:
-    (tmp_path / "t.csv").write_bytes("näme,städt\n".encode("cp1252"))
-    with pytest.raises(DataError, match=r"read as utf-8 with the delimiter ','\nname another with .* or --encoding"):
-        load(CITIES, tmp_path / "t.csv")
-    (tmp_path / "t.csv").write_bytes("näme,städt\n".encode("utf-16"))
-    with pytest.raises(DataError, match="is not UTF-8 text; state --encoding utf-16"):
-        load(CITIES, tmp_path / "t.csv")
+    for encoding, said in (
+        ("cp1252", r"read as utf-8 with the delimiter ','\nname another with .* or --encoding"),
+        ("utf-16", "is not UTF-8 text; state --encoding utf-16"),
+    ):
+        (tmp_path / "t.csv").write_bytes("näme,städt\n".encode(encoding))
+        with pytest.raises(DataError, match=said):
+            load(CITIES, tmp_path / "t.csv")
 
 
 CONTENT = b"a,b\n" + bytes(range(48, 123)) * 40
@@ -340,18 +332,17 @@ def test_everything_is_read_once_in_pieces_of_the_size_that_is_asked_for(path, s
         assert text.read(5) == b""
 
 
-def test_the_cap_is_on_unpacked_bytes(path) -> None:
+def test_the_cap_is_on_unpacked_bytes_and_what_gzip_packs_too_well_needs_a_stated_limit(
+    path, tmp_path, monkeypatch
+) -> None:
     with stream(path, cap=len(CONTENT)) as text:
         drained(text, 100)
     with stream(path, cap=len(CONTENT) - 1) as text, pytest.raises(DataError, match="more bytes than the declared"):
         drained(text, 100)
-
-
-def test_what_gzip_packs_too_well_is_refused_unless_a_limit_is_stated(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("dpqr.tables.limits._FREE_BYTES", 10**5)
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"1" * 10**6))
-    with stream(path, cap=Limits().bytes) as text, pytest.raises(DataError, match="state --max-bytes if that is meant"):
+    bomb = tmp_path / "t.csv.gz"
+    bomb.write_bytes(gzip.compress(b"1" * 10**6))
+    with stream(bomb, cap=Limits().bytes) as text, pytest.raises(DataError, match="state --max-bytes if that is meant"):
         drained(text, 10**4)
-    with stream(path) as text:
+    with stream(bomb) as text:
         assert sum(map(len, drained(text, 10**4))) == 10**6

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from random import Random
 
@@ -42,67 +42,12 @@ def test_labels_of_whole_numbers(kind) -> None:
     assert codes(Labels(("99999999999999999999999", "x", "-3")), pa.array([7], kind)) == [7]
 
 
-def test_labels_of_negative_numbers_in_any_order() -> None:
-    assert codes(Labels(("5", "-3", "+2")), pa.array([-3, 5, 2, 4], pa.int32())) == [1, 0, 7, 7]
-
-
-def test_labels_of_booleans() -> None:
-    assert codes(LABELS, pa.array([True, False])) == [2, 7]
-
-
 @pytest.mark.parametrize(
     "kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()]
 )
 def test_codes_of_any_signed_type(kind) -> None:
     cells = pa.array(np.array([2, 0, -1, 3, 1], dtype=kind.to_pandas_dtype()))
     assert codes(Codes(3), cells) == [2, 0, 7, 7, 1]
-
-
-@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
-def test_labels_of_dates(kind) -> None:
-    cells = pa.array([date(2024, 1, 31), date(1969, 1, 1), date(2024, 2, 1)], kind)
-    assert codes(Labels(("1969-01-01", "x", "2024-01-31")), cells) == [2, 0, 7]
-
-
-def test_codes_of_unsigned_types() -> None:
-    assert codes(Codes(3), pa.array([2, 2**64 - 1, 3], pa.uint64())) == [2, 7, 7]
-    clip: dict[Fault, Rule] = {"outside": Rule.CLIP}
-    assert codes(Codes(3), pa.array([2**64 - 1, 2**63], pa.uint64()), clip) == [2, 2]
-    assert codes(Codes(300), pa.array([255, 0], pa.uint8())) == [255, 0]
-    assert codes(Codes(300), pa.array([127, -1], pa.int8()), clip) == [127, 0]
-
-
-def test_codes_as_floating_point_numbers() -> None:
-    cells = pa.array([1.0, 1.5, NAN, INF, -INF, -0.0, 1e300, -0.5, 3.5])
-    assert codes(Codes(3), cells) == [1, 4, 5, 6, 6, 0, 7, 4, 4]
-
-
-FLOATS = pa.array([0.0, 9.99, 10.0, 30.0, 30.5, -0.1, NAN, INF, -INF])
-
-
-def test_numbers_and_their_faults() -> None:
-    assert codes(TENS, FLOATS) == [0, 0, 1, 2, 7, 7, 5, 6, 6]
-
-
-def test_clip_sends_numbers_to_the_nearest_bin() -> None:
-    rules: dict[Fault, Rule] = {"outside": Rule.CLIP, "infinite": Rule.CLIP, "nan": Rule.FAIL}
-    assert codes(TENS, FLOATS, rules) == [0, 0, 1, 2, 2, 0, FAILED, 2, 0]
-
-
-def test_clip_of_outside_alone_leaves_infinities_to_their_rule() -> None:
-    assert codes(TENS, pa.array([40.0, INF, -INF]), {"outside": Rule.CLIP}) == [2, DROPPED, DROPPED]
-    assert codes(TENS, pa.array([40.0, INF, -INF]), {"infinite": Rule.CLIP}) == [DROPPED, 2, 0]
-
-
-@pytest.mark.parametrize("kind", [pa.int16(), pa.uint64(), pa.decimal128(30, 3)])
-def test_numbers_of_exact_types(kind) -> None:
-    assert codes(TENS, pa.array([0, 10, 30, 31], pa.int64()).cast(kind)) == [0, 1, 2, 7]
-    assert codes(TENS, pa.array([40, 5], pa.int64()).cast(kind), {"outside": Rule.CLIP}) == [2, 0]
-
-
-def test_an_integral_axis_places_fractions_by_its_edges() -> None:
-    ages = Bins(tuple(map(Fraction, (18, 19, 20, 21))), integral=True)
-    assert codes(ages, pa.array([18.0, 18.7, 21.0])) == [0, 0, 2]
 
 
 DAYS = Bins(tuple(map(Fraction, (0, 1, 2, 3))), kind="date", integral=True)
@@ -119,41 +64,85 @@ def test_days_of_timestamps(unit, zone) -> None:
     assert codes(DAYS, cells) == SPAN
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        pa.array([each.date() for each in WHEN], pa.date32()),
-        pa.array([each.date() for each in WHEN], pa.date64()),
-    ],
-)
-def test_days_of_dates(cells) -> None:
-    assert codes(DAYS, cells) == SPAN
-
-
 HOURS = Bins(tuple(Fraction(hour * 3600 * 10**6) for hour in (0, 24, 47, 48)), kind="datetime", closed="right")
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_moments_of_timestamps(unit) -> None:
-    when = [
-        datetime(1970, 1, 1),
-        datetime(1970, 1, 2),
-        datetime(1970, 1, 2, 0, 0, 1),
-        datetime(1970, 1, 3),
-        datetime(1970, 1, 4),
-    ]
+    when = [datetime(1970, 1, 1, second=s) + timedelta(days=d) for d, s in ((0, 0), (1, 0), (1, 1), (2, 0), (3, 0))]
     cells = pa.array(when, pa.timestamp("us")).cast(pa.timestamp(unit))
     assert codes(HOURS, cells) == [0, 0, 1, 2, 7]
 
 
-def test_moments_of_dates_are_their_midnights() -> None:
-    for kind in (pa.date32(), pa.date64()):
-        assert codes(HOURS, pa.array([date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)], kind)) == [0, 0, 2]
+CLIP: dict[Fault, Rule] = {"outside": Rule.CLIP}
+CLIPPED: dict[Fault, Rule] = {"outside": Rule.CLIP, "infinite": Rule.CLIP, "nan": Rule.FAIL}
+FLOATS = pa.array([0.0, 9.99, 10.0, 30.0, 30.5, -0.1, NAN, INF, -INF])
+FLOAT_TEXTS = pa.array(["0", "9.99", "10", "30.0", "30.5", "-.1", "nan", "inf", "-Infinity"])
+TWINS = Labels(("north", "9"), texts=(("N", "No."), ("9", "99")))
+WORDS = Labels(("false", "true"), texts=(("no",), ("yes", "1")))
+MIDNIGHTS = [date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)]
+TENTHS, THREE = pa.decimal128(30, 3), Bins(tuple(map(Fraction, range(4))), kind="datetime", closed="right")
+MINUTES = Bins(tuple(map(Fraction, (0, 60 * 10**6, 3600 * 10**6, 86400 * 10**6))), kind="datetime")
+PLAIN_DAYS = Bins(tuple(map(Fraction, range(4))), kind="date")
+DAY_TEXTS = ["1970-01-02", "yesterday", "1970-01-03T23:59", "1970-01-03T01:00+02:00", "1971-01-01"]
+MINUTE_TEXTS = ["1970-01-01", "1970-01-01T00:01Z", "1970-01-01T03:00", "soon"]
+CODE_TEXTS = ["1.0", "1.5", "nan", "inf", "-inf", "-0", "1e300", "-.5", "3.5", "2", "two", "0x1"]
+CODED = {
+    "negative numbers": (Labels(("5", "-3", "+2")), pa.array([-3, 5, 2, 4], pa.int32()), OWN, [1, 0, 7, 7]),
+    "booleans": (LABELS, pa.array([True, False]), OWN, [2, 7]),
+    "dates": (Labels(("1970-01-02", "x", "1970-01-01")), pa.array(MIDNIGHTS), OWN, [2, 0, 7]),
+    "dates in ms": (Labels(("1970-01-02", "x", "1970-01-01")), pa.array(MIDNIGHTS, pa.date64()), OWN, [2, 0, 7]),
+    "letters beyond ASCII": (Labels(("i", "k"), folded=True), pa.array(["I", "\u0130", "\u212a"]), OWN, [0, 6, 1]),
+    "sharp s": (Labels(("stra\xdfe", "\xe9"), folded=True), pa.array(["STRASSE", "\xc9", "e"]), OWN, [0, 1, 6]),
+    "other texts": (TWINS, pa.array(["No.", "N", "north", "n", "99", "9"]), OWN, [0, 0, 6, 6, 1, 1]),
+    "numbers as other texts": (TWINS, pa.array([9, 99, 8], pa.int16()), OWN, [1, 1, 6]),
+    "words": (WORDS, pa.array(["yes", "no", "true", "Yes", "1"]), OWN, [1, 0, 6, 6, 1]),
+    "words for booleans": (WORDS, pa.array([True, False]), OWN, [1, 0]),
+    "words for numbers": (WORDS, pa.array([1, 0]), OWN, [1, 6]),
+    "true as a word": (Labels(("n", "y"), texts=(("n",), ("y", "true"))), pa.array([True, False]), OWN, [1, 6]),
+    "unsigned": (Codes(3), pa.array([2, 2**64 - 1, 3], pa.uint64()), OWN, [2, 7, 7]),
+    "unsigned, clipped": (Codes(3), pa.array([2**64 - 1, 2**63], pa.uint64()), CLIP, [2, 2]),
+    "as wide as the type": (Codes(300), pa.array([255, 0], pa.uint8()), OWN, [255, 0]),
+    "wider than the type": (Codes(300), pa.array([127, -1], pa.int8()), CLIP, [127, 0]),
+    "floats": (Codes(3), pa.array([1, 1.5, NAN, INF, -INF, -0.0, 1e300, -0.5]), OWN, [1, 4, 5, 6, 6, 0, 7, 4]),
+    "texts of codes": (Codes(3), pa.array(CODE_TEXTS), OWN, [1, 4, 5, 6, 6, 0, 7, 4, 4, 2, 4, 4]),
+    "numbers": (TENS, FLOATS, OWN, [0, 0, 1, 2, 7, 7, 5, 6, 6]),
+    "texts of numbers": (TENS, FLOAT_TEXTS, OWN, [0, 0, 1, 2, 7, 7, 5, 6, 6]),
+    "no numbers": (TENS, pa.array(["5", "five", " 15 ", "1,5"]), OWN, [0, 4, 1, 4]),
+    "clipped": (TENS, FLOATS, CLIPPED, [0, 0, 1, 2, 2, 0, FAILED, 2, 0]),
+    "texts, clipped": (TENS, FLOAT_TEXTS, CLIPPED, [0, 0, 1, 2, 2, 0, FAILED, 2, 0]),
+    "infinities by their rule": (TENS, pa.array([40.0, INF, -INF]), CLIP, [2, DROPPED, DROPPED]),
+    "infinities alone": (TENS, pa.array([40.0, INF, -INF]), {"infinite": Rule.CLIP}, [DROPPED, 2, 0]),
+    **{
+        f"{kind}": (TENS, pa.array([0, 10, 30, 31], pa.int64()).cast(kind), OWN, [0, 1, 2, 7])
+        for kind in (pa.int16(), pa.uint64(), TENTHS)
+    },
+    "decimals, clipped": (TENS, pa.array([40, 5], pa.int64()).cast(TENTHS), CLIP, [2, 0]),
+    "fractions among whole numbers": (
+        Bins(tuple(map(Fraction, (18, 19, 20, 21))), integral=True), pa.array([18.0, 18.7, 21.0]), OWN, [0, 0, 2],
+    ),
+    "days": (DAYS, pa.array([each.date() for each in WHEN]), OWN, SPAN),
+    "days in ms": (DAYS, pa.array([each.date() for each in WHEN], pa.date64()), OWN, SPAN),
+    "midnights": (HOURS, pa.array(MIDNIGHTS), OWN, [0, 0, 2]),
+    "midnights in ms": (HOURS, pa.array(MIDNIGHTS, pa.date64()), OWN, [0, 0, 2]),
+    "between microseconds": (
+        THREE, pa.array([0, 999, 1000, 1001, 3000, 3001], pa.timestamp("ns")), OWN, [0, 0, 0, 1, 2, 7],
+    ),
+    "texts of days, by their instant in UTC": (PLAIN_DAYS, pa.array(DAY_TEXTS), OWN, [1, 4, 2, 1, 7]),
+    "texts of moments": (MINUTES, pa.array(MINUTE_TEXTS), OWN, [0, 1, 2, 4]),
+    **{
+        f"nothing {place}": (axis, pa.array([], kind), OWN, [])
+        for place, (axis, kind) in enumerate(
+            [(LABELS, pa.string()), (Codes(3), pa.string()), (TENS, pa.string()), (PLAIN_DAYS, pa.string()),
+             (Codes(3), pa.int8()), (TENS, pa.float32()), (DAYS, pa.date32())]
+        )
+    },
+}  # fmt: skip
 
 
-def test_moments_between_microseconds() -> None:
-    bins = Bins((Fraction(0), Fraction(1), Fraction(2), Fraction(3)), kind="datetime", closed="right")
-    assert codes(bins, pa.array([0, 999, 1000, 1001, 3000, 3001], pa.timestamp("ns"))) == [0, 0, 0, 1, 2, 7]
+@pytest.mark.parametrize(("axis", "cells", "rules", "expected"), CODED.values(), ids=CODED)
+def test_cells_of_each_type_and_their_codes(axis, cells, rules, expected) -> None:
+    assert codes(axis, cells, rules) == expected
 
 
 @pytest.mark.parametrize(
@@ -173,46 +162,6 @@ def test_typed_columns_that_may_and_may_not_be_read(axis, good, bad) -> None:
     refusal = encoder(Attribute(name="x", axis=axis)).refusal
     assert [refusal(kind) for kind in good] == [None] * len(good)
     assert all(refusal(kind) for kind in bad)
-
-
-@pytest.mark.parametrize(
-    ("axis", "kind"), [(LABELS, pa.string()), (Codes(3), pa.int8()), (TENS, pa.float32()), (DAYS, pa.date32())]
-)
-def test_no_cells(axis, kind) -> None:
-    assert codes(axis, pa.array([], kind)) == []
-
-
-DAYS = Bins(tuple(map(Fraction, range(4))), kind="date")
-MOMENTS = Bins(tuple(map(Fraction, (0, 60 * 10**6, 3600 * 10**6, 86400 * 10**6))), kind="datetime")
-FLOAT_TEXTS = ["0", "9.99", "10", "30.0", "30.5", "-.1", "nan", "inf", "-Infinity"]
-
-
-def text_codes(axis: Axis, texts: list[str], rules: dict[Fault, Rule] = OWN) -> list[int]:
-    return codes(axis, pa.array(texts, pa.large_string()), rules)
-
-
-def test_labels_of_a_text_table() -> None:
-    assert text_codes(LABELS, ["7", "b", " b", "B", "", "07", "7.0"]) == [1, 0, 7, 7, 7, 7, 7]
-
-
-def test_folded_labels_of_a_text_table() -> None:
-    texts = ["True", "FALSE", "true", "fAlse", "1", " true", "t"]
-    assert text_codes(Labels(("false", "true"), folded=True), texts) == [1, 0, 1, 0, 6, 6, 6]
-    assert text_codes(Labels(("i", "k"), folded=True), ["I", "\u0130", "\u212a"]) == [0, 6, 1]
-    assert text_codes(Labels(("stra\xdfe", "\xe9"), folded=True), ["STRASSE", "\xc9", "e"]) == [0, 1, 6]
-
-
-TWO = Labels(("north", "9"), texts=(("N", "No."), ("9", "99")))
-
-
-def test_other_texts_of_labels() -> None:
-    assert text_codes(TWO, ["No.", "N", "north", "n", "99", "9"]) == [0, 0, 6, 6, 1, 1]
-    assert codes(TWO, pa.array([9, 99, 8], pa.int16())) == [1, 1, 6]
-    words = Labels(("false", "true"), texts=(("no",), ("yes", "1")))
-    assert text_codes(words, ["yes", "no", "true", "Yes", "1"]) == [1, 0, 6, 6, 1]
-    assert codes(words, pa.array([True, False])) == [1, 0]
-    assert codes(words, pa.array([1, 0])) == [1, 6]
-    assert codes(Labels(("no", "yes"), texts=(("no",), ("yes", "true"))), pa.array([True, False])) == [1, 6]
 
 
 TIMES = Bins(tuple(map(Fraction, range(19_000, 23_001, 1000))), kind="date", integral=True)
@@ -263,40 +212,6 @@ def test_without_a_stated_spelling_nothing_changes() -> None:
         assert ColumnEncoder.of(trimmed, text=True).encode(cells).codes.tolist() == [
             *ColumnEncoder.of(plain, text=True).encode(pa.array(tidy, pa.large_string())).codes.tolist()
         ]
-
-
-def test_texts_of_codes_are_whole_numbers() -> None:
-    texts = ["1.0", "1.5", "nan", "inf", "-inf", "-0", "1e300", "-.5", "3.5", "2", "two", "0x1"]
-    assert text_codes(Codes(3), texts) == [1, 4, 5, 6, 6, 0, 7, 4, 4, 2, 4, 4]
-
-
-def test_texts_of_numbers_and_their_faults() -> None:
-    assert text_codes(TENS, FLOAT_TEXTS) == [0, 0, 1, 2, 7, 7, 5, 6, 6]
-    assert text_codes(TENS, ["5", "five", " 15 ", "1,5"]) == [0, 4, 1, 4]
-
-
-def test_clip_sends_texts_of_numbers_to_the_nearest_bin() -> None:
-    rules: dict[Fault, Rule] = {"outside": Rule.CLIP, "infinite": Rule.CLIP, "nan": Rule.FAIL}
-    assert text_codes(TENS, FLOAT_TEXTS, rules) == [0, 0, 1, 2, 2, 0, FAILED, 2, 0]
-
-
-def test_texts_of_days_and_moments() -> None:
-    """A zoned moment counts by its instant in UTC."""
-    assert text_codes(
-        DAYS, ["1970-01-02", "yesterday", "1970-01-03T23:59", "1970-01-03T01:00+02:00", "1971-01-01"]
-    ) == [
-        1,
-        4,
-        2,
-        1,
-        7,
-    ]
-    assert text_codes(MOMENTS, ["1970-01-01", "1970-01-01T00:01Z", "1970-01-01T03:00", "soon"]) == [0, 1, 2, 4]
-
-
-@pytest.mark.parametrize("axis", [LABELS, Codes(3), TENS, DAYS])
-def test_no_texts(axis) -> None:
-    assert text_codes(axis, []) == []
 
 
 def column(**rules) -> ColumnEncoder:
@@ -416,10 +331,7 @@ def test_record_counts(cells) -> None:
     assert (found.tolist(), found.dtype, good.all()) == ([0, 3, 10], np.int64, True)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]],
-)
+@pytest.mark.parametrize("cells", [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]])
 def test_cells_that_are_no_record_counts(cells) -> None:
     """Their rows are malformed, and stand for no record."""
     for counts in (pa.array([3, *cells]), pa.array([3, *cells]).dictionary_encode()):

@@ -10,41 +10,24 @@ from dpqr.kernel.errors import BudgetRefused, DataError, UsageFault
 from dpqr.tables.limits import Limits, Percent, discreetly
 
 
-def test_defaults() -> None:
+def test_limits_are_positive_and_keep_sums_exact() -> None:
     assert (Limits().cells, Limits().records) == (2**24, 2**36)
+    wrong = dict.fromkeys(("cells", "columns", "bytes", "batch_rows"), (0,))
+    for name, values in {**wrong, "records": (0, 2**52 + 1), "row_bytes": (0, 2**30 + 1)}.items():
+        for value in values:
+            with pytest.raises(UsageFault, match=name):
+                Limits(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["cells", "records", "columns", "bytes", "row_bytes", "batch_rows"])
-def test_limits_are_positive(name) -> None:
-    with pytest.raises(UsageFault, match=name):
-        Limits(**{name: 0})
-
-
-def test_limits_that_keep_sums_exact() -> None:
-    with pytest.raises(UsageFault, match="records"):
-        Limits(records=2**52 + 1)
-    with pytest.raises(UsageFault, match="row_bytes"):
-        Limits(row_bytes=2**30 + 1)
-
-
-@pytest.mark.parametrize(
-    ("packed", "unpacked", "bomb"),
-    [(1, 2**28, False), (1, 2**28 + 1, True), (2**26, 100 * 2**26, False), (2**26, 100 * 2**26 + 1, True)],
-)
-def test_bombs(packed, unpacked, bomb) -> None:
-    assert Limits().is_decompression_bomb(packed, unpacked) == bomb
-    assert not Limits(bytes=2**40 - 1).is_decompression_bomb(packed, unpacked), (
-        "who states a limit has said what is meant"
-    )
-
-
-@pytest.mark.parametrize(
-    ("packed", "rows", "crowd"),
-    [(1, 2**25, False), (1, 2**25 + 1, True), (2**24, 2**29, False), (2**24, 2**29 + 1, True)],
-)
-def test_crowds(packed, rows, crowd) -> None:
-    assert Limits().is_crowd(packed, rows) == crowd
-    assert not Limits(records=2**36 - 1).is_crowd(packed, rows)
+@pytest.mark.parametrize("more", [0, 1])
+def test_bombs_and_crowds(more) -> None:
+    """Who states a limit has said what is meant."""
+    for packed, unpacked in ((1, 2**28), (2**26, 100 * 2**26)):
+        assert Limits().is_decompression_bomb(packed, unpacked + more) == bool(more)
+        assert not Limits(bytes=2**40 - 1).is_decompression_bomb(packed, unpacked + more)
+    for packed, rows in ((1, 2**25), (2**24, 2**29)):
+        assert Limits().is_crowd(packed, rows + more) == bool(more)
+        assert not Limits(records=2**36 - 1).is_crowd(packed, rows + more)
 
 
 SECRET = "4711-secret"
@@ -64,11 +47,6 @@ def constant(_: Exception) -> str:
 
 def frames(error: BaseException) -> list[str]:
     return [repr(frame.f_locals) for frame, _ in traceback.walk_tb(error.__traceback__)]
-
-
-def test_a_result_passes() -> None:
-    assert discreetly(lambda: 3, constant) == 3
-    assert discreetly(lambda: None, constant) is None
 
 
 def test_a_failure_leaves_nothing_behind() -> None:
@@ -95,10 +73,12 @@ def test_an_own_error_keeps_its_words_and_loses_its_history() -> None:
     assert not any(SECRET in local for local in frames(caught.value))
 
 
-def test_an_interrupt_is_no_fault_of_the_table() -> None:
+def test_a_result_passes_and_an_interrupt_is_no_fault_of_the_table() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
+    assert discreetly(lambda: 3, constant) == 3
+    assert discreetly(lambda: None, constant) is None
     with pytest.raises(KeyboardInterrupt):
         discreetly(interrupt, constant)
 
@@ -118,20 +98,17 @@ def test_every_table_is_told_alike(total, pieces) -> None:
     assert told == ALL
 
 
-def test_what_is_read_shows_on_the_way() -> None:
+def test_what_is_read_shows_on_the_way_but_of_standard_input_only_beginning_and_end() -> None:
     told: list[int] = []
     watch = Percent(total=1000, tell=told.append)
     watch.begin()
     watch.read(251)
     assert told == [0, 10, 20]
-
-
-@pytest.mark.parametrize("pieces", [[], [5, 10**9]])
-def test_of_standard_input_only_beginning_and_end_are_told(pieces) -> None:
-    told: list[int] = []
-    watch = Percent(total=None, tell=told.append)
-    watch.begin()
-    for piece in pieces:
-        watch.read(piece)
-    watch.end()
-    assert told == [0, 100]
+    for pieces in ([], [5, 10**9]):
+        told.clear()
+        watch = Percent(total=None, tell=told.append)
+        watch.begin()
+        for piece in pieces:
+            watch.read(piece)
+        watch.end()
+        assert told == [0, 100]

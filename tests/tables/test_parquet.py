@@ -77,14 +77,11 @@ def test_what_no_footer_holds_is_refused(data) -> None:
         Compact(data).struct(WHOLE)
 
 
-@pytest.mark.parametrize("length", range(12))
-def test_bytes_that_end_too_early(length) -> None:
+def test_bytes_that_end_too_early_and_a_list_that_claims_more_than_there_is() -> None:
     whole = written_struct({1: [I32, 300], 2: [BINARY, b"abc"], 3: [LIST, [I32, [1]]]})
-    with pytest.raises(IndexError):
-        Compact(whole[:length]).struct(WHOLE)
-
-
-def test_a_list_that_claims_more_than_there_is() -> None:
+    for length in range(12):
+        with pytest.raises(IndexError):
+            Compact(whole[:length]).struct(WHOLE)
     with pytest.raises(IndexError):
         Compact(bytes([0x29, 0xF1, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0])).struct({})
 
@@ -376,15 +373,14 @@ def test_texts_of_the_unit_column_are_spelt_out_in_pieces(tmp_path, small) -> No
 
 
 def test_texts_of_the_unit_column_that_come_to_too_much(tmp_path, small) -> None:
+    """In one batch, or in several small ones."""
+    said = "unpacks to more than 100 times its size"
     _, budget = weighed(tmp_path, {"a": [1]})
-    with pytest.raises(DataError, match="unpacks to more than 100 times its size"):
+    with pytest.raises(DataError, match=said):
         pieces(budget, ["x" * 100 * KB], [0] * 100)
-    _, budget = weighed(tmp_path, {"a": [1]}, stated=Limits(row_bytes=99 * KB))
-    assert len(pieces(budget, ["x" * 100 * KB], [0] * 100)) == 1, "malformed rows, whose texts nobody spells out"
-
-
-def test_long_texts_in_small_batches_are_counted_too(tmp_path, small) -> None:
     _, budget = weighed(tmp_path, {"a": [1]})
     pieces(budget, ["x" * 100 * KB], [0] * 9)
-    with pytest.raises(DataError, match="unpacks to more than 100 times its size"):
+    with pytest.raises(DataError, match=said):
         pieces(budget, ["x" * 100 * KB], [0] * 9)
+    _, budget = weighed(tmp_path, {"a": [1]}, stated=Limits(row_bytes=99 * KB))
+    assert len(pieces(budget, ["x" * 100 * KB], [0] * 100)) == 1, "malformed rows, whose texts nobody spells out"

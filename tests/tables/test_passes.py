@@ -25,24 +25,16 @@ def dense(files, columns=24, **limits):
 
 
 def test_a_small_table_is_read_once_and_a_large_one_several_times() -> None:
+    """By sizes and kinds alone; a larger memory or a smaller cap on records means fewer passes."""
     assert groups([csv(10**6)]) == 1
     assert groups([csv(10**10)]) > groups([csv(5 * 10**9)]) > 1
-
-
-def test_a_larger_memory_or_a_smaller_cap_on_records_means_fewer_passes() -> None:
     many = groups([csv(10**10)], memory=2**30)
     assert groups([csv(10**10)], memory=2**33) < many
     assert groups([csv(10**10)], memory=2**30, records=10**6) == 1
-
-
-def test_only_sizes_and_kinds_count() -> None:
     whole = groups([csv(6 * 10**9)])
     assert groups([csv(10**9, f"{part}.csv") for part in range(6)]) == whole
     assert groups([csv(6 * 10**9, "t.csv.gz")]) == groups([csv(6 * 10**9, "t.pq", "parquet")]) > 3 * whole
-
-
-def test_standard_input_is_read_once() -> None:
-    assert groups([csv(None, "-")], memory=2**28) == 1
+    assert groups([csv(None, "-")], memory=2**28) == 1  # standard input is read once
 
 
 @pytest.mark.parametrize("columns", [2, 9])

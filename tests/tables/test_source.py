@@ -19,44 +19,28 @@ def fill(directory, *files) -> None:
         path.write_bytes(b"a\n1\n")
 
 
-def test_a_file_is_described_by_its_ending(tmp_path) -> None:
+def test_a_file_is_described_by_its_ending_or_else_by_its_first_bytes(tmp_path) -> None:
     fill(tmp_path, "t.csv", "t.TSV", "t.csv.gz", "t.parquet")
-    source = TableSource(paths=(str(tmp_path / "t.csv"),))
-    assert source.files() == (TableFile(path=str(tmp_path / "t.csv"), kind="csv", delimiter=",", bytes=4),)
-    (tsv,) = TableSource(paths=(str(tmp_path / "t.TSV"),)).files()
-    assert (tsv.kind, tsv.delimiter) == ("csv", "\t")
-    (given,) = TableSource(paths=(str(tmp_path / "t.TSV"),), delimiter=";").files()
-    assert given.delimiter == ";"
-    (parquet,) = TableSource(paths=(str(tmp_path / "t.parquet"),)).files()
-    assert parquet.kind == "parquet"
-
-
-def test_a_file_without_a_known_ending_is_described_by_its_first_bytes(tmp_path) -> None:
     (tmp_path / "one").write_bytes(b"PAR1....")
     (tmp_path / "two").write_bytes(b"a,b\n")
-    kinds = [TableSource(paths=(str(tmp_path / name),)).files()[0].kind for name in ("one", "two")]
-    assert kinds == ["parquet", "csv"]
+
+    def described(name, **more):
+        (file,) = TableSource(paths=(str(tmp_path / name),), **more).files()
+        return file
+
+    assert described("t.csv") == TableFile(path=str(tmp_path / "t.csv"), kind="csv", delimiter=",", bytes=4)
+    assert (described("t.TSV").kind, described("t.TSV").delimiter) == ("csv", "\t")
+    assert described("t.TSV", delimiter=";").delimiter == ";"
+    assert [described(name).kind for name in ("t.parquet", "one", "two")] == ["parquet", "parquet", "csv"]
 
 
-def test_a_directory_is_read_in_a_fixed_order_at_any_depth(tmp_path) -> None:
-    fill(
-        tmp_path,
-        "b.csv",
-        "a.csv",
-        "sub/c.csv.gz",
-        "_SUCCESS",
-        ".hidden.csv",
-        "_temporary/d.csv",
-        "readme.txt",
-        "x.csv/part-0.csv",
-    )
+def test_a_directory_is_read_in_a_fixed_order_at_any_depth_and_a_pattern_is_expanded(tmp_path) -> None:
+    fill(tmp_path, "b.csv", "a.csv", "sub/c.csv.gz", "_SUCCESS", ".hidden.csv", "_temporary/d.csv", "readme.txt")
+    fill(tmp_path, "x.csv/part-0.csv")
     assert names(tmp_path) == ["a.csv", "b.csv", "c.csv.gz", "part-0.csv"]
-
-
-def test_a_pattern_is_expanded_and_a_file_that_looks_like_one_is_a_file(tmp_path) -> None:
     fill(tmp_path, "p1.csv", "p2.csv", "q.csv", "[x].csv")
     assert names(tmp_path / "p*.csv") == ["p1.csv", "p2.csv"]
-    assert names(tmp_path / "[x].csv") == ["[x].csv"]
+    assert names(tmp_path / "[x].csv") == ["[x].csv"]  # a file that looks like a pattern is a file
 
 
 def test_standard_input_is_csv_of_unknown_size() -> None:
@@ -109,13 +93,10 @@ def test_a_file_without_permission(tmp_path, monkeypatch) -> None:
         names(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "\r", "\0", "a", "1", "€"])
-def test_delimiters_that_no_table_can_have(delimiter) -> None:
-    with pytest.raises(UsageFault, match="one character"):
-        TableSource(paths=("a.csv",), delimiter=delimiter)
-
-
-def test_standard_input_stands_alone_and_something_is_named() -> None:
+def test_what_no_source_can_be() -> None:
+    for delimiter in ("", ",,", '"', "\n", "\r", "\0", "a", "1", "€"):
+        with pytest.raises(UsageFault, match="one character"):
+            TableSource(paths=("a.csv",), delimiter=delimiter)
     with pytest.raises(UsageFault, match="standard input"):
         TableSource(paths=("a.csv", "-"))
     with pytest.raises(UsageFault, match="name the table"):

@@ -66,12 +66,12 @@ def test_the_plain_spelling_reads_what_is_read_without_one() -> None:
         assert read(text) == number(text), text
 
 
-@pytest.mark.parametrize("text", ["9" * 10**5, "1." * 10**5, "x" * 10**5, "1.234" * 10**4, "-" * 10**5])
-def test_long_texts_take_no_longer_than_their_length(text) -> None:
+def test_long_texts_take_no_longer_than_their_length() -> None:
     """Milliseconds; the square of their length would take minutes."""
     began = time.process_time()
-    for spelling in (GERMAN, ENGLISH):
-        number_reader(spelling)(text)
+    for text in ("9" * 10**5, "1." * 10**5, "x" * 10**5, "1.234" * 10**4, "-" * 10**5):
+        for spelling in (GERMAN, ENGLISH):
+            number_reader(spelling)(text)
     assert time.process_time() - began < 10
 
 
@@ -97,16 +97,11 @@ def test_days(pattern, text, value) -> None:
     assert moment_reader(Spelling(pattern=pattern), days=True)(text) == expected
 
 
-def test_moments_are_in_utc() -> None:
+def test_moments_are_in_utc_and_without_a_pattern_the_iso_form_is_read() -> None:
     read = moment_reader(Spelling(pattern="%d/%m/%Y %I:%M %p %z"), days=False)
-    assert (
-        read("03/11/2024 01:30 AM +0200")
-        == (datetime(2024, 11, 2, 23, 30) - datetime(1970, 1, 1)).total_seconds() * 1e6
-    )
+    moment = (datetime(2024, 11, 2, 23, 30) - datetime(1970, 1, 1)).total_seconds() * 1e6
+    assert read("03/11/2024 01:30 AM +0200") == moment
     assert read("01/01/0001 00:30 AM +0200") is None
     assert read("03/11/2024 01:30 +0200") is None
-
-
-def test_without_a_pattern_the_iso_form_is_read() -> None:
     assert moment_reader(Spelling(trim=True), days=True)("1970-01-02") == 1
     assert moment_reader(Spelling(), days=False)("1970-01-01T00:00:01Z") == 10**6

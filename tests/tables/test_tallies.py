@@ -65,11 +65,6 @@ def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
     assert into.histogram().codes.tolist() == [[1, 1]]
 
 
-def test_the_limit_decides() -> None:
-    assert isinstance(tally((2, 3), 6).histogram(), DenseHistogram)
-    assert isinstance(tally((2, 3), 5).histogram(), SparseHistogram)
-
-
 @pytest.mark.parametrize(
     ("asked", "largest", "kind"),
     [
@@ -99,7 +94,9 @@ def test_sums_of_joint_arrays_are_kept_where_these_have_no_room() -> None:
         into.histogram().marginal((0, 5))
 
 
-def test_nothing_counted() -> None:
+def test_the_limit_decides_and_nothing_counted_is_zeros() -> None:
+    assert isinstance(tally((2, 3), 6).histogram(), DenseHistogram)
+    assert isinstance(tally((2, 3), 5).histogram(), SparseHistogram)
     assert SparseTally((10,) * 30).histogram().marginal((4,)).tolist() == [0] * 10
     assert tally((2, 2), 4).histogram().counts.tolist() == [[0, 0], [0, 0]]
 

@@ -40,11 +40,8 @@ DOMAINS: list[tuple[Any, str, str]] = [
     ({"sex": ["M", "F"]}, "$", "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like"),
     ({"field": [{"name": "a", "type": "boolean"}]}, "$", "unknown key 'field'; did you mean 'fields'?"),
     ({"a": 0}, "$.a", "a whole number from 1 to 1048576"),
-    ({"a": -3}, "$.a", "a whole number from 1"),
-    ({"a": 3, "b": 2.5}, "$.b", "a whole number from 1"),
     ({"a": 3, "b": True}, "$.b", "a whole number from 1"),
     ({"a": 3, "b c": None}, '$["b c"]', "a whole number from 1"),
-    ({"a": 10**7}, "$.a", "from 1 to 1048576"),
     ({"": 3}, "$", "length"),
     ({"fields": []}, "$.fields", "length >= 1"),
     ({"fields": [{"name": "", "type": "boolean"}]}, "$.fields[0].name", "length >= 1"),
@@ -54,12 +51,9 @@ DOMAINS: list[tuple[Any, str, str]] = [
     ({"fields": [{"name": "a", "type": "boolean", "trueValue": ["y"]}]}, FIELD, "did you mean 'trueValues'"),
     ({"fields": [{"name": "a", "type": "boolean"}], "dpqr": "domain/2"}, "$.dpqr", "allowed: 'domain/1'"),
     (column("string"), f"{FIELD}.constraints.enum", "lists no label"),
-    (labels(), f"{FIELD}.constraints.enum", "lists no label"),
     (labels("x", "y", "x"), f"{FIELD}.constraints.enum[2]", "the label 'x' stands twice"),
-    (labels(1, 1, kind="integer"), f"{FIELD}.constraints.enum[1]", "the label '1' stands twice"),
     (labels("x", 3), f"{FIELD}.constraints.enum[1]", "3 is no label of a column of type 'string'"),
     (labels("3", kind="integer"), f"{FIELD}.constraints.enum[0]", "'3' is no label of a column of type 'integer'"),
-    (labels(True, kind="integer"), f"{FIELD}.constraints.enum[0]", "true is no label"),
     (labels("yes", kind="boolean"), f"{FIELD}.constraints.enum[0]", "'yes' is no label"),
     (labels(0.5, kind="number"), f"{FIELD}.constraints.enum", "has no labels; cut it by dpqr.edges"),
     (labels("x", ""), f"{FIELD}.constraints.enum[1]", "also stands in missingValues"),
@@ -73,7 +67,6 @@ DOMAINS: list[tuple[Any, str, str]] = [
     (column("number", low=0, high=1), f"{FIELD}.dpqr", "needs one of bins, width or edges"),
     (column("number", bins=3), f"{FIELD}.constraints", "the minimum is missing"),
     (column(low=5, high=5), f"{FIELD}.constraints.maximum", "must be above the minimum"),
-    (column(low=6, high=5), f"{FIELD}.constraints.maximum", "must be above the minimum"),
     (column(low=0.5, high=5), f"{FIELD}.constraints.minimum", "must be a whole number"),
     (column(low="0", high=5), f"{FIELD}.constraints.minimum", "expected a number, got '0'"),
     (column(low=0, high=None), f"{FIELD}.constraints.maximum", "expected a number, got null"),
@@ -82,7 +75,6 @@ DOMAINS: list[tuple[Any, str, str]] = [
     (column(low=0, high=5, bins=7), f"{FIELD}.dpqr.bins", "7 bins are more than the 6 whole values"),
     (column(low=0, high=5, bins=2, width=3), f"{FIELD}.dpqr", "bins and width contradict each other"),
     (column(low=0, high=5, width=0), f"{FIELD}.dpqr.width", "must be above 0"),
-    (column(low=0, high=5, width=-1), f"{FIELD}.dpqr.width", "must be above 0"),
     (column(low=0, high=5, width=1.5), f"{FIELD}.dpqr.width", "must be a whole number"),
     (column("number", low=0, high=1, width=1e-9), f"{FIELD}.dpqr.width", "makes 1000000000 cells"),
     (column("number", low=0, high=1, bins=10**8), f"{FIELD}.dpqr.bins", "makes 100000000 cells"),
@@ -149,33 +141,26 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
     ({"marginal": "sex"}, f"{ENTRY}.marginal", "expected a list, got text"),
     ({"marginal": ["sxe"]}, f"{ENTRY}.marginal[0]", "the domain has no column 'sxe'; did you mean 'sex'?"),
     ({"marginal": ["sex", "age", "sex"]}, f"{ENTRY}.marginal[2]", "the column 'sex' stands twice"),
-    ({"marginal": [3]}, f"{ENTRY}.marginal[0]", "expected text, got a whole number"),
     ({"marginal": ["sex"], "name": ""}, f"{ENTRY}.name", "length >= 1"),
     ({"marginal": ["sex"], "weight": 0}, f"{ENTRY}.weight", "must be above 0"),
-    ({"marginal": ["sex"], "weight": -1}, f"{ENTRY}.weight", "must be above 0"),
     ({"marginal": ["sex"], "weight": "1"}, f"{ENTRY}.weight", "expected a number, got '1'"),
     ({"marginal": ["sex"], "weight": 1e12}, f"{ENTRY}.weight", "at most 1000000000"),
     ({"marginals": {"ways": 0}}, f"{ENTRY}.marginals.ways", ">= 1"),
     ({"marginals": {"ways": 9}}, f"{ENTRY}.marginals.ways", "9 columns cannot be chosen from 7"),
     ({"marginals": {"ways": 2.5}}, f"{ENTRY}.marginals.ways", "expected a whole number"),
     ({"marginals": {"ways": 2, "colums": ["age", "sex"]}}, f"{ENTRY}.marginals", "did you mean 'columns'?"),
-    ({"marginals": {"ways": 1, "columns": ["x"]}}, f"{ENTRY}.marginals.columns[0]", "no column 'x'"),
     ({"marginals": [["sex"], ["agee"]]}, f"{ENTRY}.marginals[1][0]", "did you mean 'age'?"),
     ({"marginals": []}, f"{ENTRY}.marginals", "length >= 1"),
     ({"where": 3}, f"{ENTRY}.where", "expected text"),
-    ({"where": ""}, f"{ENTRY}.where", "length >= 1"),
     ({"where": "age >"}, f"{ENTRY}.where", "at character 6: expected a number or 'text'"),
     ({"where": "agge > 3"}, f"{ENTRY}.where", "did you mean 'age'?"),
     ({"where": "home region = 'north'"}, f"{ENTRY}.where", "at character 6: expected a comparison"),
     ({"where": "hours > 30"}, f"{ENTRY}.where", "with <= or > the nearest edges are 19 and 39"),
     ({"where": "age > 2 and age < 2"}, f"{ENTRY}.where", "is true for no cell of the domain"),
-    ({"where": "age > 9"}, f"{ENTRY}.where", "is true for no cell of the domain"),
     ({"where": "sex is outside"}, f"{ENTRY}.where", "has no cell for outside (its rule is drop)"),
     ({"where": "age = 1", "by": "sex"}, f"{ENTRY}.by", "expected a list, got text"),
     ({"where": "age = 1", "by": ["sex", "sex"]}, f"{ENTRY}.by[1]", "stands twice"),
-    ({"where": "age = 1", "by": ["sexx"]}, f"{ENTRY}.by[0]", "did you mean 'sex'?"),
     ({"prefix": "sex"}, f"{ENTRY}.prefix", "column 'sex' holds labels, which have no order"),
-    ({"prefix": ["age"]}, f"{ENTRY}.prefix", "expected text, got a list"),
     ({"prefix": "age", "by": ["age"]}, f"{ENTRY}.by[0]", "is what this entry asks about"),
     ({"ranges": "age"}, ENTRY, "ranges need either 'between' (a list) or 'random'"),
     ({"ranges": "age", "random": 3}, ENTRY, "need a public 'seed'"),
@@ -183,14 +168,11 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
     ({"ranges": "age", "random": 3, "seed": -1}, f"{ENTRY}.seed", ">= 0"),
     ({"ranges": "age", "random": 3, "seed": 2**64}, f"{ENTRY}.seed", "expected a whole number <="),
     ({"ranges": "age", "random": 3, "seed": 1, "between": [[0, 1]]}, f"{ENTRY}.random", "contradicts 'between'"),
-    ({"ranges": "sex", "random": 3, "seed": 1}, f"{ENTRY}.ranges", "holds labels"),
-    ({"ranges": [], "random": 3, "seed": 1}, f"{ENTRY}.ranges", "length >= 1"),
     ({"ranges": ["age", "age"], "random": 3, "seed": 1}, f"{ENTRY}.ranges[1]", "stands twice"),
     ({"ranges": ["age", "hours"], "between": [PAIR], "by": ["sex"]}, f"{ENTRY}.by", "rectangles are not cut"),
     ({"ranges": ["age", "hours"], "between": [[0, [0, 19]]]}, f"{ENTRY}.between[0][0]", "expected a pair [low, high]"),
     ({"ranges": ["age", "hours"], "between": [[[0, 3]]]}, f"{ENTRY}.between[0]", "a list of 2 pairs"),
     ({"ranges": "hours", "between": []}, f"{ENTRY}.between", "length >= 1"),
-    ({"ranges": "hours", "between": [[0, 20, 40]]}, f"{ENTRY}.between[0]", "expected a pair"),
     ({"ranges": "hours", "between": [[0, 20], [0, 30]]}, f"{ENTRY}.between[1][1]", "nearest edges are 20 and 40"),
     ({"ranges": "hours", "between": [[10, 40]]}, f"{ENTRY}.between[0][0]", "nearest edges are 0 and 20"),
     ({"ranges": "hours", "between": [[40, 20]]}, f"{ENTRY}.between[0]", "low is above high"),
@@ -202,11 +184,9 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
     ({"conjunctions": {**SOME, "random": 10**7}}, f"{ENTRY}.conjunctions.random", "<= 4000000"),
     ({"conjunctions": {**SOME, "ways": 2}}, f"{ENTRY}.conjunctions.ways", "expected"),
     ({"conjunctions": {**SOME, "ways": [0, 2]}}, f"{ENTRY}.conjunctions.ways", "1 <= from <= to"),
-    ({"conjunctions": {**SOME, "ways": [3, 2]}}, f"{ENTRY}.conjunctions.ways", "1 <= from <= to"),
     ({"conjunctions": {**SOME, "ways": [1, 6]}}, f"{ENTRY}.conjunctions.ways", "from <= to <= 5"),
     ({"conjunctions": {**SOME, "columns": ["age"]}}, f"{ENTRY}.conjunctions.ways", "from <= to <= 1"),
     ({"conjunctions": {**SOME, "columns": ["age", "agee"]}}, f"{ENTRY}.conjunctions.columns[1]", "'agee'"),
-    ({"conjunctions": {**SOME, "columns": ["age", "age"]}}, f"{ENTRY}.conjunctions.columns[1]", "stands twice"),
     ({"conjunctions": SOME, "by": ["sex"]}, ENTRY, "unknown key 'by'"),
     ({"ranges": "day", "between": [[0, 20]]}, f"{ENTRY}.between[0][0]", "expected a date like"),
     ({"sum": "sex"}, f"{ENTRY}.sum", "holds labels"),
@@ -279,7 +259,7 @@ def spots(value: Any) -> list[tuple[Any, Any]]:
 def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(tmp_path: Path, survey_document: Any) -> None:
     chance, file = random.Random(11), tmp_path / "queries.json"
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(400):
+    for _ in range(200):
         document = copy.deepcopy({"domain": survey_document, "queries": SOUND})
         container, key = chance.choice(spots(document["queries"]) + spots(document["domain"]["fields"]))
         container[key] = copy.deepcopy(chance.choice(PARTS))
@@ -288,7 +268,7 @@ def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(tmp_path
         outcomes["refused" if faults else "read"] += 1
         assert all(str(fault).startswith("queries.json: $") for fault in faults), document
         assert all(fault.line == 1 and len(str(fault).splitlines()) <= 2 for fault in faults)
-    assert min(outcomes.values()) > 10, outcomes
+    assert min(outcomes.values()) > 5, outcomes
 
 
 def outcome(file: Path) -> tuple[Fault, ...]:

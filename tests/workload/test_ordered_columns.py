@@ -28,28 +28,18 @@ def test_each_row_counts_the_bins_up_to_its_own(ask, database) -> None:
             assert answers[sex, age] == expected
 
 
-@pytest.mark.parametrize(
-    ("column", "labels"),
-    [
-        ("hours", ("<= 19", "<= 39", "<= 60")),
-        ("income", ("< 1500", "<= 4000")),
-        ("day", ("<= 2024-03-31", "<= 2024-06-30", "<= 2024-09-30", "<= 2024-12-31")),
-    ],
-)
-def test_labels_say_which_values_are_counted(column: str, labels: tuple[str, ...], ask) -> None:
-    (block,) = ask({"prefix": column}).workload.blocks
-    assert block.factors[0].labels == labels
-
-
-def test_bins_closed_on_the_right_own_their_edge(ask) -> None:
-    domain = {"fields": [{"name": "x", "type": "number", "dpqr": {"edges": [0, 0.5, 1], "closed": "right"}}]}
-    (block,) = ask({"prefix": "x"}, domain=domain).workload.blocks
-    assert block.factors[0].labels == ("<= 0.5", "<= 1")
-
-
-def test_codes_have_an_order(ask) -> None:
-    (block,) = ask({"prefix": "k"}, domain={"k": 3}).workload.blocks
-    assert block.factors[0].labels == ("<= 0", "<= 1", "<= 2")
+def test_labels_say_which_values_are_counted(ask) -> None:
+    right = {"fields": [{"name": "x", "type": "number", "dpqr": {"edges": [0, 0.5, 1], "closed": "right"}}]}
+    days = ("<= 2024-03-31", "<= 2024-06-30", "<= 2024-09-30", "<= 2024-12-31")
+    for column, domain, labels in (
+        ("hours", None, ("<= 19", "<= 39", "<= 60")),
+        ("income", None, ("< 1500", "<= 4000")),
+        ("day", None, days),
+        ("x", right, ("<= 0.5", "<= 1")),
+        ("k", {"k": 3}, ("<= 0", "<= 1", "<= 2")),
+    ):
+        (block,) = ask({"prefix": column}, **({"domain": domain} if domain else {})).workload.blocks
+        assert block.factors[0].labels == labels
 
 
 def rows(block, factor: int = 0) -> list[list[int]]:
@@ -170,8 +160,7 @@ def test_own_cells_count_nothing_and_by_cuts_the_sum(ask, database) -> None:
 
 def test_codes_count_as_their_value(ask) -> None:
     (block,) = ask({"sum": "k"}, domain={"k": 4}).workload.blocks
-    assert block.factors[0].matrix.row(0).tolist() == [0, 1, 2, 3]
-    assert block.scale == 1
+    assert (block.factors[0].matrix.row(0).tolist(), block.scale) == ([0, 1, 2, 3], 1)
 
 
 def test_the_binning_error_is_half_the_widest_bin(ask) -> None:
@@ -276,7 +265,4 @@ def test_the_common_grid_is_the_coarsest_that_divides_every_scale(scales, grid) 
 def test_rounding_is_to_the_nearest_integer_and_total() -> None:
     answers = np.array([0.4, -0.6, 0.6, -0.4, 99.7, -99.7, 2.5, 1e300, -1e300, np.inf, -np.inf, np.nan])
     assert round_answers(answers, 100).tolist() == [0, -1, 1, 0, 100, -100, 2, 100, -100, 100, -100, 0]
-
-
-def test_the_largest_limit_does_not_wrap() -> None:
     assert round_answers(np.array([np.inf, -np.inf]), 2**61).tolist() == [2**61, -(2**61)]

@@ -35,7 +35,7 @@ def test_the_domain_is_the_columns_that_are_asked_about(tmp_path: Path) -> None:
     assert document.workload.blocks[0].factors[0].sizes == (4,)
 
 
-def test_where_the_domain_may_stand(tmp_path: Path) -> None:
+def test_where_the_domain_may_stand_and_a_given_one_wins(tmp_path: Path) -> None:
     queries = [{"marginal": ["a"]}]
     (tmp_path / "domain.json").write_text(json.dumps({"a": 5}))
     inside = read_queries(write(tmp_path, domain={"a": 5}, queries=queries))
@@ -43,13 +43,11 @@ def test_where_the_domain_may_stand(tmp_path: Path) -> None:
     given = read_queries(write(tmp_path, queries=queries), read_domain({"a": 5}))
     assert inside.domain == named.domain == given.domain
     assert given.notes == ()
-
-
-def test_a_given_domain_wins_and_a_note_says_so(tmp_path: Path) -> None:
-    path = write(tmp_path, domain="nowhere.json", queries=[{"marginal": ["a"]}])
-    document = read_queries(path, read_domain({"a": 7}))
+    document = read_queries(write(tmp_path, domain="nowhere.json", queries=queries), read_domain({"a": 7}))
     assert document.domain.shape == (7,)
     assert document.notes == ("the domain in the queries document is not used: another is given",)
+    with pytest.raises(UsageFault, match="cannot read"):
+        read_queries(tmp_path / "none.json")
 
 
 def test_without_a_domain_the_command_that_starts_one_is_named(tmp_path: Path) -> None:
@@ -108,16 +106,6 @@ def test_reading_twice_gives_the_same(tmp_path: Path) -> None:
     assert [*map(list, first.coefficients())] == [*map(list, second.coefficients())]
 
 
-def test_a_missing_file_is_a_usage_fault(tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match="cannot read"):
-        read_queries(tmp_path / "none.json")
-
-
-def test_many_entries_are_read(tmp_path: Path) -> None:
-    queries = [{"where": f"a = {i % 2} and b < {i % 3 + 1}", "name": f"q{i}"} for i in range(2000)]
-    assert len(read_queries(write(tmp_path, domain=SIZES, queries=queries)).workload.blocks) == 2000
-
-
 def test_what_many_predicates_say_alike_is_made_once_and_answers_as_if_alone(tmp_path: Path) -> None:
     """Wherever it stands in the text; another constant, another kind of it, or a `by` column makes another factor."""
     texts = ["a = 1 and b = 2", "b = 2 and (a = 1)", "b != 2 and a = 1", "b = 1 or c = 3", "c = 3 and b = 2"]
@@ -157,13 +145,12 @@ def test_no_columns_ask_for_the_total(ask, database) -> None:
     assert total.answer(data.histogram).tolist() == [data.total(lambda cell: 1)]
 
 
-def test_all_marginals_of_some_columns(ask) -> None:
-    document = ask({"marginals": {"ways": 2, "columns": ["sex", "age", "rich"]}})
-    assert [block.name for block in document.workload.blocks] == [
-        "marginal(sex,age)",
-        "marginal(sex,rich)",
-        "marginal(age,rich)",
-    ]
+def test_marginals_of_some_columns_and_of_a_list(ask) -> None:
+    some = ask({"marginals": {"ways": 2, "columns": ["sex", "age", "rich"]}}).workload.blocks
+    assert [block.name for block in some] == ["marginal(sex,age)", "marginal(sex,rich)", "marginal(age,rich)"]
+    listed = ask({"marginals": [["sex"], ["age", "sex"], []], "name": "ours", "weight": 2}).workload.blocks
+    assert [block.name for block in listed] == ["ours marginal(sex)", "ours marginal(age,sex)", "ours total"]
+    assert {block.weight for block in listed} == {2}
 
 
 @pytest.mark.parametrize("ways", [1, 3, 7])
@@ -171,16 +158,6 @@ def test_all_marginals_of_all_columns(ways: int, ask, survey) -> None:
     document = ask({"marginals": {"ways": ways}})
     assert len(document.workload.blocks) == math.comb(7, ways)
     assert {block.axes for block in document.workload.blocks} == set(combinations(range(7), ways))
-
-
-def test_listed_marginals(ask) -> None:
-    document = ask({"marginals": [["sex"], ["age", "sex"], []], "name": "ours", "weight": 2})
-    assert [block.name for block in document.workload.blocks] == [
-        "ours marginal(sex)",
-        "ours marginal(age,sex)",
-        "ours total",
-    ]
-    assert {block.weight for block in document.workload.blocks} == {2}
 
 
 def test_too_many_marginals_are_refused_before_they_are_made(ask) -> None:
@@ -192,44 +169,29 @@ def test_too_many_marginals_are_refused_before_they_are_made(ask) -> None:
 PLACE = Location("q")
 
 
-@pytest.mark.parametrize(
-    ("unknown", "words"),
-    [
-        ("average", '{"mean": COLUMN}'),
-        ("Quartiles", '{"quantiles": COLUMN, "at": ['),
-        ("cdf", '{"prefix": COLUMN}'),
-        ("group_by", '{"marginal": [COLUMN, ...]}'),
-        ("std-dev", '{"variance": COLUMN}'),
-        ("margnial", "did you mean 'marginal'?"),
-        ("Sum", "did you mean 'sum'?"),
-        ("", "asks nothing: one of marginal, marginals"),
-        ("xyz", "asks nothing: one of marginal, marginals"),
-    ],
-)
-def test_unknown_kinds_name_the_way(unknown: str, words: str) -> None:
-    assert words in missing_kind_fault(unknown, PLACE).faults[0].message
-
-
-def test_only_a_misspelling_is_fixed() -> None:
+def test_unknown_kinds_name_the_way_and_only_a_misspelling_is_fixed() -> None:
+    for unknown, words in {
+        "average": '{"mean": COLUMN}',
+        "Quartiles": '{"quantiles": COLUMN, "at": [',
+        "cdf": '{"prefix": COLUMN}',
+        "group_by": '{"marginal": [COLUMN, ...]}',
+        "std-dev": '{"variance": COLUMN}',
+        "margnial": "did you mean 'marginal'?",
+        "Sum": "did you mean 'sum'?",
+        "": "asks nothing: one of marginal, marginals",
+        "xyz": "asks nothing: one of marginal, marginals",
+    }.items():
+        assert words in missing_kind_fault(unknown, PLACE).faults[0].message
     fix = missing_kind_fault("margnial", PLACE).faults[0].fix
     assert fix is not None
     assert (fix.path, fix.text, fix.key) == ("$.margnial", '"marginal"', True)
     assert missing_kind_fault("average", PLACE).faults[0].fix is None
-
-
-def test_no_kind_has_two_meanings() -> None:
     assert not set(OTHER_NAMES) & set(KINDS)
 
 
 @pytest.mark.parametrize(
     ("values", "grid"),
-    [
-        (["6", "-4", "0"], "2"),
-        (["1/2", "1/3"], "1/6"),
-        (["0.25", "1"], "0.25"),
-        (["0"], "0"),
-        (["5/7"], "5/7"),
-    ],
+    [(["6", "-4", "0"], "2"), (["1/2", "1/3"], "1/6"), (["0.25", "1"], "0.25"), (["0"], "0"), (["5/7"], "5/7")],
 )
 def test_the_coarsest_grid(values: list[str], grid: str) -> None:
     numbers = [Fraction(value) for value in values]

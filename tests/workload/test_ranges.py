@@ -122,6 +122,7 @@ MATRICES = {
 
 @pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES.keys())
 def test_it_is_the_row_with_the_figures_of_its_coefficients(matrix) -> None:
+    assert row_tops(matrix).tolist() == [int(abs(matrix.row(index)).max()) for index in range(matrix.rows)]
     for index in range(matrix.rows):
         row, alone = matrix.row(index), single_row(matrix, index)
         assert (alone.rows, alone.cells) == (1, matrix.cells)
@@ -132,22 +133,13 @@ def test_it_is_the_row_with_the_figures_of_its_coefficients(matrix) -> None:
             assert alone.column_distance(power) in (None, Dense(row[None]).column_distance(power))
 
 
-def test_a_range_stays_two_numbers() -> None:
+def test_a_range_stays_two_numbers_and_a_matrix_of_one_row_is_its_row() -> None:
+    """So that its norms are worked out once."""
     assert isinstance(single_row(Prefix(10**6), 5), Ranges)
     assert isinstance(single_row(Sparse(csr_array(TABLE)), 1), Sparse)
-
-
-def test_a_matrix_of_one_row_is_its_row() -> None:
-    """So that its norms are worked out once."""
     for matrix in (Dense(TABLE[:1]), Sparse(csr_array(TABLE[:1])), Ranges(np.array([1]), np.array([2]), 4)):
         assert single_row(matrix, 0) is matrix
     assert isinstance(single_row(Identity(1), 0), Ranges)
-
-
-@pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES.keys())
-def test_the_largest_coefficient_of_every_row(matrix) -> None:
-    rows = [matrix.row(index) for index in range(matrix.rows)]
-    assert row_tops(matrix).tolist() == [int(abs(row).max()) for row in rows]
 
 
 @pytest.mark.parametrize("rowwise", [True, False])
@@ -194,13 +186,10 @@ def test_products_are_those_of_the_matrix(edges):
     np.testing.assert_array_equal(overlaps.gram(WEIGHTS), table.T @ (WEIGHTS[:, None] * table))
 
 
-def test_no_interval_shares_nothing():
-    overlaps = Overlaps.of(np.zeros(0, int), np.zeros(0, int), np.array([0, 3, 4]))
-    assert overlaps.dot(np.ones((2, 1))).shape == (0, 1)
-    assert not overlaps.gram(np.zeros(0)).any()
-
-
 def test_memory_grows_with_rows_plus_groups():
     edges = np.arange(0, 10**6 + 1, 10)
     overlaps = Overlaps.of(np.arange(1000), np.arange(1000) + 500_000, edges)
     assert (overlaps.dot(np.ones((len(edges) - 1, 1))) == 500_000).all()
+    nothing = Overlaps.of(np.zeros(0, int), np.zeros(0, int), np.array([0, 3, 4]))
+    assert nothing.dot(np.ones((2, 1))).shape == (0, 1)
+    assert not nothing.gram(np.zeros(0)).any()

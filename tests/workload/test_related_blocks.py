@@ -80,12 +80,7 @@ def mixed(count):
     """Queries of four kinds in turn, blocks of many rows among them."""
     blocks = [marginal((1, 0), SHAPE), QueryBlock(name="total"), dense(GENERATOR.integers(0, 2, (3, 3)), SHAPE, (2,))]
     for index in range(count):
-        kinds = [
-            (interval(0), interval(2)),
-            (coefficients(1), interval(0)),
-            (coefficients(2),),
-            (interval(1),),
-        ]
+        kinds = [(interval(0), interval(2)), (coefficients(1), interval(0)), (coefficients(2),), (interval(1),)]
         scale = Fraction(1, 1 + index % 3)
         blocks.insert(index % 5, QueryBlock(name=f"q{index}", factors=kinds[index % 4], scale=scale))
     return tuple(blocks)

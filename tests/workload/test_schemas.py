@@ -14,94 +14,35 @@ from dpqr.workload.form import KINDS, schema
 from dpqr.workload.queries_file import read_queries
 
 FIELD = {
-    "name": "a",
-    "type": "string",
-    "title": "t",
-    "description": "d",
-    "format": "default",
-    "example": "x",
-    "examples": ["x"],
-    "rdfType": "r",
-    "missingValues": ["NA"],
-    "constraints": {
-        "enum": ["x", "y"],
-        "required": True,
-        "unique": False,
-        "pattern": "x|y",
-        "minLength": 1,
-        "maxLength": 1,
-    },
-    "dpqr": {
-        "null": "cell",
-        "outside": "drop",
-        "otherwise": "fail",
-        "trim": True,
-        "caseSensitive": False,
-        "aliases": {"x": ["ex"]},
-    },
-}
+    "name": "a", "type": "string", "title": "t", "description": "d", "format": "default", "example": "x",
+    "examples": ["x"], "rdfType": "r", "missingValues": ["NA"],
+    "constraints": {"enum": ["x", "y"], "required": True, "unique": False, "pattern": "x|y", "minLength": 1,
+                    "maxLength": 1},
+    "dpqr": {"null": "cell", "outside": "drop", "otherwise": "fail", "trim": True, "caseSensitive": False,
+             "aliases": {"x": ["ex"]}},
+}  # fmt: skip
+YEAR, RULES = {"minimum": "2024-01-01", "maximum": "2024-12-31"}, {"unparsable": "drop", "nan": "cell"}
+CLIPPED = {"edges": [0, 0.5, 2], "closed": "right", "infinite": "clip", "outside": "clip", **RULES}
 NUMBERS = [
     {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"bins": 2}},
     {"name": "w", "type": "number", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"width": 2.5}},
-    {
-        "name": "e",
-        "type": "number",
-        "dpqr": {
-            "edges": [0, 0.5, 2],
-            "closed": "right",
-            "unparsable": "drop",
-            "nan": "cell",
-            "infinite": "clip",
-            "outside": "clip",
-        },
-    },
-    {
-        "name": "d",
-        "type": "date",
-        "constraints": {"minimum": "2024-01-01", "maximum": "2024-12-31"},
-        "dpqr": {"every": "month"},
-    },
+    {"name": "e", "type": "number", "dpqr": CLIPPED},
+    {"name": "d", "type": "date", "constraints": YEAR, "dpqr": {"every": "month"}},
 ]
 SPELLED = [
-    {
-        "name": "b",
-        "type": "boolean",
-        "trueValues": ["yes"],
-        "falseValues": ["no"],
-        "parent": {"map": {"false": "any", "true": "any"}, "levels": ["all"]},
-    },
-    {
-        "name": "c",
-        "type": "integer",
-        "categories": [{"value": 1, "label": "low"}, {"value": 2}],
-        "categoriesOrdered": True,
-        "missingValues": [{"value": "-99", "label": "refused"}],
-    },
-    {
-        "name": "m",
-        "type": "number",
-        "decimalChar": ",",
-        "groupChar": ".",
-        "bareNumber": False,
-        "dpqr": {"edges": [0, 10]},
-    },
-]
+    {"name": "b", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"],
+     "parent": {"map": {"false": "any", "true": "any"}, "levels": ["all"]}},
+    {"name": "c", "type": "integer", "categories": [{"value": 1, "label": "low"}, {"value": 2}],
+     "categoriesOrdered": True, "missingValues": [{"value": "-99", "label": "refused"}]},
+    {"name": "m", "type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False,
+     "dpqr": {"edges": [0, 10]}},
+]  # fmt: skip
 DOMAIN = {
-    "dpqr": "domain/1",
-    "malformed": "drop",
-    "$schema": "s",
-    "name": "n",
-    "title": "t",
-    "description": "d",
-    "primaryKey": "a",
-    "foreignKeys": [],
-    "uniqueKeys": [],
-    "fieldsMatch": "exact",
-    "missingValues": [""],
-    "impossible": [{"where": "a = 'x' and n >= 5"}],
-    "totals": [{"where": "a = 'x'", "count": 5}, {"count": 9}],
+    "dpqr": "domain/1", "malformed": "drop", "$schema": "s", "name": "n", "title": "t", "description": "d",
+    "primaryKey": "a", "foreignKeys": [], "uniqueKeys": [], "fieldsMatch": "exact", "missingValues": [""],
+    "impossible": [{"where": "a = 'x' and n >= 5"}], "totals": [{"where": "a = 'x'", "count": 5}, {"count": 9}],
     "fields": [FIELD, *NUMBERS, *SPELLED],
-}
+}  # fmt: skip
 ENTRIES = [
     {"marginal": ["a", "n"], "name": "m", "weight": 0.5, "where": "n >= 5"},
     {"marginals": {"ways": 2, "columns": ["a", "w", "e"]}, "name": "two", "weight": 1},
@@ -207,25 +148,18 @@ BROKEN_ENTRIES = [
 ]
 
 
-def test_documents_and_schemas_agree(folder: Path) -> None:
-    jsonschema = pytest.importorskip("jsonschema", reason="an independent validator of JSON Schema is not installed")
-    domain, queries = (jsonschema.Draft202012Validator(schema(name)) for name in ("domain", "queries"))
-    for validator in (domain, queries):
-        validator.check_schema(validator.schema)
-    assert domain.is_valid(DOMAIN)
-    assert domain.is_valid({"age": 85, "fields": 2})
-    assert queries.is_valid(QUERIES)
-    assert queries.is_valid({"queries": [{"marginal": []}], "domain": "domain.json"})
-    for document in BROKEN_DOMAINS:
-        assert not domain.is_valid(document), document
-    for entry in BROKEN_ENTRIES:
-        assert not queries.is_valid({"queries": [entry]}), entry
-
-
-def test_what_the_schema_refuses_is_refused(folder: Path) -> None:
+def test_documents_and_schemas_agree_and_what_a_schema_refuses_is_refused(folder: Path) -> None:
     for document in BROKEN_DOMAINS:
         with pytest.raises(DocumentError):
             read_domain(document)
     for entry in BROKEN_ENTRIES:
         with pytest.raises(DocumentError, match=r"queries\.json: \$\.queries\[0\]"):
             asked(folder, QUERIES | {"queries": [entry]})
+    jsonschema = pytest.importorskip("jsonschema", reason="an independent validator of JSON Schema is not installed")
+    domain, queries = (jsonschema.Draft202012Validator(schema(name)) for name in ("domain", "queries"))
+    for validator in (domain, queries):
+        validator.check_schema(validator.schema)
+    assert all(map(domain.is_valid, (DOMAIN, {"age": 85, "fields": 2})))
+    assert all(map(queries.is_valid, (QUERIES, {"queries": [{"marginal": []}], "domain": "domain.json"})))
+    assert not any(map(domain.is_valid, BROKEN_DOMAINS))
+    assert not any(queries.is_valid({"queries": [entry]}) for entry in BROKEN_ENTRIES)

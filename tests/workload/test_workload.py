@@ -30,11 +30,19 @@ def labelled(axis, labels):
     )
 
 
-def test_the_last_factor_varies_fastest():
+def details(block):
+    names = row_names(block)
+    return None if names.detail is None else [names.details[code] for code in names.detail]
+
+
+def test_cells_of_rows_are_named_by_their_attributes_and_the_last_factor_varies_fastest():
     names = row_names(QueryBlock(name="m", factors=(Factor.identity(4, 2), Factor.identity(1, 3))))
     assert {axis: codes.tolist() for axis, codes in names.cells.items()} == {4: [0, 0, 0, 1, 1, 1], 1: [0, 1, 2] * 2}
-    assert names.details == ()
-    assert names.detail is None
+    assert (names.details, names.detail) == ((), None)
+    group = row_names(QueryBlock(name="g", factors=(Factor(axes=(2, 0), sizes=(2, 3), matrix=Identity(6)),)))
+    assert {axis: codes.tolist() for axis, codes in group.cells.items()} == {2: [0, 0, 0, 1, 1, 1], 0: [0, 1, 2] * 2}
+    total = row_names(QueryBlock(name="all"))
+    assert (total.cells, total.detail) == ({}, None)
 
 
 def test_names_belong_to_the_rows_that_the_block_answers():
@@ -49,39 +57,12 @@ def test_names_belong_to_the_rows_that_the_block_answers():
         assert names.details[names.detail[row]] == "ab"[second]
 
 
-def test_an_identity_over_a_group_names_every_attribute_of_it():
-    names = row_names(QueryBlock(name="g", factors=(Factor(axes=(2, 0), sizes=(2, 3), matrix=Identity(6)),)))
-    assert names.cells[2].tolist() == [0, 0, 0, 1, 1, 1]
-    assert names.cells[0].tolist() == [0, 1, 2, 0, 1, 2]
-
-
-def test_rows_of_a_rowwise_block_go_together():
-    block = QueryBlock(name="r", factors=(labelled(0, ("a", "b")), labelled(1, ("x", "y"))), rowwise=True)
-    names = row_names(block)
-    assert [names.details[code] for code in names.detail] == ["a, x", "b, y"]
-
-
-def test_several_labels_are_joined_in_the_order_of_the_factors():
-    block = QueryBlock(name="k", factors=(labelled(0, ("a", "b")), labelled(1, ("x", "y", "z"))))
-    names = row_names(block)
-    assert [names.details[code] for code in names.detail] == [f"{one}, {two}" for one in "ab" for two in "xyz"]
-
-
-def test_one_unnamed_row_needs_no_detail_but_several_are_numbered():
+def test_labels_are_joined_in_the_order_of_the_factors_and_go_together_row_by_row():
+    pairs = (labelled(0, ("a", "b")), labelled(1, ("x", "y")))
+    assert details(QueryBlock(name="r", factors=pairs, rowwise=True)) == ["a, x", "b, y"]
+    assert details(QueryBlock(name="k", factors=pairs)) == ["a, x", "a, y", "b, x", "b, y"]
+    mixed = QueryBlock(name="r", factors=(Factor.identity(0, 3), labelled(1, ("x", "y", "z"))), rowwise=True)
+    assert (row_names(mixed).cells[0].tolist(), details(mixed)) == ([0, 1, 2], ["x", "y", "z"])
     single = Factor(axes=(0,), sizes=(3,), matrix=Dense(np.ones((1, 3), dtype=np.int64)))
-    assert row_names(QueryBlock(name="s", factors=(single,))).detail is None
-    names = row_names(QueryBlock(name="n", factors=(labelled(0, ()),)))
-    assert [names.details[code] for code in names.detail] == ["row 0", "row 1", "row 2"]
-
-
-def test_the_total_has_no_names():
-    names = row_names(QueryBlock(name="all"))
-    assert names.cells == {}
-    assert names.detail is None
-
-
-def test_cells_of_a_rowwise_block_are_those_of_its_own_rows():
-    block = QueryBlock(name="r", factors=(Factor.identity(0, 3), labelled(1, ("x", "y", "z"))), rowwise=True)
-    names = row_names(block)
-    assert names.cells[0].tolist() == [0, 1, 2]
-    assert [names.details[code] for code in names.detail] == ["x", "y", "z"]
+    assert details(QueryBlock(name="s", factors=(single,))) is None
+    assert details(QueryBlock(name="n", factors=(labelled(0, ()),))) == ["row 0", "row 1", "row 2"]

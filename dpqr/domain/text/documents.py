@@ -38,6 +38,10 @@ from dpqr.domain.text.faults import (
 from dpqr.kernel.errors import DocumentError, Fault, Fix, UsageFault
 from dpqr.kernel.files import sync_directory
 
+JsonObject = dict[str, Any]
+"""An object of a document as it was parsed; `fix_shape` and `fitting` check it against the document's form."""
+DocumentSource = str | os.PathLike[str] | JsonObject
+"""A document's file, or the document as it was parsed."""
 MAX_FILE_BYTES = 2**29
 
 MAX_BYTES = 16 * 2**20
@@ -189,7 +193,7 @@ def _explained(text: str, found: int) -> str:
     return f"not JSON at line {line} column {column}: {reason}"
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject | _Refused:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
@@ -304,12 +308,10 @@ def _yaml(text: str, top: Location) -> bytes:
         raise top.fault(str(error)) from None
 
 
-def _sql(text: str, _: Location) -> bytes:
-    """Its statements, which are read once the columns are known."""
-    return msgspec.json.encode({"sql": text})
-
-
-_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {".toml": _toml, ".sql": _sql}
+_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {
+    ".toml": _toml,
+    ".sql": lambda text, _: msgspec.json.encode({"sql": text}),  # its statements are read once the columns are known
+}
 
 
 # Obvious fixes written into JSON files: only the words at fault change, all other text stays as it is.

@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dpqr.domain.text.documents import MAX_FILE_BYTES, read_document, read_regular_file
+from dpqr.domain.text.documents import MAX_FILE_BYTES, JsonObject, read_document, read_regular_file
 from dpqr.kernel.errors import DocumentError
 
 DECIMAL = "$decimal"
@@ -36,7 +36,7 @@ class Sources:
 class PublicDocuments:
     """The public form. files: of coefficients, bytes by the name that the queries give them."""
 
-    queries: dict[str, Any]
+    queries: JsonObject
     domain: Any
     files: Mapping[str, bytes]
 

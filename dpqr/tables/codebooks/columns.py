@@ -24,6 +24,7 @@ from dpqr.domain.form import (
     Treatment,
 )
 from dpqr.domain.text.decoding import Location, decode, describe_value
+from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.errors import DocumentError, UsageFault
 
 CUTS = ("bins", "width", "edges", "every", "closed")
@@ -190,7 +191,7 @@ def own_missing(outline: Outline) -> Outline:
     )
 
 
-def outline_document(outline: Outline) -> dict[str, Any]:
+def outline_document(outline: Outline) -> JsonObject:
     """The outline as a JSON object; what is not stated is absent, and numbers are written as they are.
 
     missingValues that all columns state alike stand once, for the table.
@@ -358,7 +359,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
         keys = dict(part.split("=", 1) for part in parts if "=" in part)
         try:
             # A field's keys, those of its `dpqr` block in it.
-            field: dict[str, Any] = {"name": name, "type": kind, "dpqr": {}}
+            field: JsonObject = {"name": name, "type": kind, "dpqr": {}}
             for key, text in keys.items():
                 (field["dpqr"] if key in inner else field)[key] = _member(key, text)
             column = decode(field, CodebookColumn, Location("--types", name))

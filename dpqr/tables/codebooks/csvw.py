@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from dpqr.domain.form import Constraints, FieldType
 from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import JsonObject
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -75,7 +76,7 @@ def read_csvw(tree: Any, location: Location) -> tuple[Codebook, ...]:
     return tuple(_table(table, tree, where.item(index)) for index, table in enumerate(tree["tables"]))
 
 
-def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
+def _table(table: Any, group: JsonObject, location: Location) -> Codebook:
     schema = table.get("tableSchema", group.get("tableSchema", table)) if isinstance(table, dict) else None
     if isinstance(schema, str):
         raise location.key("tableSchema").fault("stands in another file; give that file")
@@ -92,9 +93,7 @@ def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
     return Codebook(name=name, outline=Outline(fields=tuple(columns)), remarks=tuple(remarks))
 
 
-def _column(
-    column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]
-) -> CodebookColumn:
+def _column(column: JsonObject, inherited: JsonObject, location: Location, remarks: list[str]) -> CodebookColumn:
     titles = column.get("titles")
     while isinstance(titles, dict | list) and titles:  # the header's text: the first of several titles or languages
         titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
@@ -128,7 +127,7 @@ def _column(
     return _formatted(found, datatype.get("format"))
 
 
-def _bound(datatype: dict[str, Any], *keys: str) -> Any:
+def _bound(datatype: JsonObject, *keys: str) -> Any:
     """The stated bound; numbers may be written as texts."""
     value = next((datatype[key] for key in keys if key in datatype), UNSET)
     number = exact(value) if isinstance(value, str) else None

@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from dpqr.domain.form import Category, FieldType
 from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import JsonObject
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -61,7 +62,7 @@ def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
         )
         # The least minimum and the greatest maximum of the valid ranges are the bounds.
         for each in _ranges(variable) if column.type in ("integer", "number", "date") else ():
-            stated: dict[str, Any] = {}
+            stated: JsonObject = {}
             for key in ("min", "max", "minExclusive", "maxExclusive"):
                 text = each.get(key, "").strip()
                 bound = (text or None) if column.type == "date" else exact(text)

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from dpqr.domain.form import Constraints, DocumentPart, FieldType
 from dpqr.domain.text.decoding import Location, decode, describe_value
-from dpqr.domain.text.documents import document_root, read_document
+from dpqr.domain.text.documents import JsonObject, document_root, read_document
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.codebooks.columns import (
     Codebook,
@@ -76,7 +76,7 @@ def read_frictionless(tree: Any, location: Location) -> tuple[Codebook, ...]:
     return tuple(found)
 
 
-def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
+def _table(tree: JsonObject, name: str, location: Location) -> Codebook:
     if not is_frictionless(tree) or "fields" not in tree:
         raise location.fault("a Table Schema has a list of 'fields'; it is missing")
     ours = "dpqr" in tree
@@ -123,7 +123,7 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     return beyond(with_bounds(column, low=low, high=high), low=above, high=below)
 
 
-def _known(members: dict[str, Any], form: type[DocumentPart], apart: tuple[str, ...]) -> dict[str, Any]:
+def _known(members: JsonObject, form: type[DocumentPart], apart: tuple[str, ...]) -> JsonObject:
     names = {field.encode_name for field in msgspec.structs.fields(form)} - set(apart)
     return {key: value for key, value in members.items() if key in names}
 

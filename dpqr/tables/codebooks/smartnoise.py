@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from dpqr.domain.form import Constraints, FieldType, Treatment, UnitForm
 from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import JsonObject
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -46,7 +47,7 @@ def read_smartnoise(tree: Any, location: Location) -> tuple[Codebook, ...]:
     return found
 
 
-def _tables(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _tables(tree: Any) -> Iterator[tuple[str, JsonObject]]:
     """Name and members of every object, two levels below the top, that has a typed column."""
     for schemas in _objects(tree):
         for tables in _objects(schemas):

@@ -27,7 +27,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress
-from dpqr.tables.engines.known import BEFORE
+from dpqr.tables.engines.known import ENGINES
 from dpqr.tables.files import files_matching
 from dpqr.tables.limits import discreetly
 
@@ -95,7 +95,7 @@ class DuckTable:
 
     def files(self) -> tuple[str, ...] | None:
         """The files that hold every row; None for a query and a view, which may compute rows from the clock."""
-        return discreetly(self._files, lambda _: BEFORE["duckdb"])
+        return discreetly(self._files, lambda _: ENGINES["duckdb"].before)
 
     def count(self, asked: Counting) -> TableCounts:
         chosen, person, order = ", ".join(map(_quoted, asked.columns)), asked.unit.column, ""
@@ -123,7 +123,7 @@ class DuckTable:
     def _schema(self) -> tuple[tuple[str, Any], ...]:
         """Names and Arrow types of the columns; no row is read."""
         if not self._columns:
-            self._columns = discreetly(self._described, lambda _: BEFORE["duckdb"])
+            self._columns = discreetly(self._described, lambda _: ENGINES["duckdb"].before)
         return self._columns
 
     def _described(self) -> tuple[tuple[str, Any], ...]:

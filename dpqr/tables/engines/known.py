@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
 
 
-ENGINES = {
-    "duckdb": "dpqr.tables.engines.duckdb:DuckTable",
-    "postgresql": "dpqr.tables.engines.postgres:PostgresTable",
-    "spark": "dpqr.tables.engines.spark:SparkTable",
-}
-"""By scheme: what makes the engine of an address; nothing is opened then."""
-ALIASES = {"postgres": "postgresql"}
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?table=(.*))?", re.DOTALL)
 _QUERY = re.compile(r"[?&]\s*query\s*=", re.IGNORECASE)
 _OPTION = re.compile(r"&\s*\w+\s*=")
@@ -43,8 +38,9 @@ def address_in(text: str) -> EngineAddress | None:
     """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
     repeats nothing of the address: people write credentials into such parameters."""
     stated, colon, _ = text.partition(":")
-    scheme = ALIASES.get(stated.lower(), stated.lower())
-    if not colon or scheme not in ENGINES:
+    known = (name for name, row in ENGINES.items() if stated.lower() in (name, *row.aliases))
+    scheme = next(known, None) if colon else None
+    if scheme is None:
         # What names neither an engine nor a file, but a server, may hold a password.
         if "://" in text or names_password(text):
             raise UsageFault(
@@ -63,35 +59,26 @@ def address_in(text: str) -> EngineAddress | None:
         raise _password(scheme)
     found = _ADDRESS.fullmatch(text)
     if found is None or (found[3] is not None and _OPTION.search(found[3])) or not text.isprintable():
-        others = "; PGHOST, PGSSLMODE and such hold other options" if scheme == "postgresql" else ""
+        others = ENGINES[scheme].other_options
         raise UsageFault(f"{scheme}: takes ?table=NAME behind the place, and nothing else{others}")
     place, table = found[2], found[3]
     if table is not None and not table.strip():
         raise UsageFault(f"{scheme}: ?table= is empty; name a table, for example {scheme}:PLACE?table=people")
-    if scheme == "postgresql":
-        # UsageFault unless a server is named as libpq names it: //USER@HOST:PORT/DATABASE, or nothing.
-        if place and not place.startswith("//"):
-            raise UsageFault("postgresql: write the server as postgresql://USER@HOST/DATABASE?table=NAME")
-        try:
-            parts = urlsplit(f"postgresql:{place}")
-        except ValueError:
-            raise _password("postgresql") from None
-        require_no_password(parts.netloc, parts.path, [], "postgresql")
+    ENGINES[scheme].require_place(place)
     return EngineAddress(scheme=scheme, place=place, table=table)
 
 
 def _password(scheme: str) -> UsageFault:
-    place = WHERE_PASSWORDS_GO if scheme == "postgresql" else "the environment or the engine's own files"
     return UsageFault(
         f"{scheme}: the address holds a password, or signs that are not escaped; addresses are shown and recorded\n"
-        f"leave the password out and put it into {place}"
+        f"leave the password out and put it into {ENGINES[scheme].where_passwords_go}"
     )
 
 
 def named_files(paths: tuple[str, ...]) -> str | None:
     """The place of the only path's address, where that names files: Parquet files, or the file of a database."""
     address = address_in(paths[0]) if len(paths) == 1 else None
-    if address is None or not (address.table is None or address.scheme == "duckdb"):
+    if address is None or not (address.table is None or ENGINES[address.scheme].tables_in_files):
         return None
     return address.place
 
@@ -111,7 +98,7 @@ def engine_at(paths: tuple[str, ...]) -> Engine | None:
 
 def engine_of(address: EngineAddress) -> Engine:
     """What counts the table of an address. Nothing is opened."""
-    module, _, name = ENGINES[address.scheme].partition(":")
+    module, _, name = ENGINES[address.scheme].made_by.partition(":")
     return cast("Engine", getattr(import_module(module), name)(address))
 
 
@@ -128,9 +115,10 @@ def source_at(text: str, query: str | None = None) -> Source:
     """
     address = address_in(text)
     if address is None:
+        *forms, last = (form for row in ENGINES.values() for form in row.forms)
         raise UsageFault(
             "--source: is no address of an engine; files need none, for they are named by path\n"
-            "give duckdb:FILE?table=NAME, duckdb:FILES.parquet, postgresql://HOST/DATABASE?table=NAME or spark:TABLE"
+            f"give {', '.join(forms)} or {last}"
         )
     if query is not None:
         # The text without blanks and the semicolon at its end.
@@ -143,35 +131,12 @@ def source_at(text: str, query: str | None = None) -> Source:
         if spells_credentials(found):
             raise UsageFault("--source-query: the query holds a password; it is shown and recorded, so leave that out")
         query = found
-    place = _settled_place(address)
+    place = ENGINES[address.scheme].settled(address.place)
     if len(text) > LONGEST:
         raise UsageFault(f"--source: an address has at most {LONGEST:,} characters")
     settled = EngineAddress(scheme=address.scheme, place=place, table=address.table, query=query, registered=True)
     engine_of(settled)  # refuses what names no table
     return Source(address=settled.text, query=query or "")
-
-
-def _settled_place(address: EngineAddress) -> str:
-    """The place by which runs are compared: nothing of a run's environment completes it."""
-    place = address.place
-    if address.scheme == "postgresql":
-        parts = urlsplit(f"postgresql:{place}")
-        if not parts.netloc.rpartition("@")[2] or not parts.path.strip("/"):
-            raise UsageFault(
-                "--source: name the server and its database, or the environment of each run would choose them: "
-                "postgresql://HOST/DATABASE?table=NAME"
-            )
-    elif address.scheme == "duckdb":
-        if not place:
-            raise UsageFault("--source: name the file that holds the table: duckdb:FILE?table=NAME")
-        return place if "://" in place else _absolute(place)
-    elif place.lower().endswith((*_PARQUET, "/")) and not place.startswith("/") and ":" not in place:
-        raise UsageFault("--source: give Spark's files by an absolute path, or with a scheme: spark:/DATA/*.parquet")
-    return place
-
-
-def _absolute(place: str) -> str:
-    return os.path.abspath(place) + ("/" if place.endswith("/") else "")
 
 
 def registered_address(source: Source) -> EngineAddress:
@@ -184,13 +149,14 @@ def registered_address(source: Source) -> EngineAddress:
 
 
 def is_source(text: str, source: Source) -> bool:
-    """Whether an address that a request repeats is the registered one. UsageFault where it is no address at all."""
+    """Whether an address that a request repeats is the registered one. UsageFault for what `address_in` refuses."""
     address = address_in(text)
     if address is None:
         return False
-    place = address.place
-    if address.scheme == "duckdb" and place and "://" not in place:
-        place = _absolute(place)
+    try:
+        place = ENGINES[address.scheme].settled(address.place)
+    except UsageFault:
+        return False  # what could not be registered is not the registered one
     return EngineAddress(scheme=address.scheme, place=place, table=address.table).text == source.address
 
 
@@ -207,53 +173,136 @@ def local_files(engine: Engine) -> tuple[str, ...] | None:
 
 def refused_before(engine: object) -> str:
     """What is said where an engine refuses before anything is paid."""
-    return BEFORE.get(_own_scheme(engine), OTHER_BEFORE)
+    row = _own_row(engine)
+    return OTHER_BEFORE if row is None else row.before
 
 
 def refused_after(engine: object) -> str:
     """What is said where an engine ends once the run was paid."""
-    return AFTER.get(_own_scheme(engine), OTHER_AFTER)
+    row = _own_row(engine)
+    return OTHER_AFTER if row is None else row.after
 
 
-def _own_scheme(engine: object) -> str:
-    """The scheme of an engine of this package; empty for those of others."""
+def _own_row(engine: object) -> EngineRow | None:
+    """The row of an engine of this package; None for those of others."""
     kind = f"{type(engine).__module__}:{type(engine).__qualname__}"
-    return next((scheme for scheme, made in ENGINES.items() if made == kind), "")
+    return next((row for row in ENGINES.values() if row.made_by == kind), None)
 
 
-# Refusals of engines: constant sentences, whatever the engine said of itself.
+OTHER_BEFORE = (
+    "the table's engine does not say which columns it has; what it said may quote rows and is not shown\n"
+    "check it with dpqr.testing.check_engine"
+)
+"""What is said of an engine of a third party, and of a table in memory, that refuses before anything is paid."""
+OTHER_AFTER = "the table's engine ended before the table was counted; what it said may quote rows and is not shown"
+
+
+# The registry: one row an engine.
 #
 # **Privacy** What an engine says of an error may quote rows, and which error it is may depend on them. So before
 # payment there is one sentence for each engine, whatever it refuses and why; after payment another one. Neither
 # names the error's class. `dpqr.tables.structure` and `dpqr.tables.load` say them in the place of what an engine
 # raises.
 
-BEFORE = {
-    "duckdb": (
-        "duckdb: DuckDB cannot open the table, or it is none that may be read; no row was read\n"
-        "check the path and the table's name, that nobody writes to the file, and `dpqr guide tables`: what may be read"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRow:
+    """All that is known of an engine by its name; its module is loaded when an address names it.
+
+    made_by: module and class, which takes the address; nothing is opened then.
+    forms: addresses as one types them. aliases: other schemes.
+    before: what is said where it refuses before anything is paid; after: where it ends once the run was paid.
+    settled: the place by which runs are compared, which nothing of a run's environment completes; UsageFault for
+    another one. require_place: UsageFault for what is no place of this engine.
+    tables_in_files: whether an address with ?table= names a file too.
+    other_options: where options that no address takes go, as the end of a sentence.
+    """
+
+    made_by: str
+    forms: tuple[str, ...]
+    before: str
+    after: str
+    settled: Callable[[str], str]
+    require_place: Callable[[str], None] = lambda _: None
+    aliases: tuple[str, ...] = ()
+    tables_in_files: bool = False
+    other_options: str = ""
+    where_passwords_go: str = "the environment or the engine's own files"
+
+
+def _settled_file(place: str) -> str:
+    if not place:
+        raise UsageFault("--source: name the file that holds the table: duckdb:FILE?table=NAME")
+    if "://" in place:
+        return place
+    return os.path.abspath(place) + ("/" if place.endswith("/") else "")
+
+
+def _require_server(place: str) -> None:
+    """UsageFault unless a server is named as libpq names it: //USER@HOST:PORT/DATABASE, or nothing."""
+    if place and not place.startswith("//"):
+        raise UsageFault("postgresql: write the server as postgresql://USER@HOST/DATABASE?table=NAME")
+    try:
+        parts = urlsplit(f"postgresql:{place}")
+    except ValueError:
+        raise _password("postgresql") from None
+    require_no_password(parts.netloc, parts.path, [], "postgresql")
+
+
+def _settled_server(place: str) -> str:
+    parts = urlsplit(f"postgresql:{place}")
+    if not parts.netloc.rpartition("@")[2] or not parts.path.strip("/"):
+        raise UsageFault(
+            "--source: name the server and its database, or the environment of each run would choose them: "
+            "postgresql://HOST/DATABASE?table=NAME"
+        )
+    return place
+
+
+def _settled_lake(place: str) -> str:
+    if place.lower().endswith((*_PARQUET, "/")) and not place.startswith("/") and ":" not in place:
+        raise UsageFault("--source: give Spark's files by an absolute path, or with a scheme: spark:/DATA/*.parquet")
+    return place
+
+
+ENGINES = {
+    "duckdb": EngineRow(
+        made_by="dpqr.tables.engines.duckdb:DuckTable",
+        forms=("duckdb:FILE?table=NAME", "duckdb:FILES.parquet"),
+        before=(
+            "duckdb: DuckDB cannot open the table, or it is none that may be read; no row was read\n"
+            "check the path and the table's name, that nobody writes to the file, and `dpqr guide tables`: what may be "
+            "read"
+        ),
+        after="duckdb: DuckDB ended before the table was counted; what it said may quote rows and is not shown",
+        settled=_settled_file,
+        tables_in_files=True,
     ),
-    "postgresql": (
-        "postgresql: PostgreSQL cannot be reached, or the table is none that this role may read; no row was read\n"
-        "check the server, the login, the table's name and its grants, and `dpqr guide scale`: what may be read"
+    "postgresql": EngineRow(
+        made_by="dpqr.tables.engines.postgres:PostgresTable",
+        forms=("postgresql://HOST/DATABASE?table=NAME",),
+        before=(
+            "postgresql: PostgreSQL cannot be reached, or the table is none that this role may read; no row was read\n"
+            "check the server, the login, the table's name and its grants, and `dpqr guide scale`: what may be read"
+        ),
+        after=(
+            "postgresql: PostgreSQL ended before the table was counted; what it said may quote rows and is not shown"
+        ),
+        settled=_settled_server,
+        require_place=_require_server,
+        aliases=("postgres",),
+        other_options="; PGHOST, PGSSLMODE and such hold other options",
+        where_passwords_go=WHERE_PASSWORDS_GO,
     ),
-    "spark": (
-        "spark: Spark cannot be started, or has no such table, or it is none that may be read; no row was read\n"
-        "check Java, the session and the table's name, and `dpqr guide scale`: what may be read"
+    "spark": EngineRow(
+        made_by="dpqr.tables.engines.spark:SparkTable",
+        forms=("spark:TABLE",),
+        before=(
+            "spark: Spark cannot be started, or has no such table, or it is none that may be read; no row was read\n"
+            "check Java, the session and the table's name, and `dpqr guide scale`: what may be read"
+        ),
+        after="spark: Spark ended before the table was counted; what it said may quote rows and is not shown",
+        settled=_settled_lake,
     ),
 }
-"""By scheme: what is said where an engine refuses before anything is paid."""
-AFTER = {
-    "duckdb": "duckdb: DuckDB ended before the table was counted; what it said may quote rows and is not shown",
-    "postgresql": (
-        "postgresql: PostgreSQL ended before the table was counted; what it said may quote rows and is not shown"
-    ),
-    "spark": "spark: Spark ended before the table was counted; what it said may quote rows and is not shown",
-}
-"""By scheme: what is said where an engine ends once the run was paid."""
-OTHER_BEFORE = (
-    "the table's engine does not say which columns it has; what it said may quote rows and is not shown\n"
-    "check it with dpqr.testing.check_engine"
-)
-"""The same of an engine of a third party, and of a table in memory."""
-OTHER_AFTER = "the table's engine ended before the table was counted; what it said may quote rows and is not shown"
+"""By scheme, in the order in which messages name them."""

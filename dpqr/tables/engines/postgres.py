@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress, require_no_password
-from dpqr.tables.engines.known import BEFORE
+from dpqr.tables.engines.known import ENGINES
 from dpqr.tables.limits import discreetly
 
 PIECE = 2**22
@@ -216,7 +216,7 @@ class PostgresTable:
     @property
     def _schema(self) -> tuple[PostgresColumn, ...]:
         if not self._columns:
-            self._relation, self._columns = discreetly(self._described, lambda _: BEFORE["postgresql"])
+            self._relation, self._columns = discreetly(self._described, lambda _: ENGINES["postgresql"].before)
         return self._columns
 
     def _described(self) -> tuple[str, tuple[PostgresColumn, ...]]:

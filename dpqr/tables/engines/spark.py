@@ -42,7 +42,7 @@ from dpqr.tables.cell_values import is_text
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.engine import add_counts, encode_counts
-from dpqr.tables.engines.known import BEFORE
+from dpqr.tables.engines.known import ENGINES
 from dpqr.tables.limits import discreetly
 
 _SCHEMA = "place int, counts binary"
@@ -110,7 +110,7 @@ class SparkTable:
     @property
     def _frame(self) -> Any:
         if self.frame is None:
-            self.frame = discreetly(self._opened, lambda _: BEFORE["spark"])
+            self.frame = discreetly(self._opened, lambda _: ENGINES["spark"].before)
         return self.frame
 
     def _opened(self) -> Any:

@@ -9,6 +9,7 @@ from itertools import chain, combinations, islice, product
 from typing import Any
 
 from dpqr.domain.text.decoding import nearest
+from dpqr.domain.text.documents import JsonObject
 from dpqr.workload.sql.conditions import Text, all_of, any_of, true, untrue
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
@@ -39,9 +40,9 @@ class SqlAggregate:
     """An aggregate. kind: of the entry, COUNT or its own key. parts: its keys but by, where, name and weight."""
 
     kind: str
-    parts: dict[str, Any]
+    parts: JsonObject
     where: Text | None = None
-    weight: dict[str, Any] | None = None
+    weight: JsonObject | None = None
 
 
 def figure(node: Any, words: SqlText) -> SqlAggregate:
@@ -385,7 +386,7 @@ def _label(node: Any, words: SqlText) -> str:
 _FORM = "a survey weight is cut to a largest value, which sets the noise: SUM(LEAST(w, 40) * x)"
 
 
-def split_weight(node: Any, words: SqlText) -> tuple[Any, dict[str, Any] | None]:
+def split_weight(node: Any, words: SqlText) -> tuple[Any, JsonObject | None]:
     """What is summed without its weight, 1 where nothing else is; and the weight as an entry states it, or None.
 
     Raises:

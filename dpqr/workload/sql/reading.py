@@ -12,7 +12,7 @@ from typing import Any
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location
-from dpqr.domain.text.documents import read_document
+from dpqr.domain.text.documents import JsonObject, read_document
 from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
 from dpqr.workload.queries_file import QueriesDocument, read_queries
@@ -35,7 +35,7 @@ _EMPTY = "is true for no cell"
 
 
 def read_sql(
-    sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
+    sql: str | Mapping[str, Any], domain: str | JsonObject | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The statements as a queries document over a domain; its notes say where answers mean something else.
 
@@ -53,7 +53,7 @@ def read_sql(
     return _read(found, domain, strict)
 
 
-def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> QueriesDocument:
+def _read(found: Translation, domain: str | JsonObject | Domain, strict: bool) -> QueriesDocument:
     try:
         read = read_queries(found.document, domain, strict=strict)
     except DocumentError as error:
@@ -69,7 +69,7 @@ def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: boo
     return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
 
 
-def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translation:
+def translated_sql(sql: str | Mapping[str, Any], domain: str | JsonObject | Domain | None = None) -> Translation:
     """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
     text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
@@ -83,7 +83,7 @@ def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | 
     return translate(SqlText(str(text["sql"]), name, columns))
 
 
-def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
+def _placed(fault: Fault, found: Translation, domain: str | JsonObject | Domain, strict: bool) -> Fault:
     """A fault of a translated entry where the SQL has it: at the comparison that has the same fault by itself, or else
     where the entry is asked for."""
     number = _ENTRY.match(fault.path)
@@ -98,7 +98,7 @@ def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Dom
     return Fault(message=message, document=place.document, path=place.path)
 
 
-def _faults(comparison: str, domain: str | dict[str, Any] | Domain, strict: bool) -> tuple[str, ...]:
+def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) -> tuple[str, ...]:
     """What is wrong with one comparison by itself."""
     try:
         read_queries({"queries": [{"where": comparison}]}, domain, strict=strict)
@@ -129,14 +129,14 @@ class Translation:
     predicates, each where the SQL has it.
     """
 
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[JsonObject, ...]
     places: tuple[Location, ...]
     branches: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     comparisons: Mapping[str, Location] = field(default_factory=dict)
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The queries document."""
         return {"dpqr": "queries/1", "queries": list(self.entries)}
 
@@ -181,7 +181,7 @@ class _Found:
 
     def __init__(self, words: SqlText) -> None:
         self.words, self.table = words, ""
-        self.entries: dict[str, tuple[dict[str, Any], Location]] = {}
+        self.entries: dict[str, tuple[JsonObject, Location]] = {}
         self.branches: set[str] = set()
         self.names: dict[str, Location] = {}
 
@@ -200,7 +200,7 @@ class _Found:
             self.entries.setdefault(said, (entry, place))
 
 
-def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any, bool]]:
+def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, bool]]:
     """The entries of a statement, each with the expression of SELECT that asks for it; and whether for a branch."""
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
@@ -225,7 +225,7 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any,
     for each, found in figures:
         for group in asked.groups:
             met = all_of(condition, group.where, found.where)
-            kind: dict[str, Any] = found.parts
+            kind: JsonObject = found.parts
             if found.kind == COUNT:
                 kind = {"marginal": list(group.by)} if met is None else {"where": met.text}
             by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
@@ -240,7 +240,7 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any,
 
 def _top(
     select: Any, figures: list[tuple[Any, SqlAggregate]], asked: Grouping, condition: Text | None, words: SqlText
-) -> dict[str, Any]:
+) -> JsonObject:
     """The most frequent cells of a column: LIMIT of counts in falling order, and no other LIMIT."""
     from sqlglot import exp
 

@@ -13,25 +13,19 @@ from dpqr.kernel.errors import DocumentError
 from dpqr.workload.form import MarginalsEntry, WhereEntry
 
 
-def test_paths_are_json_paths() -> None:
+def test_paths_are_json_paths_and_errors_of_nouns_get_the_place() -> None:
     location = Location("f.json").key("queries").item(3).key("ways")
     assert str(location.fault("is wrong")) == "f.json: $.queries[3].ways: is wrong"
     assert Location("f").key("income>50K").path == '$["income>50K"]'
-
-
-def test_errors_of_nouns_get_the_place() -> None:
     with pytest.raises(DocumentError, match=r"^f: \$\.a: no such column$"), Location("f").key("a").blamed():
         raise DocumentError("no such column")
 
 
-def test_nearest_suggests_or_lists() -> None:
+def test_nearest_suggests_or_lists_and_does_not_compare_long_words_and_lists() -> None:
     assert nearest("marginl", ("marginal", "prefix")) == "did you mean 'marginal'?"
     assert nearest("xyz", ("a", "b")) == "known: 'a', 'b'"
     assert nearest("xyz", map(str, range(30))).endswith("'19', ...")
     assert nearest("x", ()) == "none are known"
-
-
-def test_long_words_and_long_lists_are_not_compared() -> None:
     assert nearest("x" * 10**6, ("y" * 10**6,)).startswith("known: ")
     assert nearest("cell 77", [f"cell {each}" for each in range(10**6)]).startswith("known: 'cell 0', ")
 
@@ -72,60 +66,33 @@ def test_paths_follow_unions() -> None:
         decode({"marginals": {"way": 2}}, MarginalsEntry, PLACE)
 
 
-def test_numbers_are_exact() -> None:
-    assert number(Decimal("0.1"), PLACE) == Fraction(1, 10)
-    assert number(0.1, PLACE) == Fraction(1, 10)
-    assert number(-3, PLACE) == -3
-
-
-@pytest.mark.parametrize("value", [True, "1", None, [], {}, Decimal("NaN"), float("inf")])
-def test_what_is_no_number_is_refused(value: Any) -> None:
-    with pytest.raises(DocumentError, match=r"^d\.json: \$: expected a (finite )?number"):
-        number(value, PLACE)
+def test_numbers_are_exact_and_what_is_none_is_refused() -> None:
+    assert [number(value, PLACE) for value in (Decimal("0.1"), 0.1, -3)] == [Fraction(1, 10), Fraction(1, 10), -3]
+    for value in (True, "1", None, [], {}, Decimal("NaN"), float("inf")):
+        with pytest.raises(DocumentError, match=r"^d\.json: \$: expected a (finite )?number"):
+            number(value, PLACE)
 
 
 def test_values_are_shown_short() -> None:
-    assert describe_value("a\nb") == "'a\\nb'"
-    assert describe_value({"a": 1}) == "an object"
-    assert describe_value([]) == "a list"
-    assert describe_value(None) == "null"
-    assert describe_value(False) == "false"
+    shown = ["'a\\nb'", "an object", "a list", "null", "false"]
+    assert [describe_value(value) for value in ("a\nb", {"a": 1}, [], None, False)] == shown
     assert len(describe_value("x" * 500)) == 60
 
 
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
-        ("marginl", "marginal"),
-        ("margianl", "marginal"),
-        ("Marginal", "marginal"),
-        ("missing_values", "missingValues"),
-        ("pre-fix", "prefix"),
-        ("marginale", None),
-        ("mrginl", None),
-        ("v2", None),
-        ("form/2", None),
-        (3, None),
-        ("x" * 10**6, None),
-    ],
-)
-def test_a_misspelling_has_one_meaning_or_none(word: Any, meant: str | None) -> None:
-    assert obvious(word, ("marginal", "marginals", "prefix", "missingValues", "v1", "form/1")) == meant
+def test_a_misspelling_has_one_meaning_or_none() -> None:
+    known = ("marginal", "marginals", "prefix", "missingValues", "v1", "form/1")
+    meant = dict.fromkeys(("marginl", "margianl", "Marginal"), "marginal")
+    meant |= {"missing_values": "missingValues", "pre-fix": "prefix"}
+    meant |= dict.fromkeys(("marginale", "mrginl", "v2", "form/2", 3, "x" * 10**6))
+    assert {word: obvious(word, known) for word in meant} == meant
 
 
 def test_every_fault_of_a_shape_is_named() -> None:
     value = {"fields": [{"name": 3, "type": "x", "dpqr": {"bins": 0, "null": 1}}, 7], "malformed": "x", "y": 1}
     with pytest.raises(DocumentError) as caught:
         decode(value, TableSchema, PLACE)
-    assert [fault.path for fault in caught.value.faults] == [
-        "$.fields[0].name",
-        "$.fields[0].type",
-        "$.fields[0].dpqr.bins",
-        "$.fields[0].dpqr.null",
-        "$.fields[1]",
-        "$.malformed",
-        "$",
-    ]
+    first = [f"$.fields[0].{key}" for key in ("name", "type", "dpqr.bins", "dpqr.null")]
+    assert [fault.path for fault in caught.value.faults] == [*first, "$.fields[1]", "$.malformed", "$"]
 
 
 def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:

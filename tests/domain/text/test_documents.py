@@ -14,19 +14,13 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.workload.queries_file import read_queries
 
 
-def test_numbers_stay_exact() -> None:
-    assert parse_json(b'[0.1, 1e-3, 7, true, null, "\xc3\xa9"]', "d") == [
-        Decimal("0.1"),
-        Decimal("0.001"),
-        7,
-        True,
-        None,
-        "é",
-    ]
-
-
-def test_a_byte_order_mark_is_no_content() -> None:
-    assert parse_json(b"\xef\xbb\xbf{}", "d") == {}
+def test_numbers_stay_exact_and_nesting_is_read_up_to_its_limit() -> None:
+    text, value = b'[0.1, 1e-3, 7, true, null, "\xc3\xa9"]', [Decimal("0.1"), Decimal("0.001"), 7, True, None, "é"]
+    assert parse_json(text, "d") == value
+    assert parse_json(b"\xef\xbb\xbf{}", "d") == {}  # a byte order mark is no content
+    assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "d")
+    with pytest.raises(DocumentError, match=r"\$\.a\[0\]"):  # the first of several faults
+        parse_json(b'{"a": [NaN, NaN], "b": NaN}', "d")
 
 
 @pytest.mark.parametrize(
@@ -86,33 +80,20 @@ def test_the_words_are_ours_and_the_same_under_every_python(text: str, expected:
     assert str(caught.value) == f"d.json: $: not JSON at {expected}; correct it there"
 
 
-def test_nesting_up_to_the_limit_is_read() -> None:
-    assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "d")
-
-
-def test_the_first_of_several_faults_is_named() -> None:
-    with pytest.raises(DocumentError, match=r"\$\.a\[0\]"):
-        parse_json(b'{"a": [NaN, NaN], "b": NaN}', "d")
-
-
 def test_unreadable_files_are_usage_faults(tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match="No such file"):
-        read_regular_file(tmp_path / "none.json", 9)
-    with pytest.raises(UsageFault, match="not a regular file"):
-        read_regular_file(tmp_path, 9)
-    with pytest.raises(UsageFault, match="cannot name a file"):
-        read_regular_file(Path("a\0b"), 9)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageFault, match="not a regular file"):
-        read_regular_file(tmp_path / "pipe", 9)
-
-
-def test_a_file_above_its_limit_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "big.json"
-    path.write_bytes(b"1234")
-    assert read_regular_file(path, 4) == b"1234"
+    for path, said in (
+        (tmp_path / "none.json", "No such file"),
+        (tmp_path, "not a regular file"),
+        (tmp_path / "pipe", "not a regular file"),
+        (Path("a\0b"), "cannot name a file"),
+    ):
+        with pytest.raises(UsageFault, match=said):
+            read_regular_file(path, 9)
+    (tmp_path / "big.json").write_bytes(b"1234")
+    assert read_regular_file(tmp_path / "big.json", 4) == b"1234"
     with pytest.raises(DocumentError, match=r"big\.json: larger than 3 bytes"):
-        read_regular_file(path, 3)
+        read_regular_file(tmp_path / "big.json", 3)
 
 
 # The JSON text of a YAML document has every part on its own line; what is refused stands below.
@@ -258,62 +239,54 @@ def test_scalars_of_yaml_are_those_of_json(tmp_path, text, value) -> None:
         assert read(tmp_path, "d.yaml", text) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a: b: c", "not YAML at line 1 column 5: mapping values are not allowed"),
-        ("a: [1\nb: 2", "not YAML at line 2"),
-        ("a: \x07", "not YAML: a character that YAML does not allow"),
-        ("a: 1\nb: 2\na: 3", "the key 'a' stands twice"),
-        ("a: &x [1]\nb: *x", "line 1: anchors and aliases"),
-        ("a: *x", "line 1: anchors and aliases"),
-        ("<<: {a: 1}\n<<: {b: 1}", "the key '<<' stands twice"),
-        ("a: !!python/object/apply:os.system [ls]", "line 1: tags"),
-        ("a: !!float 1", "line 1: tags"),
-        ("? [1, 2]\n: 3", "line 1: a key is a list or an object"),
-        ("a: 1\n---\nb: 1", "line 2: a second document begins here"),
-        ("[" * 10**6, "line 1: nested deeper than 32 levels"),
-        ("- " * 10**5, "line 1: nested deeper than 32 levels"),
-        ("a: " + "9" * 100, "more than 60 digits"),
-        ("a: 1e-999999", "more than 60 digits"),
-        ('a: "\\0"', "null character"),
-        ('a: "\\ud800"', "not YAML at line 1 column 7: found invalid Unicode"),
-        (b"a: \xff", "byte 3 is not UTF-8"),
-        ("# nothing", "the file is empty"),
-    ],
-)
-def test_yaml_that_is_refused(tmp_path, text, says) -> None:
-    with pytest.raises(DocumentError) as refused:
-        read(tmp_path, "d.yaml", text)
-    assert str(refused.value).startswith("d.yaml: $")
-    assert says in str(refused.value)
-    assert len(str(refused.value)) < 300
+NO_YAML = [
+    ("a: b: c", "not YAML at line 1 column 5: mapping values are not allowed"),
+    ("a: [1\nb: 2", "not YAML at line 2"),
+    ("a: \x07", "not YAML: a character that YAML does not allow"),
+    ("a: 1\nb: 2\na: 3", "the key 'a' stands twice"),
+    ("a: &x [1]\nb: *x", "line 1: anchors and aliases"),
+    ("a: *x", "line 1: anchors and aliases"),
+    ("<<: {a: 1}\n<<: {b: 1}", "the key '<<' stands twice"),
+    ("a: !!python/object/apply:os.system [ls]", "line 1: tags"),
+    ("a: !!float 1", "line 1: tags"),
+    ("? [1, 2]\n: 3", "line 1: a key is a list or an object"),
+    ("a: 1\n---\nb: 1", "line 2: a second document begins here"),
+    ("[" * 10**6, "line 1: nested deeper than 32 levels"),
+    ("- " * 10**5, "line 1: nested deeper than 32 levels"),
+    ("a: " + "9" * 100, "more than 60 digits"),
+    ("a: 1e-999999", "more than 60 digits"),
+    ('a: "\\0"', "null character"),
+    ('a: "\\ud800"', "not YAML at line 1 column 7: found invalid Unicode"),
+    (b"a: \xff", "byte 3 is not UTF-8"),
+    ("# nothing", "the file is empty"),
+]
+NO_TOML = [
+    ("a = ", "not TOML: Invalid value (at end of document); correct it there"),
+    ("a = 1\na = 2", "not TOML: Cannot overwrite a value (at end of document)"),
+    ("a = nan", "NaN is not a JSON number"),
+    ("a = -inf", "-Infinity is not a JSON number"),
+    ("a = " + "[" * 10**5, "nested deeper than 32 levels"),
+    ("a = " + "{a=" * 10**5, "nested deeper than 32 levels"),
+    ("a." * 10**6 + "a = 1", "nested deeper than 32 levels"),
+    ("[" + '"=" . ' * 10**5 + "a]", "nested deeper than 32 levels"),
+    ("a." * 32 + "a = 1", "nested deeper than 32 levels"),
+    ("a = " + "9" * 100, "more than 60 digits"),
+    ("a = " + "9" * 10**5, "more than 60 digits"),
+    ("a = 0x" + "f" * 10**5, "more than 60 digits"),
+    ("a = 1e-999999", "more than 60 digits"),
+    ('a = "\\u0000"', "null character"),
+    (b"a = \xff", "byte 4 is not UTF-8"),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a = ", "not TOML: Invalid value (at end of document); correct it there"),
-        ("a = 1\na = 2", "not TOML: Cannot overwrite a value (at end of document)"),
-        ("a = nan", "NaN is not a JSON number"),
-        ("a = -inf", "-Infinity is not a JSON number"),
-        ("a = " + "[" * 10**5, "nested deeper than 32 levels"),
-        ("a = " + "{a=" * 10**5, "nested deeper than 32 levels"),
-        ("a." * 10**6 + "a = 1", "nested deeper than 32 levels"),
-        ("[" + '"=" . ' * 10**5 + "a]", "nested deeper than 32 levels"),
-        ("a." * 32 + "a = 1", "nested deeper than 32 levels"),
-        ("a = " + "9" * 100, "more than 60 digits"),
-        ("a = " + "9" * 10**5, "more than 60 digits"),
-        ("a = 0x" + "f" * 10**5, "more than 60 digits"),
-        ("a = 1e-999999", "more than 60 digits"),
-        ('a = "\\u0000"', "null character"),
-        (b"a = \xff", "byte 4 is not UTF-8"),
-    ],
+    ("name", "text", "says"),
+    [*(("d.yaml", *case) for case in NO_YAML), *(("d.toml", *case) for case in NO_TOML)],
 )
-def test_toml_that_is_refused(tmp_path, text, says) -> None:
+def test_yaml_and_toml_that_is_refused(tmp_path, name, text, says) -> None:
     with pytest.raises(DocumentError) as refused:
-        read(tmp_path, "d.toml", text)
-    assert str(refused.value).startswith("d.toml: $")
+        read(tmp_path, name, text)
+    assert str(refused.value).startswith(f"{name}: $")
     assert says in str(refused.value)
     assert len(str(refused.value)) < 300
 

@@ -113,25 +113,19 @@ def test_at_most_twenty_are_named(tmp_path: Path) -> None:
         assert str(caught.value).startswith(f"{'more than ' if more else ''}20 faults in q.json\n")
 
 
-def test_one_fault_is_its_own_error() -> None:
+def test_one_fault_is_its_own_error_and_consequences_and_repetitions_are_not_kept() -> None:
     faults = Faults()
     with faults.kept():
         raise Location("d").key("a").fault("is wrong")
     with pytest.raises(DocumentError, match=r"^d: \$\.a: is wrong$"):
         faults.finish()
-
-
-def test_consequences_and_repetitions_are_not_kept() -> None:
     faults = Faults()
     for error in (Location("d").fault("first"), Location("d").fault("second"), FollowUp("third")):
         faults.keep(error)
     assert faults.found == [Fault(message="first", document="d", path="$")]
-
-
-def test_errors_of_no_document_are_kept_as_they_are() -> None:
     faults = Faults()
-    faults.keep(DocumentError("no place"))
-    faults.keep(DocumentError("none either"))
+    for text in ("no place", "none either"):  # errors of no document are kept as they are
+        faults.keep(DocumentError(text))
     with pytest.raises(DocumentError, match=r"^2 faults\nno place\nnone either$"):
         faults.finish()
 
@@ -159,26 +153,16 @@ WRONG = {
 }
 
 
+def places_of(tmp_path: Path, field: dict[str, Any]) -> list[str]:
+    found = faults_of(tmp_path, {"fields": [{"name": "a", **field}]}, {"marginal": []})
+    return [text.split(": ")[1].removeprefix("$.fields[0].") for text in found]
+
+
 def test_every_fault_of_a_column_is_reported(tmp_path: Path) -> None:
-    found = faults_of(tmp_path, {"fields": [WRONG]}, {"marginal": []})
-    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == [
-        "dpqr.bins",
-        "constraints.minimum",
-        "constraints.maximum",
-        "dpqr.nan",
-        "dpqr.outside",
-        "groupChar",
-        "bareNumber",
-        "trueValues",
-    ]
+    expected = "dpqr.bins constraints.minimum constraints.maximum dpqr.nan dpqr.outside groupChar bareNumber trueValues"
+    assert places_of(tmp_path, WRONG) == expected.split()
     bounds = {**WRONG, "constraints": {"minimum": "x", "maximum": "y"}, "dpqr": {"nan": "cell"}}
-    found = faults_of(tmp_path, {"fields": [bounds]}, {"marginal": []})
-    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == [
-        "constraints.minimum",
-        "constraints.maximum",
-        "trueValues",
-        "groupChar",
-    ]
+    assert places_of(tmp_path, bounds) == ["constraints.minimum", "constraints.maximum", "trueValues", "groupChar"]
 
 
 @pytest.mark.parametrize(
@@ -194,8 +178,7 @@ def test_every_fault_of_a_column_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_every_fault_of_one_part_is_reported(field: dict[str, Any], places: list[str], tmp_path: Path) -> None:
-    found = faults_of(tmp_path, {"fields": [{"name": "a", **field}]}, {"marginal": []})
-    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == places
+    assert places_of(tmp_path, field) == places
 
 
 def test_every_fault_of_a_query_is_reported(tmp_path: Path) -> None:
@@ -206,19 +189,9 @@ def test_every_fault_of_a_query_is_reported(tmp_path: Path) -> None:
         {"ranges": "b", "between": [[1, 0], [0, 1], [2]], "by": ["z"]},
         {"prefix": "b", "by": ["b"]},
     )
-    found = faults_of(tmp_path, domain, *entries)
-    assert [text.split(": ")[1].removeprefix("$.queries") for text in found] == [
-        "[0].weight",
-        "[0].by[0]",
-        "[0].by[1]",
-        "[0].where",
-        "[1].marginal[0]",
-        "[1].marginal[1]",
-        "[2].by[0]",
-        "[2].between[0]",
-        "[2].between[2]",
-        "[3].by[0]",
-    ]
+    found = [text.split(": ")[1].removeprefix("$.queries") for text in faults_of(tmp_path, domain, *entries)]
+    first, second = "[0].weight [0].by[0] [0].by[1] [0].where", "[1].marginal[0] [1].marginal[1]"
+    assert found == f"{first} {second} [2].by[0] [2].between[0] [2].between[2] [3].by[0]".split()
 
 
 TEXT = """{

@@ -30,27 +30,14 @@ def test_only_the_words_at_fault_change(tmp_path: Path) -> None:
     assert said == [(1, '"a"', '"z"'), (2, '"x"', '"\u00e9"')]
 
 
-@pytest.mark.parametrize(("index", "left"), [(0, "[2,\n 3]"), (1, "[1, 3]"), (2, "[1, 2]")])
-def test_an_item_goes_with_its_comma(index: int, left: str, tmp_path: Path) -> None:
-    assert fixed(tmp_path, '{"a": [1, 2,\n 3]}', Fix(path=f"$.a[{index}]"))[0] == f'{{"a": {left}}}'
-
-
-def test_the_only_item_leaves_an_empty_list(tmp_path: Path) -> None:
+def test_an_item_goes_with_its_comma_and_what_is_not_there_is_left_alone(tmp_path: Path) -> None:
+    for index, left in ((0, "[2,\n 3]"), (1, "[1, 3]"), (2, "[1, 2]")):
+        assert fixed(tmp_path, '{"a": [1, 2,\n 3]}', Fix(path=f"$.a[{index}]"))[0] == f'{{"a": {left}}}'
     assert fixed(tmp_path, "[ [1] ]", Fix(path="$[0][0]"))[0] == "[ [] ]"
-
-
-def test_fixes_that_overlap_wait(tmp_path: Path) -> None:
-    found, said = fixed(tmp_path, "[1, 2, 3]", Fix(path="$[1]"), Fix(path="$[2]"))
+    found, said = fixed(tmp_path, "[1, 2, 3]", Fix(path="$[1]"), Fix(path="$[2]"))  # the second one waits
     assert (found, len(said)) == ("[1, 3]", 1)
-
-
-@pytest.mark.parametrize("text", ["a: 1\nb: 2\n", "{", ""])
-def test_what_is_no_json_is_left_alone(text: str, tmp_path: Path) -> None:
-    assert fixed(tmp_path, text, Fix(path="$.a", text="2")) == (text, [])
-
-
-def test_a_place_that_is_not_there_is_left_alone(tmp_path: Path) -> None:
-    assert fixed(tmp_path, "{}", Fix(path="$.a", text="2")) == ("{}", [])
+    for text in ("a: 1\nb: 2\n", "{", "", "{}"):
+        assert fixed(tmp_path, text, Fix(path="$.a", text="2")) == (text, [])
 
 
 def test_the_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:

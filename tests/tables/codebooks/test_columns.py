@@ -59,48 +59,35 @@ def test_an_open_type_takes_the_other_s():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("3", 3),
-        (" -1.50 ", Decimal("-1.5")),
-        ("1e3", 1000),
-        ("nan", None),
-        ("inf", None),
-        ("1e999999", None),
-        ("x", None),
-    ],
-)
-def test_numbers_are_exact(text, number):
-    assert exact(text) == number
-    assert type(exact(text)) is type(number)
+def test_numbers_are_exact():
+    numbers = {"3": 3, " -1.50 ": Decimal("-1.5"), "1e3": 1000, **dict.fromkeys(("nan", "inf", "1e999999", "x"))}
+    assert {text: exact(text) for text in numbers} == numbers
+    assert all(type(exact(text)) is type(number) for text, number in numbers.items())
 
 
 def test_null_texts_that_all_columns_share_stand_once():
-    outline = own_missing(Outline(fields=(CodebookColumn(name="a"), CodebookColumn(name="b")), missing_values=("-",)))
+    one, two = CodebookColumn(name="a"), CodebookColumn(name="b")
+    other = CodebookColumn(name="b", missing_values=("?",))
+    outline = own_missing(Outline(fields=(one, two), missing_values=("-",)))
     assert outline.missing_values == ("",)
     assert outline_document(outline) == {"missingValues": ["-"], "fields": [{"name": "a"}, {"name": "b"}]}
-    apart = own_missing(
-        Outline(
-            fields=(CodebookColumn(name="a"), CodebookColumn(name="b", missing_values=("?",))), missing_values=("-",)
-        )
-    )
+    apart = own_missing(Outline(fields=(one, other), missing_values=("-",)))
     assert [field["missingValues"] for field in outline_document(apart)["fields"]] == [["-"], ["?"]]
 
 
 @pytest.mark.parametrize(
-    "column",
+    ("kind", "keys"),
     [
-        CodebookColumn(name="a", type="number", constraints=Constraints(minimum="x")),
-        CodebookColumn(name="a", type="integer", constraints=Constraints(enum=(1, True))),
-        CodebookColumn(name="a", type="date", constraints=Constraints(maximum=3)),
-        CodebookColumn(name="a", type="number", dpqr=Treatment(edges=(0, [1]))),
-        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x", 1))),
+        ("number", {"constraints": Constraints(minimum="x")}),
+        ("integer", {"constraints": Constraints(enum=(1, True))}),
+        ("date", {"constraints": Constraints(maximum=3)}),
+        ("number", {"dpqr": Treatment(edges=(0, [1]))}),
+        ("string", {"constraints": Constraints(enum=("x", 1))}),
     ],
 )
-def test_values_of_another_kind_are_refused(column):
+def test_values_of_another_kind_are_refused(kind, keys):
     with pytest.raises(DocumentError, match=r"^book: column 'a': .* is no value of type '\w+'; correct it$"):
-        require_sound(column, "book")
+        require_sound(CodebookColumn(name="a", type=kind, **keys), "book")
 
 
 def test_placeholders_and_open_types_are_sound():
@@ -164,30 +151,16 @@ def test_what_is_stated_stays(text, cut):
     assert to_fill == ()
 
 
-def test_one_bound_is_kept_and_the_other_one_asked_for():
+def test_one_bound_is_kept_and_the_other_one_asked_for_and_rules_that_are_stated_stay():
     field, to_fill, _ = proposal("integer:0..")
     assert field["constraints"] == {"minimum": 0, "maximum": PLACEHOLDER}
     assert to_fill == ("maximum of a",)
-
-
-@pytest.mark.parametrize(
-    ("text", "rules"),
-    [
-        ("boolean:outside=cell", {"outside": "cell", "otherwise": "drop"}),
-        ("boolean:otherwise=fail", {"otherwise": "fail"}),
-    ],
-)
-def test_rules_that_are_stated_stay(text, rules):
-    assert proposal(text)[0]["dpqr"] == rules
-
-
-def test_a_required_column_has_no_cell_for_null():
-    column = CodebookColumn(name="a", type="boolean", constraints=Constraints(required=True))
-    assert outline_document(fill_gaps(Outline(fields=(column,))).outline)["fields"][0]["dpqr"] == {"otherwise": "drop"}
-
-
-def test_bounds_that_are_equal_are_a_label():
     assert proposal("integer:3..3")[0]["constraints"] == {"enum": [3]}
+    assert proposal("boolean:outside=cell")[0]["dpqr"] == {"outside": "cell", "otherwise": "drop"}
+    assert proposal("boolean:otherwise=fail")[0]["dpqr"] == {"otherwise": "fail"}
+    required = CodebookColumn(name="a", type="boolean", constraints=Constraints(required=True))  # no cell for null
+    (field,) = outline_document(fill_gaps(Outline(fields=(required,))).outline)["fields"]
+    assert field["dpqr"] == {"otherwise": "drop"}
 
 
 @pytest.mark.parametrize(
@@ -210,74 +183,44 @@ def test_sources_that_contradict_themselves(text, said):
 # --types: columns on the command line.
 
 
-@pytest.mark.parametrize(
-    ("text", "field"),
-    [
-        ("a=boolean", {"type": "boolean"}),
-        (
-            "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false",
-            {
-                "type": "boolean",
-                "trueValues": ["Y", "J"],
-                "falseValues": ["N"],
-                "dpqr": {"caseSensitive": False},
-            },
-        ),
-        (
-            "a=string:x, y|z:trim=true",
-            {"type": "string", "constraints": {"enum": ["x, y", "z"]}, "dpqr": {"trim": True}},
-        ),
-        (
-            "a=number:0..9:decimalChar=,:groupChar=.:bins=3",
-            {
-                "type": "number",
-                "constraints": {"minimum": 0, "maximum": 9},
-                "decimalChar": ",",
-                "groupChar": ".",
-                "dpqr": {"bins": 3},
-            },
-        ),
-        ("a=date:format=%d/%m/%Y", {"type": "date", "format": "%d/%m/%Y"}),
-        ("a=integer:categories=1|2", {"type": "integer", "categories": [1, 2]}),
-        ("a=string:x|y z", {"type": "string", "constraints": {"enum": ["x", "y z"]}}),
-        ("a=string:1|2", {"type": "string", "constraints": {"enum": ["1", "2"]}}),
-        ("a=integer:1|2|9", {"type": "integer", "constraints": {"enum": [1, 2, 9]}}),
-        ("a=integer:-5..99", {"type": "integer", "constraints": {"minimum": -5, "maximum": 99}}),
-        ("a=integer:0..", {"type": "integer", "constraints": {"minimum": 0}}),
-        (
-            "a=number:0..2.5e5:bins=50",
-            {"type": "number", "constraints": {"minimum": 0, "maximum": 250000}, "dpqr": {"bins": 50}},
-        ),
-        ("a=number:edges=0|1.5|9:closed=right", {"type": "number", "dpqr": {"edges": [0, 1.5, 9], "closed": "right"}}),
-        (
-            "a=date:2020-01-01..2024-12-31:every=year",
-            {
-                "type": "date",
-                "constraints": {"minimum": "2020-01-01", "maximum": "2024-12-31"},
-                "dpqr": {"every": "year"},
-            },
-        ),
-        (
-            "a=datetime:2020-01-01T06:30:00..2021-01-01T00:00:00:every=day",
-            {
-                "type": "datetime",
-                "constraints": {"minimum": "2020-01-01T06:30:00", "maximum": "2021-01-01T00:00:00"},
-                "dpqr": {"every": "day"},
-            },
-        ),
-        (
-            "a=integer:0..9:null=drop:outside=clip:title=Age",
-            {
-                "type": "integer",
-                "constraints": {"minimum": 0, "maximum": 9},
-                "dpqr": {"null": "drop", "outside": "clip"},
-                "title": "Age",
-            },
-        ),
-    ],
-)
-def test_columns(text, field):
-    assert fields_of(read_types([text])) == {"a": field}
+def of(kind, low=None, high=None, *, enum=None, **keys):
+    """A field of this type; other keys as they stand."""
+    limits = {"minimum": low, "maximum": high, "enum": enum}
+    limits = {key: value for key, value in limits.items() if value is not None}
+    return {"type": kind, **({"constraints": limits} if limits else {}), **keys}
+
+
+COLUMNS = {
+    "a=boolean": of("boolean"),
+    "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false": of(
+        "boolean", trueValues=["Y", "J"], falseValues=["N"], dpqr={"caseSensitive": False}
+    ),
+    "a=string:x, y|z:trim=true": of("string", enum=["x, y", "z"], dpqr={"trim": True}),
+    "a=number:0..9:decimalChar=,:groupChar=.:bins=3": of(
+        "number", 0, 9, decimalChar=",", groupChar=".", dpqr={"bins": 3}
+    ),
+    "a=date:format=%d/%m/%Y": of("date", format="%d/%m/%Y"),
+    "a=integer:categories=1|2": of("integer", categories=[1, 2]),
+    "a=string:x|y z": of("string", enum=["x", "y z"]),
+    "a=string:1|2": of("string", enum=["1", "2"]),
+    "a=integer:1|2|9": of("integer", enum=[1, 2, 9]),
+    "a=integer:-5..99": of("integer", -5, 99),
+    "a=integer:0..": of("integer", 0),
+    "a=number:0..2.5e5:bins=50": of("number", 0, 250000, dpqr={"bins": 50}),
+    "a=number:edges=0|1.5|9:closed=right": of("number", dpqr={"edges": [0, 1.5, 9], "closed": "right"}),
+    "a=date:2020-01-01..2024-12-31:every=year": of("date", "2020-01-01", "2024-12-31", dpqr={"every": "year"}),
+    "a=datetime:2020-01-01T06:30:00..2021-01-01T00:00:00:every=day": of(
+        "datetime", "2020-01-01T06:30:00", "2021-01-01T00:00:00", dpqr={"every": "day"}
+    ),
+    "a=integer:0..9:null=drop:outside=clip:title=Age": of(
+        "integer", 0, 9, dpqr={"null": "drop", "outside": "clip"}, title="Age"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", COLUMNS)
+def test_columns(text):
+    assert fields_of(read_types([text])) == {"a": COLUMNS[text]}
 
 
 def test_several_columns_and_several_options():

@@ -55,9 +55,12 @@ def test_variables(inside, field):
     assert fields_of(found)["a"] == field
 
 
-def test_ranges_of_both_ends_are_joined():
+def test_ranges_of_both_ends_are_joined_and_titles_that_two_values_share_are_left_out():
     (found,) = read('<var name="a"><valrng><range min="3" max="4"/><range min="1" max="2"/></valrng></var>')
     assert fields_of(found)["a"]["constraints"] == {"minimum": 1, "maximum": 4}
+    alike = "".join(f"<catgry><catValu>{value}</catValu><labl>x</labl></catgry>" for value in (1, 2))
+    (found,) = read(f'<var name="a">{alike}</var>')
+    assert fields_of(found)["a"] == {"type": "integer", "constraints": {"enum": [1, 2]}}
 
 
 def test_frequencies_and_statistics_are_never_read():
@@ -69,12 +72,6 @@ def test_frequencies_and_statistics_are_never_read():
         assert "1234" not in str(read(f'<var name="a">{inside}</var>'))
 
 
-def test_titles_that_two_values_share_are_left_out():
-    alike = "".join(f"<catgry><catValu>{value}</catValu><labl>x</labl></catgry>" for value in (1, 2))
-    (found,) = read(f'<var name="a">{alike}</var>')
-    assert fields_of(found)["a"] == {"type": "integer", "constraints": {"enum": [1, 2]}}
-
-
 @pytest.mark.parametrize("text", [LAUGHS, OUTSIDE])
 def test_a_document_type_is_refused_before_any_entity_is_read(text):
     with pytest.raises(DocumentError, match=r"c\.xml: .*has a document type") as refused:
@@ -82,15 +79,11 @@ def test_a_document_type_is_refused_before_any_entity_is_read(text):
     assert "SECRET" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["<a>", "<a/>&", "<a", '<?xml version="1.0" encoding="no-such"?><a/>', "<a>\0</a>", "<a>&b;</a>"]
-)
-def test_what_is_no_xml_is_refused_with_its_line(text):
-    with pytest.raises(DocumentError, match=r"c\.xml: \$: (not XML at line 1|not XML)"):
-        read_ddi(text.encode(), Location("c.xml"))
-
-
-def test_a_variable_without_a_name():
+def test_what_is_no_xml_is_refused_with_its_line_and_a_variable_has_a_name():
+    encoded = '<?xml version="1.0" encoding="no-such"?><a/>'
+    for text in ("<a>", "<a/>&", "<a", encoded, "<a>\0</a>", "<a>&b;</a>"):
+        with pytest.raises(DocumentError, match=r"c\.xml: \$: (not XML at line 1|not XML)"):
+            read_ddi(text.encode(), Location("c.xml"))
     with pytest.raises(DocumentError, match="the variable number 2 has no name"):
         read('<var name="a"/><var/>')
 
@@ -106,13 +99,7 @@ def test_files_are_tables(given):
 
 def test_codes_that_mean_missing_are_null_texts():
     (found,) = read_ddi((SAMPLES / "clinic.ddi.xml").read_bytes(), Location("c"))
-    assert fields_of(found)["ward"] == {
-        "type": "integer",
-        "title": "Ward of admission",
-        "categories": [
-            {"value": 1, "label": "north"},
-            {"value": 2, "label": "south"},
-            {"value": 3, "label": "intensive care"},
-        ],
-        "missingValues": ["", "9"],
-    }
+    wards = enumerate(("north", "south", "intensive care"), 1)
+    categories = [{"value": value, "label": label} for value, label in wards]
+    ward = {"type": "integer", "title": "Ward of admission", "categories": categories, "missingValues": ["", "9"]}
+    assert fields_of(found)["ward"] == ward

@@ -15,37 +15,30 @@ from dpqr.tables.codebooks.known import read_codebook
 SURVEY = SAMPLES.parent / "domain.json"
 
 
+AS_STATED = (
+    {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
+    {"type": "date", "format": "%d/%m/%Y"},
+    {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
+    {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
+    {"type": "integer", "constraints": {"enum": [2, 1]}},
+)
+BOUNDED = {"exclusiveMinimum": 0, "jsonSchema": {}, "minimum": 0}
+SCALE, ENDS = {"enum": [2.5, 0]}, {"minimum": 0, "maximum": 2.5}
+
+
 @pytest.mark.parametrize(
     ("stated", "field"),
     [
         ({"type": "year", "constraints": {"minimum": 1990}}, {"type": "integer", "constraints": {"minimum": 1990}}),
         ({"type": "geopoint", "format": "array"}, {}),
         ({}, {}),
-        (
-            {"type": "integer", "constraints": {"exclusiveMinimum": 0, "jsonSchema": {}, "minimum": 0}},
-            {"type": "integer", "constraints": {"minimum": 1}},
-        ),
-        (
-            {"type": "number", "constraints": {"enum": [2.5, 0]}},
-            {"type": "number", "constraints": {"minimum": 0, "maximum": 2.5}},
-        ),
+        ({"type": "integer", "constraints": BOUNDED}, {"type": "integer", "constraints": {"minimum": 1}}),
+        ({"type": "number", "constraints": SCALE}, {"type": "number", "constraints": ENDS}),
         ({"type": "number", "constraints": {"enum": [2, 1]}}, {"type": "integer", "constraints": {"enum": [2, 1]}}),
         ({"type": "boolean", "constraints": {"enum": [True]}}, {"type": "boolean"}),
         ({"type": "string", "format": "email", "example": "x", "private": 1}, {"type": "string", "example": "x"}),
-        (
-            {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
-            {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
-        ),
-        ({"type": "date", "format": "%d/%m/%Y"}, {"type": "date", "format": "%d/%m/%Y"}),
         ({"type": "date", "format": "any"}, {"type": "date"}),
-        (
-            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
-            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
-        ),
-        (
-            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
-            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
-        ),
+        *zip(AS_STATED, AS_STATED, strict=True),
     ],
 )
 def test_fields_of_foreign_schemas(stated, field, given):

@@ -79,23 +79,15 @@ def test_a_file_of_no_form_is_refused_without_a_word_of_it(content, given):
         assert "Alice" not in str(refused.value)
 
 
-def test_a_file_that_is_not_there():
+def test_one_of_several_tables_is_chosen():
     with pytest.raises(UsageFault, match="cannot read 'nowhere'"):
         read_codebook("nowhere")
-
-
-def test_one_of_several_tables_is_chosen():
     path = str(SAMPLES / "clinic.datapackage.json")
     with pytest.raises(UsageFault, match="describes 2 tables; choose one by --table: clinic, wards"):
         read_codebook(path)
     with pytest.raises(UsageFault, match=r"--table beds: .* does not describe it; tables: clinic, wards"):
         read_codebook(path, table="beds")
     assert list(fields_of(read_codebook(path, table="wards"))) == ["ward", "beds"]
-
-
-def test_a_column_that_stands_twice_is_refused(given):
-    with pytest.raises(DocumentError, match="book: describes the column 'a' twice"):
-        given('{"fields": [{"name": "a", "type": "boolean"}, {"name": "a", "type": "date"}]}')
 
 
 WRONG = (None, True, -1, 1e308, "", "x", [], {}, [[]], [{}], {"a": 1}, ["a", 1], [None], "FILL-IN", 10**30)
@@ -116,12 +108,7 @@ def put(tree, path, value):
     return changed
 
 
-READERS = {
-    "frictionless": read_frictionless,
-    "csvw": read_csvw,
-    "smartnoise": read_smartnoise,
-    "sizes": read_sizes,
-}
+READERS = {"frictionless": read_frictionless, "csvw": read_csvw, "smartnoise": read_smartnoise, "sizes": read_sizes}
 
 
 @pytest.mark.parametrize("form", READERS)
@@ -134,9 +121,11 @@ def test_whatever_stands_anywhere_is_read_or_refused(form):
                     require_sound(column, "book")
 
 
-def test_every_code_of_sizes_is_a_cell_however_many_there_are(given):
+def test_every_code_of_sizes_is_a_cell_and_a_column_that_stands_twice_is_refused(given):
     found = given('{"age": 85, "zip": 40000, "only": 1}')
     assert fields_of(found)["zip"]["constraints"] == {"minimum": 0, "maximum": 39999, "required": True}
+    with pytest.raises(DocumentError, match="book: describes the column 'a' twice"):
+        given('{"fields": [{"name": "a", "type": "boolean"}, {"name": "a", "type": "date"}]}')
 
 
 # Schemas: names and types, and nothing that comes from rows.

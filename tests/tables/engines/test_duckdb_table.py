@@ -18,7 +18,7 @@ from dpqr.tables.counting import Counting
 from dpqr.tables.csv_table import csv_batches
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.duckdb import DuckTable
-from dpqr.tables.engines.known import BEFORE, local_files
+from dpqr.tables.engines.known import ENGINES, local_files
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.points import require_public
@@ -82,6 +82,8 @@ def counts(source, **options):
 
 
 def test_base_tables_and_parquet_files(place) -> None:
+    types = column_types(TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",)))
+    assert types == (("sex", "string"), ("k", "integer"))
     expected = counts(f"duckdb:{place}/t.duckdb?table=people")
     assert expected == [[2, 0, 0], [2, 2, 0]]
     for what in ("t.duckdb?table=main.people", "t.duckdb?table=PEOPLE", 't.duckdb?table=Odd " name', "it's.parquet"):
@@ -101,13 +103,6 @@ def test_views_and_queries_of_the_owner(place) -> None:
         registered(f"{place}/it*.parquet", query="SELECT k, sex FROM source WHERE k < 2"),
     ):
         assert counts(source) == [[2, 0, 0], [2, 2, 0]], source
-
-
-def test_columns_for_a_domain_file(place) -> None:
-    assert column_types(TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))) == (
-        ("sex", "string"),
-        ("k", "integer"),
-    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +134,7 @@ def test_one_sentence_for_all_that_is_refused_before_payment(place, what) -> Non
     source = TableSource(paths=(f"duckdb:{place}/{what.format(place=place)}",))
     with pytest.raises(DataError) as caught:
         check_table(source, DOMAIN, Limits())
-    assert str(caught.value) == BEFORE["duckdb"]
+    assert str(caught.value) == ENGINES["duckdb"].before
 
 
 @pytest.mark.parametrize(
@@ -165,7 +160,7 @@ def test_one_sentence_for_all_that_is_refused_before_payment(place, what) -> Non
 def test_a_registered_query_reads_its_own_source_and_nothing_else(place, query, file) -> None:
     with pytest.raises(DataError) as caught:
         check_table(registered(place / file, query=query.format(place=place)), DOMAIN, Limits())
-    assert str(caught.value) == BEFORE["duckdb"]
+    assert str(caught.value) == ENGINES["duckdb"].before
     assert not (place / "leak.csv").exists()
 
 
@@ -173,7 +168,7 @@ def test_a_registered_view_reads_no_other_file(place) -> None:
     for table in ("of_csv", "of_parquet", "of_csv_in_part"):
         with pytest.raises(DataError) as caught:
             check_table(registered(place / "t.duckdb", table=table), DOMAIN, Limits())
-        assert str(caught.value) == BEFORE["duckdb"]
+        assert str(caught.value) == ENGINES["duckdb"].before
 
 
 def test_a_file_is_its_own_table_and_columns_come_from_the_catalogue(place) -> None:
@@ -212,11 +207,6 @@ def test_names_of_folders_are_no_columns(place) -> None:
     engine = TableSource(paths=(f"duckdb:{place}/lake/*/*.parquet",)).engine
     assert engine.names == ("sex", "k")
     assert str(engine.kind("k")) == "int64"
-
-
-def test_remote_files_need_an_extension_and_are_refused(place) -> None:
-    with pytest.raises(UsageFault, match="reads no remote file"):
-        TableSource(paths=("duckdb:s3://bucket/a.parquet",))
 
 
 @pytest.mark.parametrize("record", ['x, "y"', '"x" ,y'])
@@ -291,7 +281,9 @@ def test_points_are_no_files_that_the_engine_reads_and_no_engines_table(place) -
     require_public(TableSource(paths=(f"{place}/t.csv",)), private)
 
 
-def test_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
+def test_remote_files_are_refused_and_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
+    with pytest.raises(UsageFault, match="reads no remote file"):
+        TableSource(paths=("duckdb:s3://bucket/a.parquet",))
     monkeypatch.setattr("dpqr.tables.engines.duckdb.find_spec", lambda _: None)
     with pytest.raises(UsageFault, match=r"pip install 'dpqr\[duckdb\]'"):
         TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))

@@ -84,40 +84,30 @@ def test_other_names_are_files(path) -> None:
     assert engine_at((path,)) is None
 
 
-def test_what_the_plan_says_has_no_place() -> None:
+def test_what_the_plan_says_has_no_place_and_some_engines_read_files_by_name() -> None:
     assert TableSource(paths=(DUCK,)).public == "duckdb:?table=people"
     assert TableSource(paths=("duckdb:a.parquet",)).public == "duckdb:"
     assert TableSource(paths=("a.parquet",)).public is None
+    texts = {"duckdb:a/*.parquet": "a/*.parquet", DUCK: "people.duckdb"}
+    texts |= dict.fromkeys(("postgresql://db/b?table=t", "a.parquet"))
+    assert {text: named_files((text,)) for text in texts} == texts
 
 
-def test_parameters_are_not_repeated() -> None:
+def test_parameters_are_not_repeated_and_options_of_a_server_have_variables() -> None:
     for text in ("duckdb:s3://b/t.parquet?region=HIDDEN", "duckdb:t?mode=HIDDEN&table=a", "duckdb:t?table=a&x=HIDDEN"):
         with pytest.raises(UsageFault, match=r"takes \?table=NAME") as caught:
             engine_at((text,))
         assert "HIDDEN" not in str(caught.value)
-
-
-def test_options_of_a_server_have_variables() -> None:
     with pytest.raises(UsageFault, match="PGHOST"):
         engine_at(("postgresql://u@/b?host=/tmp&table=t",))
 
 
-def test_files_that_an_engine_reads_by_name() -> None:
-    assert named_files(("duckdb:a/*.parquet",)) == "a/*.parquet"
-    assert named_files((DUCK,)) == "people.duckdb"
-    assert named_files(("postgresql://db/b?table=t",)) is None
-    assert named_files(("a.parquet",)) is None
-
-
-@pytest.mark.parametrize(
-    ("paths", "words"),
-    [
+def test_what_no_table_is() -> None:
+    for paths, words in (
         (("duckdb:a?table=",), "is empty"),
         ((DUCK, "t.csv"), "cannot be joined"),
         (("duckdb:people.duckdb",), "names no table"),
         (("duckdb:t.csv",), "a CSV is read without DuckDB"),
-    ],
-)
-def test_what_no_table_is(paths, words) -> None:
-    with pytest.raises(UsageFault, match=words):
-        TableSource(paths=paths)
+    ):
+        with pytest.raises(UsageFault, match=words):
+            TableSource(paths=paths)

@@ -17,7 +17,7 @@ from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.counting import Counting
 from dpqr.tables.engines.address import EngineAddress
-from dpqr.tables.engines.known import AFTER, BEFORE, engine_at
+from dpqr.tables.engines.known import ENGINES, engine_at
 from dpqr.tables.engines.postgres import PostgresTable
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -27,15 +27,6 @@ from dpqr.testing import check_engine
 
 SECRET = "Bob earns 7"
 DOMAIN = Domain((Attribute(name="sex", axis=Labels(("f", "m"))), Attribute(name="k", axis=Codes(3))))
-QUERIES = {
-    "domain": {
-        "fields": [
-            {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
-            {"name": "k", "type": "integer", "constraints": {"minimum": 0, "maximum": 2}},
-        ]
-    },
-    "queries": [{"marginals": {"ways": 2}}],
-}
 TYPES = {
     "int16": "smallint",
     "int8": "smallint",
@@ -114,7 +105,7 @@ def written(kind):
 def refused(engine):
     with pytest.raises(DataError) as caught:
         _ = engine.names
-    assert str(caught.value) == BEFORE["postgresql"]
+    assert str(caught.value) == ENGINES["postgresql"].before
 
 
 @pytest.mark.parametrize(
@@ -248,7 +239,7 @@ def test_a_table_that_was_changed_after_payment_ends_the_run(place):
     source = TableSource(engine=engine)
     with pytest.raises(DataError) as caught:
         load_table(source, DOMAIN, Limits())
-    assert str(caught.value) == AFTER["postgresql"]
+    assert str(caught.value) == ENGINES["postgresql"].after
 
 
 @pytest.mark.slow
@@ -335,7 +326,7 @@ class TestSource:
         check_table(source, DOMAIN, Limits())
         with pytest.raises(DataError) as caught:
             load_table(source, DOMAIN, Limits())
-        assert str(caught.value) == AFTER["postgresql"]
+        assert str(caught.value) == ENGINES["postgresql"].after
         assert SECRET not in repr(caught.value.__context__) + repr(caught.value.__cause__)
 
     def test_the_transaction_is_read_only(self, place):
@@ -343,7 +334,7 @@ class TestSource:
         query = "SELECT sex, nextval('public.s')::int AS k FROM public.people"
         with pytest.raises(DataError) as caught:
             load_table(TableSource(engine=registered(place[1], query=query)), DOMAIN, Limits())
-        assert str(caught.value) == AFTER["postgresql"]
+        assert str(caught.value) == ENGINES["postgresql"].after
         assert place[0].execute("SELECT is_called FROM s") == [(False,)]
 
     def test_a_policy_ends_a_registered_view_and_hides_no_row(self, place):
@@ -352,7 +343,7 @@ class TestSource:
         source = TableSource(engine=registered(place[1], "outsider", table="over_guarded"))
         with pytest.raises(DataError) as caught:
             load_table(source, DOMAIN, Limits())
-        assert str(caught.value) == AFTER["postgresql"]
+        assert str(caught.value) == ENGINES["postgresql"].after
 
     def test_a_limit_on_records_ends_the_run_at_once(self, place, capfd):
         """Amid the rows, of which the server has more to send than a socket holds."""

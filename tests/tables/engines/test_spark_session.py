@@ -58,12 +58,7 @@ QUERIES = {
     "domain": {
         "malformed": "drop",
         "fields": [
-            {
-                "name": "k",
-                "type": "integer",
-                "constraints": {"minimum": 0, "maximum": 2},
-                "dpqr": {"otherwise": "drop"},
-            }
+            {"name": "k", "type": "integer", "constraints": {"minimum": 0, "maximum": 2}, "dpqr": {"otherwise": "drop"}}
         ],
     },
     "queries": [{"marginals": {"ways": 1}}],

@@ -29,7 +29,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.counting import Counting
 from dpqr.tables.engines import spark as spark_table
 from dpqr.tables.engines.address import EngineAddress
-from dpqr.tables.engines.known import AFTER, BEFORE, engine_at
+from dpqr.tables.engines.known import ENGINES, engine_at
 from dpqr.tables.engines.spark import SparkTable, is_spark_frame
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -195,10 +195,7 @@ def count_stays(frame, unit):
     rows = np.arange(1000)
     table = pa.table({"k": rows % 3, "who": rows % 100})
     asked = Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit)
-    counted, expected = (
-        SparkTable(frame=frame).count(asked),
-        asked.counted(table.select([*asked.columns]).to_batches),
-    )
+    counted, expected = (SparkTable(frame=frame).count(asked), asked.counted(table.select([*asked.columns]).to_batches))
     assert (counted.counts.marginal((0,)) == expected.counts.marginal((0,))).all()
     assert (counted.read, counted.units, counted.dropped) == (expected.read, expected.units, expected.dropped)
 
@@ -407,7 +404,7 @@ class TestSource:
         monkeypatch.chdir(place)
         with pytest.raises(DataError) as caught:
             check_table(TableSource(paths=(f"spark:{what.format(place=place)}",)), DOMAIN, Limits())
-        assert str(caught.value) == BEFORE["spark"]
+        assert str(caught.value) == ENGINES["spark"].before
 
     @pytest.mark.parametrize(
         "query",
@@ -428,7 +425,7 @@ class TestSource:
     def test_a_registered_query_is_one_query(self, session, place, query):
         with pytest.raises(DataError) as caught:
             check_table(registered(query=query.format(place=place)), DOMAIN, Limits())
-        assert str(caught.value) == BEFORE["spark"]
+        assert str(caught.value) == ENGINES["spark"].before
         assert not (place / "stolen").exists()
         assert not session.catalog.tableExists("stolen")
         assert session.catalog.tableExists("people")
@@ -440,7 +437,7 @@ class TestSource:
         ):
             with pytest.raises(DataError) as caught:
                 load_table(registered(query=query), DOMAIN, Limits())
-            assert str(caught.value) == AFTER["spark"]
+            assert str(caught.value) == ENGINES["spark"].after
             assert SECRET not in repr(caught.value.__context__) + repr(caught.value.__cause__)
         assert SECRET not in "".join(capfd.readouterr())
 
