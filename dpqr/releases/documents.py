@@ -12,7 +12,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
@@ -60,6 +59,12 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
+    columns: list[dict[str, Any]] = []
+    for each in document.domain.attributes:
+        column: dict[str, Any] = {"name": each.name, "cells": each.size}
+        if each.hierarchy is not None:
+            column["levels"] = {level.name: len(level.nodes) for level in each.hierarchy.levels}
+        columns.append(column | {"rules": {fault: each.rule(fault).value for fault in possible_faults(each.axis)}})
     notes = [*document.notes, *failing_notes(document.domain)]
     if unstated:
         listed = ", ".join(map(repr, unstated))
@@ -74,15 +79,7 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
         "blocks": len(document.workload.blocks),
         "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,
-        "columns": [
-            {
-                "name": attribute.name,
-                "cells": attribute.size,
-                **_levels(attribute),
-                "rules": {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)},
-            }
-            for attribute in document.domain.attributes
-        ],
+        "columns": columns,
         "notes": notes,
     }
 
@@ -115,12 +112,6 @@ def write_new(path: str, text: str, option: str = "--out") -> None:
     """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left. option: that
     named it."""
     reserve_file(path, option=option).write(lambda draft: write_text(draft, text))
-
-
-def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
-    """Nodes by level of a column with a hierarchy."""
-    above = attribute.hierarchy
-    return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
 
 
 # `dpqr domain`: a domain file from public descriptions of a table's columns.
@@ -201,14 +192,25 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     remarks = [remark for each in codebooks for remark in each.remarks]
     if table is not None:
         header = typed_columns(column_types(table))
-        remarks += _delimiter_hint(header)
+        # Whether the whole first line is one column's name, though it holds what other files have between columns.
+        names = [column.name for column in header.outline.fields]
+        sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
+        if sign is not None:
+            held = f"the table has one column, whose name holds {sign!r}"
+            remarks.append(f"{held}; if that stands between columns: --delimiter {sign!r}")
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], request.unit)
-        sources = [header, *(_restrict_to_header(each, header) for each in sources)]
+        sources = [
+            header,
+            *(_with_columns(each, [one for one in each.outline.fields if one.name in names]) for each in sources),
+        ]
     sources += _unit_codebook(request, [column.name for column in sources[0].outline.fields] if table else None)
     with refuse_table_as_document(table):
-        outline = _apply_queries(_merge_sources(sources), request.queries)
-    remarks += _unit_hint(outline)
+        outline = _merge_sources(sources)
+        if request.queries is not None:
+            outline = _apply_queries(outline, request.queries)
+    if outline.unit is UNSET and (hint := identifier_hint(column.name for column in outline.fields)) is not None:
+        remarks.append(hint)
     whole = fill_gaps(outline)
     if whole.proposed:
         remarks.append(f"proposed, change what does not suit: {'; '.join(whole.proposed)}")
@@ -217,10 +219,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     return MadeDomain(outline_document(whole.outline), tuple(remarks))
 
 
-def _apply_queries(outline: Outline, queries: str | None) -> Outline:
+def _apply_queries(outline: Outline, queries: str) -> Outline:
     """With the edges and labels that the queries name, where no source states any."""
-    if queries is None:
-        return outline
     asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
     location = document_root(Path(queries))
     if not isinstance(asked, dict):
@@ -246,39 +246,21 @@ def _nearest(name: str, header: list[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"its columns: {', '.join(header[:20])}"
 
 
-def _unit_hint(outline: Outline) -> Iterator[str]:
-    hint = identifier_hint(column.name for column in outline.fields) if outline.unit is UNSET else None
-    if hint is not None:
-        yield hint
-
-
-def _delimiter_hint(header: Codebook) -> Iterator[str]:
-    """Where the whole first line is one column's name, though it holds what other files have between columns."""
-    names = [column.name for column in header.outline.fields]
-    sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
-    if sign is not None:
-        held = f"the table has one column, whose name holds {sign!r}"
-        yield f"{held}; if that stands between columns: --delimiter {sign!r}"
-
-
 def _renamed(source: Codebook, header: Codebook) -> Codebook:
     """With the header's spelling of names that differ from it in case only; SQL, for one, keeps no case."""
     names = {column.name for column in header.outline.fields}
     spelt = {name.casefold(): name for name in names}
-    fields = (
+    fields = [
         column
         if column.name in names
         else msgspec.structs.replace(column, name=spelt.get(column.name.casefold(), column.name))
         for column in source.outline.fields
-    )
-    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(fields)))
+    ]
+    return _with_columns(source, fields)
 
 
-def _restrict_to_header(source: Codebook, header: Codebook) -> Codebook:
-    """Its columns that the header has."""
-    names = {column.name for column in header.outline.fields}
-    fields = tuple(column for column in source.outline.fields if column.name in names)
-    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=fields))
+def _with_columns(source: Codebook, columns: Sequence[CodebookColumn]) -> Codebook:
+    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(columns)))
 
 
 def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]:

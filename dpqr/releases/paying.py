@@ -158,19 +158,15 @@ class PaidRun:
         if not self.paid or self.done:
             return
         with suppress(DpqrError):  # the error that ended the run is the one to report
+            # Whether the run can be continued.
+            waits = self.kept and self.repeatable and (self.kept.begun or not isinstance(error, DataError))
             if not self.looked:
                 self._close((), error, "before")
-            elif self._waits(error):
+            elif waits:
                 error.add_note(RESUMABLE)
             else:
                 error.add_note(STAYS_SPENT)
                 self._close(self.paid.events, error, "after")
-
-    def _waits(self, error: BaseException) -> bool:
-        """Whether the run can be continued."""
-        if not self.kept or not self.repeatable:
-            return False
-        return self.kept.begun or not isinstance(error, DataError)
 
     def _close(self, events: Composition, error: BaseException, when: str) -> None:
         self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
