@@ -21,11 +21,12 @@ from dpqr.domain.text.decoding import decode
 from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
 from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
 from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
-from dpqr.releases.requests import LedgerRequest
+from dpqr.releases.requests import GivenDocument, LedgerRequest
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -44,24 +45,22 @@ from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
 from dpqr.workload.sql.reading import translated_sql
 
-Given = str | dict[str, Any]
-"""A document: its file, or its content."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
 
-def document_schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+def document_schema(document: Literal["domain", "queries", "release"]) -> JSON:
     """The JSON Schema of "domain", "queries" or "release" (release.json)."""
     return release_schema() if document == "release" else schema(document)
 
 
-def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
+def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
-    columns: list[dict[str, Any]] = []
+    columns: list[JSON] = []
     for each in document.domain.attributes:
-        column: dict[str, Any] = {"name": each.name, "cells": each.size}
+        column: JSON = {"name": each.name, "cells": each.size}
         if each.hierarchy is not None:
             column["levels"] = {level.name: len(level.nodes) for level in each.hierarchy.levels}
         columns.append(column | {"rules": {fault: each.rule(fault).value for fault in possible_faults(each.axis)}})
@@ -84,7 +83,7 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
     }
 
 
-def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
+def fix_documents(queries: GivenDocument, domain: GivenDocument | None) -> list[AppliedFix]:
     """Write the obvious fixes of both documents into their files; what was written.
 
     What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
@@ -102,7 +101,7 @@ def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
     return written
 
 
-def write_queries(path: str, queries: Given, domain: Given | None) -> None:
+def write_queries(path: str, queries: GivenDocument, domain: GivenDocument | None) -> None:
     """Write queries, which may be SQL, into a new file as a JSON document. Raises: UsageFault, DocumentError."""
     document = {"dpqr": "queries/1", **plain(read_documents(queries, domain).sources.queries)}
     write_new(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
@@ -154,7 +153,7 @@ class MadeDomain:
         remarks: what is open, and what the sources state that a domain file does not hold.
     """
 
-    document: dict[str, Any]
+    document: JSON
     remarks: tuple[str, ...] = ()
 
     @property

@@ -235,7 +235,11 @@ def paid_run(
         if continued is None:
             bill.require_fit(ledger, asked.dataset, locked=True)
         ready()
-        run = continued or _begin_run(asked, ledger, bill)
+        if continued is None:
+            paid = bill.reserve(ledger, asked.dataset)
+            run = PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
+        else:
+            run = continued
         try:
             if file and not run.kept and run.paid:
                 run.kept = begin_journal(file, ledger, run.paid)
@@ -269,11 +273,6 @@ def waiting_receipt(directory: Path) -> str | None:
             return str(json.loads(opened.readline(_FIRST_LINE))["receipt"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _begin_run(asked: LedgerRequest, ledger: ChainedLedger, bill: Bill) -> PaidRun:
-    paid = bill.reserve(ledger, asked.dataset)
-    return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
 def _continue_run(

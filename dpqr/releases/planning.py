@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpqr.domain.attribute import Codes, Rule
 from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
@@ -16,7 +16,7 @@ from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
 from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
-from dpqr.releases.requests import WITHOUT_BUDGET, PlanRequest
+from dpqr.releases.requests import WITHOUT_BUDGET, GivenDocument, PlanRequest
 from dpqr.releases.roles import (
     allowed_strategies,
     foreign_notes,
@@ -55,7 +55,7 @@ SMALLEST_SHARE = Fraction(1, 10**12)
 
 
 def read_documents(
-    queries: str | dict[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
+    queries: GivenDocument, domain: GivenDocument | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
     if states_sql(queries):

@@ -14,7 +14,7 @@ from dpqr.releases.answers.errors import BASES
 from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy, free_column_name
+from dpqr.releases.tidy import NO_TEXT, Column, Row, Texts, Tidy, free_column_name
 from dpqr.workload.figures import Largest, Quantiles
 
 
@@ -90,7 +90,7 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     return Tidy(sum(sizes), columns)
 
 
-def figure_records(release: FinishedRun) -> list[dict[str, Any]]:
+def figure_records(release: FinishedRun) -> list[Row]:
     """The same rows as plain dicts, for JSON."""
     return figures_table(release).records()
 
