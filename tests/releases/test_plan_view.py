@@ -96,7 +96,7 @@ LINES = [
     (
         lambda plan: replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1)))),
         "Noise       on paper, typically 7 on a measured answer",
-        "Then ",
+        "Noise       typically",
     ),
     (staged, "up to 3 measurements, each decided by what was released before; together eps 0.9", "nothing is selected"),
     (

@@ -94,8 +94,8 @@ def ended_early(_):
 
 
 CHARGED = (
-    "Charged epsilon 0.4975, for the draws that were made; the rest is back in the budget, and the guarantee stays that "
-    "of the whole plan by basic: the one theorem that holds without a delta; the others are shown for comparison"
+    "Charged epsilon 0.4975, for the draws that were made; the rest is back in the budget, and the guarantee stays "
+    "that of the whole plan by basic: the one theorem that holds without a delta; the others are shown for comparison"
 )
 LINES = [
     (of_prices, "Opening 3 measurements, each eps 0.05 to 0.125, together eps 0.275 ", "Selection"),

@@ -116,7 +116,7 @@ def priced_at(price):
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("price", PRICES)
 def test_a_surprise_loses_what_is_paid_for_it_and_no_more_between_all_neighbours(query, unit, price):
-    """It has the noise of its query alone: that is what the guide promises, and what a closed session's release states."""
+    """It has the noise of its query alone: so the guide promises, and the release of a closed session states."""
     terms, asked, unit = priced(price, UNITS[unit]), QUERIES[query], UNITS[unit]
     found = largest_loss(terms.law(asked), terms.measured(asked), unit, terms.answer)
     assert found <= priced_at(terms.answer)
