@@ -108,18 +108,14 @@ def _open_run(place: str) -> ReleaseFiles | JSON:
 def stored_receipt(record: JSON, unverified: str = "") -> tuple[Fact, ...]:
     """As it was printed; of a record that keeps none, what it says in words. unverified: why neither is believed."""
     doubt = (("Not verified", unverified),) if unverified else ()
-    return (*doubt, *_receipt_from_record(record))
-
-
-def _receipt_from_record(record: JSON) -> tuple[Fact, ...]:
     lines, trust = record.get("receipt"), record.get("trust")
     pairs = [line for line in lines if isinstance(line, list) and len(line) == 2] if isinstance(lines, list) else []
     if lines and len(pairs) == len(lines) and all(isinstance(text, str) for pair in pairs for text in pair):
-        return tuple((name, text) for name, text in pairs)
+        return (*doubt, *((name, text) for name, text in pairs))
     notes = trust if isinstance(trust, list) else []
     words = [("Warning", record.get("warning")), ("Guarantee", record.get("guarantee"))]
     words += [("Accuracy", record.get("certainty")), *(("Note", note) for note in notes)]
-    return tuple((name, text) for name, text in words if isinstance(text, str))
+    return (*doubt, *((name, text) for name, text in words if isinstance(text, str)))
 
 
 # Views of a release on disk, from its answers and the documents in its record.

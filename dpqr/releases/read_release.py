@@ -341,7 +341,11 @@ def block_entry(files: ReleaseFiles, query: str) -> BlockEntry:
     entries = block_entries(files)
     entry = next((each for each in entries if each.name == query), None)
     if entry is None:
-        raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
+        names = [each.name for each in entries]
+        alike = [name for name in names if query.casefold() in name.casefold()]
+        near = (get_close_matches(query, names, n=3, cutoff=0.5) or alike)[:3]
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
+        raise UsageFault(f"{files.path}: has no query {query!r}; {hint}")
     return entry
 
 
@@ -411,12 +415,6 @@ def block_records(block: AnsweredBlock) -> list[Row]:
         }
         for row, each in enumerate(zip(*values, bases, strict=True))
     ]
-
-
-def _nearest(query: str, names: list[str]) -> str:
-    held = [name for name in names if query.casefold() in name.casefold()]
-    near = (get_close_matches(query, names, n=3, cutoff=0.5) or held)[:3]
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
 
 
 def read_table(path: Path) -> pa.Table:
