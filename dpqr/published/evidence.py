@@ -292,7 +292,10 @@ def same_answers(kept: Path, made: Path, noise: FloatArray) -> Sameness:
     for name in old.column_names:
         equal = _equal(old[name], new[name])
         close = equal if name not in allowed else equal | (_apart(old, new, name) <= allowed[name])
-        _require(close, kept, name, old, new)
+        if not close.all():
+            row = int(np.argmin(close))
+            stands, given = old[name][row].as_py(), new[name][row].as_py()
+            raise GoalMissed(f"{kept.name}, row {row + 1}, {name}: {stands!r} stands there, the draws give {given!r}")
         near |= ~equal
     return Sameness(compared=len(old), near=int(near.sum()))
 
@@ -342,13 +345,6 @@ def _equal(old: pa.ChunkedArray, new: pa.ChunkedArray) -> AnyArray:
         one, other = (np.asarray(each.to_numpy(), dtype=np.float64) for each in (old, new))
         return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
     return np.array([one == other for one, other in zip(old.to_pylist(), new.to_pylist(), strict=True)], dtype=bool)
-
-
-def _require(close: AnyArray, kept: Path, name: str, old: pa.Table, new: pa.Table) -> None:
-    if not close.all():
-        row = int(np.argmin(close))
-        stands, given = old[name][row].as_py(), new[name][row].as_py()
-        raise GoalMissed(f"{kept.name}, row {row + 1}, {name}: {stands!r} stands there, the draws give {given!r}")
 
 
 def _differences(kept: Any, made: Any, path: str) -> Iterator[bool]:

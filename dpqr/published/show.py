@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 from dpqr.domain.text.sources import parse_plain
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.wording import Fact
+from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files import RECORD
 from dpqr.releases.read_release import (
@@ -23,6 +23,7 @@ from dpqr.releases.read_release import (
     release_around,
     unverified_predictions,
 )
+from dpqr.releases.tidy import Row
 from dpqr.releases.views import Nodes, WholeNumberViews, nodes_of, views_of
 from dpqr.workload.queries_file import read_queries
 
@@ -32,10 +33,10 @@ class StoredRun:
     """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none. figures: rows of
     their table. unverified: why record and files do not belong together, or may not; empty: their hashes fit."""
 
-    record: dict[str, Any]
+    record: JSON
     receipt: tuple[Fact, ...]
     entries: tuple[BlockEntry, ...]
-    figures: tuple[dict[str, Any], ...] = ()
+    figures: tuple[Row, ...] = ()
     unverified: str = ""
 
 
@@ -73,7 +74,7 @@ def show_answers(place: str, query: str) -> AnsweredBlock:
     return read_answers(found, query)
 
 
-def show_figure(place: str, name: str) -> tuple[dict[str, Any], ...]:
+def show_figure(place: str, name: str) -> tuple[Row, ...]:
     """The rows of one figure; none where the release has no figure of this name. Raises: as `show`."""
     return tuple(one for one in show(place).figures if one["figure"] == name)
 
@@ -96,7 +97,7 @@ def show_bound(place: str, name: str) -> tuple[float, float] | None:
     return None if records is None else (float(records), float(bounds["confidence"]))
 
 
-def _open_run(place: str) -> ReleaseFiles | dict[str, Any]:
+def _open_run(place: str) -> ReleaseFiles | JSON:
     around = release_around(place)
     record = None if around else prediction_record(place)
     if around is None and record is None:
@@ -104,21 +105,17 @@ def _open_run(place: str) -> ReleaseFiles | dict[str, Any]:
     return record or read_release(place if os.path.isdir(place) else around or place)
 
 
-def stored_receipt(record: dict[str, Any], unverified: str = "") -> tuple[Fact, ...]:
+def stored_receipt(record: JSON, unverified: str = "") -> tuple[Fact, ...]:
     """As it was printed; of a record that keeps none, what it says in words. unverified: why neither is believed."""
     doubt = (("Not verified", unverified),) if unverified else ()
-    return (*doubt, *_receipt_from_record(record))
-
-
-def _receipt_from_record(record: dict[str, Any]) -> tuple[Fact, ...]:
     lines, trust = record.get("receipt"), record.get("trust")
     pairs = [line for line in lines if isinstance(line, list) and len(line) == 2] if isinstance(lines, list) else []
     if lines and len(pairs) == len(lines) and all(isinstance(text, str) for pair in pairs for text in pair):
-        return tuple((name, text) for name, text in pairs)
+        return (*doubt, *((name, text) for name, text in pairs))
     notes = trust if isinstance(trust, list) else []
     words = [("Warning", record.get("warning")), ("Guarantee", record.get("guarantee"))]
     words += [("Accuracy", record.get("certainty")), *(("Note", note) for note in notes)]
-    return tuple((name, text) for name, text in words if isinstance(text, str))
+    return (*doubt, *((name, text) for name, text in words if isinstance(text, str)))
 
 
 # Views of a release on disk, from its answers and the documents in its record.

@@ -16,7 +16,7 @@ from dpqr.kernel.errors import DpqrError, HypothesisFailed
 from dpqr.kernel.plugins import is_builtin
 from dpqr.models.hypothesis import Hypothesis, Sampleable
 from dpqr.strategies.checks import LIMIT, gap
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Stage, Transcript
 from dpqr.strategies.updates.interface import TransferableBound, UpdateRule
 from dpqr.workload.block import QueryBlock
@@ -133,18 +133,15 @@ def restore_consistency(
             sure = gap(single, hypothesis) - noise
             if sure < stage.clear or done == MOST:
                 continue
-            hypothesis = apply_step(rule, replace(problem, level=_level(stage, sure, problem)), hypothesis, (single,))
+            # The level of an update whose gap is surely so many records.
+            level = replace(stage.level, value=sure / problem.n) if stage.exact and problem.n else stage.level
+            hypothesis = apply_step(rule, replace(problem, level=level), hypothesis, (single,))
             if hypothesis is None:
                 return None
             done += 1
         if done == before:
             break
     return hypothesis
-
-
-def _level(stage: Stage, sure: Fraction, problem: Problem) -> Level:
-    """Of an update whose gap is surely so many records."""
-    return replace(stage.level, value=sure / problem.n) if stage.exact and problem.n else stage.level
 
 
 # Soundness: the hypothesis that an update rule returns is checked before the next round is paid for.

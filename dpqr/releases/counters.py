@@ -64,23 +64,6 @@ def with_counter_strategies(request: PlanRequest) -> PlanRequest:
     return replace(request, schedule=SCHEDULE, accountant=request.accountant or ("basic" if pure else "zcdp"))
 
 
-def _refuse_more(request: PlanRequest) -> None:
-    """UsageFault where a unit may have rows in many nodes, for draws that are not answers of rows that count.
-
-    Privacy:
-        `Counter` prices a node by how far the rows that it uses move its answers. Rows that it leaves out are bounded
-        in each release alone.
-    """
-    share = None if request.error_bars in WITHOUT_BUDGET else request.error_bars
-    asked = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
-    for option, value in asked.items():
-        if value is not None:
-            raise UsageFault(
-                f"{option} {value}: a counter of persons, or under --neighbours replace, releases its counts alone; "
-                "leave it out"
-            )
-
-
 def with_counter_step(problem: Problem, request: PlanRequest) -> Problem:
     """The problem with what this release is of its counter, and so with the rows that it reads.
 
@@ -93,7 +76,16 @@ def with_counter_step(problem: Problem, request: PlanRequest) -> Problem:
     if unit.neighbours is Neighbours.REPLACE:
         unit = replace(unit, drops=True)  # a replaced row may come from, or go to, a period that is not read
     if not unit.apart:
-        _refuse_more(request)
+        # Privacy: `Counter` prices a node by how far the rows that it uses move its answers, so where a unit may have
+        # rows in many nodes nothing else is drawn. Rows that a node leaves out are bounded in each release alone.
+        share = None if request.error_bars in WITHOUT_BUDGET else request.error_bars
+        asked = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
+        for option, value in asked.items():
+            if value is not None:
+                raise UsageFault(
+                    f"{option} {value}: a counter of persons, or under --neighbours replace, releases its counts "
+                    "alone; leave it out"
+                )
     life = PrivacyBudget.parse(request.epsilon, request.delta)
     counter = Counter.of(request.cumulative, life, str(request.accountant), unit)
     turn = CounterStep(
@@ -120,22 +112,17 @@ def counter_notes(turn: CounterStep | None) -> tuple[str, ...]:
         "life of the counter; the number of earlier ones decides, so they must still be there, with their person and "
         "period"
     )
+    if counter.unit.column is None:
+        cost = f"a row at most {life}: it is read by {counter.prices} of them at most, if it stays in its period"
+    else:
+        times = "once" if counter.prices == 1 else f"{counter.prices} times"
+        cost = f"a person at most {life}, over all periods: {times} the price of one release"
     return (
         f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: it reads "
         f"the rows of {read}, and adds the counts of earlier releases",
-        f"all releases of the counter together cost {_cost_words(counter, life)}",
+        f"all releases of the counter together cost {cost}",
         *([bounded] if counter.unit.column else []),
     )
-
-
-def _cost_words(counter: Counter, life: str) -> str:
-    if counter.unit.column is None:
-        return f"a row at most {life}: it is read by {counter.prices} of them at most, if it stays in its period"
-    return f"a person at most {life}, over all periods: {_times(counter.prices)} the price of one release"
-
-
-def _times(prices: int) -> str:
-    return "once" if prices == 1 else f"{prices} times"
 
 
 def counter_of(files: ReleaseFiles) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
@@ -22,11 +21,12 @@ from dpqr.domain.text.decoding import decode
 from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
 from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
 from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
-from dpqr.releases.requests import LedgerRequest
+from dpqr.releases.requests import GivenDocument, LedgerRequest
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -45,21 +45,25 @@ from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
 from dpqr.workload.sql.reading import translated_sql
 
-Given = str | dict[str, Any]
-"""A document: its file, or its content."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
 
-def document_schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+def document_schema(document: Literal["domain", "queries", "release"]) -> JSON:
     """The JSON Schema of "domain", "queries" or "release" (release.json)."""
     return release_schema() if document == "release" else schema(document)
 
 
-def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
+def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
+    columns: list[JSON] = []
+    for each in document.domain.attributes:
+        column: JSON = {"name": each.name, "cells": each.size}
+        if each.hierarchy is not None:
+            column["levels"] = {level.name: len(level.nodes) for level in each.hierarchy.levels}
+        columns.append(column | {"rules": {fault: each.rule(fault).value for fault in possible_faults(each.axis)}})
     notes = [*document.notes, *failing_notes(document.domain)]
     if unstated:
         listed = ", ".join(map(repr, unstated))
@@ -74,20 +78,12 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
         "blocks": len(document.workload.blocks),
         "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,
-        "columns": [
-            {
-                "name": attribute.name,
-                "cells": attribute.size,
-                **_levels(attribute),
-                "rules": {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)},
-            }
-            for attribute in document.domain.attributes
-        ],
+        "columns": columns,
         "notes": notes,
     }
 
 
-def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
+def fix_documents(queries: GivenDocument, domain: GivenDocument | None) -> list[AppliedFix]:
     """Write the obvious fixes of both documents into their files; what was written.
 
     What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
@@ -105,7 +101,7 @@ def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
     return written
 
 
-def write_queries(path: str, queries: Given, domain: Given | None) -> None:
+def write_queries(path: str, queries: GivenDocument, domain: GivenDocument | None) -> None:
     """Write queries, which may be SQL, into a new file as a JSON document. Raises: UsageFault, DocumentError."""
     document = {"dpqr": "queries/1", **plain(read_documents(queries, domain).sources.queries)}
     write_new(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
@@ -115,12 +111,6 @@ def write_new(path: str, text: str, option: str = "--out") -> None:
     """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left. option: that
     named it."""
     reserve_file(path, option=option).write(lambda draft: write_text(draft, text))
-
-
-def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
-    """Nodes by level of a column with a hierarchy."""
-    above = attribute.hierarchy
-    return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
 
 
 # `dpqr domain`: a domain file from public descriptions of a table's columns.
@@ -163,7 +153,7 @@ class MadeDomain:
         remarks: what is open, and what the sources state that a domain file does not hold.
     """
 
-    document: dict[str, Any]
+    document: JSON
     remarks: tuple[str, ...] = ()
 
     @property
@@ -201,14 +191,25 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     remarks = [remark for each in codebooks for remark in each.remarks]
     if table is not None:
         header = typed_columns(column_types(table))
-        remarks += _delimiter_hint(header)
+        # Whether the whole first line is one column's name, though it holds what other files have between columns.
+        names = [column.name for column in header.outline.fields]
+        sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
+        if sign is not None:
+            held = f"the table has one column, whose name holds {sign!r}"
+            remarks.append(f"{held}; if that stands between columns: --delimiter {sign!r}")
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], request.unit)
-        sources = [header, *(_restrict_to_header(each, header) for each in sources)]
+        sources = [
+            header,
+            *(_with_columns(each, [one for one in each.outline.fields if one.name in names]) for each in sources),
+        ]
     sources += _unit_codebook(request, [column.name for column in sources[0].outline.fields] if table else None)
     with refuse_table_as_document(table):
-        outline = _apply_queries(_merge_sources(sources), request.queries)
-    remarks += _unit_hint(outline)
+        outline = _merge_sources(sources)
+        if request.queries is not None:
+            outline = _apply_queries(outline, request.queries)
+    if outline.unit is UNSET and (hint := identifier_hint(column.name for column in outline.fields)) is not None:
+        remarks.append(hint)
     whole = fill_gaps(outline)
     if whole.proposed:
         remarks.append(f"proposed, change what does not suit: {'; '.join(whole.proposed)}")
@@ -217,10 +218,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     return MadeDomain(outline_document(whole.outline), tuple(remarks))
 
 
-def _apply_queries(outline: Outline, queries: str | None) -> Outline:
+def _apply_queries(outline: Outline, queries: str) -> Outline:
     """With the edges and labels that the queries name, where no source states any."""
-    if queries is None:
-        return outline
     asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
     location = document_root(Path(queries))
     if not isinstance(asked, dict):
@@ -246,39 +245,21 @@ def _nearest(name: str, header: list[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"its columns: {', '.join(header[:20])}"
 
 
-def _unit_hint(outline: Outline) -> Iterator[str]:
-    hint = identifier_hint(column.name for column in outline.fields) if outline.unit is UNSET else None
-    if hint is not None:
-        yield hint
-
-
-def _delimiter_hint(header: Codebook) -> Iterator[str]:
-    """Where the whole first line is one column's name, though it holds what other files have between columns."""
-    names = [column.name for column in header.outline.fields]
-    sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
-    if sign is not None:
-        held = f"the table has one column, whose name holds {sign!r}"
-        yield f"{held}; if that stands between columns: --delimiter {sign!r}"
-
-
 def _renamed(source: Codebook, header: Codebook) -> Codebook:
     """With the header's spelling of names that differ from it in case only; SQL, for one, keeps no case."""
     names = {column.name for column in header.outline.fields}
     spelt = {name.casefold(): name for name in names}
-    fields = (
+    fields = [
         column
         if column.name in names
         else msgspec.structs.replace(column, name=spelt.get(column.name.casefold(), column.name))
         for column in source.outline.fields
-    )
-    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(fields)))
+    ]
+    return _with_columns(source, fields)
 
 
-def _restrict_to_header(source: Codebook, header: Codebook) -> Codebook:
-    """Its columns that the header has."""
-    names = {column.name for column in header.outline.fields}
-    fields = tuple(column for column in source.outline.fields if column.name in names)
-    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=fields))
+def _with_columns(source: Codebook, columns: Sequence[CodebookColumn]) -> Codebook:
+    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(columns)))
 
 
 def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]:

@@ -137,22 +137,13 @@ class Accuracy:
     def document(self, top: int | None = None) -> dict[str, Any]:
         """Plain JSON values; of the blocks the first `top`."""
         over_n = {"mean_l1": self.mean_l1, "mean_l2": self.mean_l2, "largest": self.largest}
-        return {
-            "records": self.records,
-            "over_n": over_n,
-            "blocks": [self._block(block) for block in self.blocks[:top]],
-        }
-
-    def _block(self, block: BlockError) -> dict[str, Any]:
-        figures = {"l1": block.l1, "l2": block.l2, "largest": block.largest}
-        return {
-            "name": block.name,
-            "queries": block.queries,
-            **figures,
-            "over_n": {name: figure / block.reach / self.n for name, figure in figures.items()},
-            "worst": block.worst,
-            "missing": block.missing,
-        }
+        blocks = []
+        for block in self.blocks[:top]:
+            figures = {"l1": block.l1, "l2": block.l2, "largest": block.largest}
+            own = {name: figure / block.reach / self.n for name, figure in figures.items()}
+            place = {"worst": block.worst, "missing": block.missing}
+            blocks.append({"name": block.name, "queries": block.queries, **figures, "over_n": own, **place})
+        return {"records": self.records, "over_n": over_n, "blocks": blocks}
 
 
 def compare(blocks: Sequence[QueryBlock], truth: TrueAnswers, answers: Sequence[FloatArray]) -> Accuracy:

@@ -333,18 +333,17 @@ def read_record(directory: Path, name: str = RECORD) -> Any:
     data = path.read_bytes()
     if sum(map(data.count, (b"[", b"{", b":"))) > MOST_PARTS:
         raise ValueError("more parts than any record has")
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """ValueError for a key that stands twice: a reader would see one value, and a program the other."""
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a key stands twice")
+        return found
+
     try:
-        return json.loads(data, object_pairs_hook=_members)
+        return json.loads(data, object_pairs_hook=members)
     except RecursionError:
         raise ValueError("nested deeper than any record is") from None
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """ValueError for a key that stands twice: a reader would see one value, and a program the other."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key stands twice")
-    return members
 
 
 STEP = "  "

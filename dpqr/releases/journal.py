@@ -25,7 +25,7 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.ledger.chain import BEGINNING, seal
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.ledger.codec import canonical, encode_events
+from dpqr.ledger.codec import JSON, canonical, encode_events
 from dpqr.ledger.ledger import Reservation, Run
 from dpqr.releases.draws import Blocks, Plain, RecordedDraw
 from dpqr.releases.fingerprints import blocks_digest
@@ -149,7 +149,7 @@ class TranscriptFile:
         """Running hash of the first `count` lines; the same rule as the ledger's chain."""
         return self._digests[count - 1] if count else BEGINNING
 
-    def document(self, number: int) -> dict[str, Any]:
+    def document(self, number: int) -> JSON:
         """One line as JSON."""
         try:
             found = json.loads(self.lines[number])
@@ -332,7 +332,7 @@ class LedgerJournal:
         self._record(lost)
         self.number, self.known = 0, self.known + 1
 
-    def _record(self, line: dict[str, Any]) -> None:
+    def _record(self, line: JSON) -> None:
         self.file.append(line)
         self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)
 
@@ -380,7 +380,7 @@ def continue_journal(file: TranscriptFile, ledger: ChainedLedger, run: Run) -> L
     return journal
 
 
-def _plain(event: PrivacyEvent) -> dict[str, Any]:
+def _plain(event: PrivacyEvent) -> JSON:
     return encode_events(((event, 1),))[0]
 
 

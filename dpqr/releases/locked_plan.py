@@ -153,7 +153,12 @@ def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
         if found and found[2] == NOTHING and name != "request":
             raise _unknown_key_fault(locked, _how_to_lock_again(now), found[0])
         if found:
-            raise _difference_fault(locked, _how_to_lock_again(now), *found)
+            path, old, new = found
+            tuned = f"; {TUNED_ELSEWHERE}" if path == "$.draws" else ""
+            raise DocumentError(
+                f"{locked.name}: {path} is {old} in the plan, and would be {new} now; nothing was opened{tuned}\n"
+                f"restore what was planned, or write a new plan with {_how_to_lock_again(now)} and have it reviewed"
+            )
 
 
 def _how_to_lock_again(now: Mapping[str, Any]) -> str:
@@ -233,12 +238,4 @@ def _unknown_key_fault(locked: LockedPlan, again: str, path: str) -> DocumentErr
     return DocumentError(
         f"{locked.name}: {path} is no part of the plan that would be made now; nothing was opened\n"
         f"take it out, or write a new plan with {again} and have it reviewed"
-    )
-
-
-def _difference_fault(locked: LockedPlan, again: str, path: str, old: str, new: str) -> DocumentError:
-    tuned = f"; {TUNED_ELSEWHERE}" if path == "$.draws" else ""
-    return DocumentError(
-        f"{locked.name}: {path} is {old} in the plan, and would be {new} now; nothing was opened{tuned}\n"
-        f"restore what was planned, or write a new plan with {again} and have it reviewed"
     )

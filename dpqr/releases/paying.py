@@ -158,19 +158,15 @@ class PaidRun:
         if not self.paid or self.done:
             return
         with suppress(DpqrError):  # the error that ended the run is the one to report
+            # Whether the run can be continued.
+            waits = self.kept and self.repeatable and (self.kept.begun or not isinstance(error, DataError))
             if not self.looked:
                 self._close((), error, "before")
-            elif self._waits(error):
+            elif waits:
                 error.add_note(RESUMABLE)
             else:
                 error.add_note(STAYS_SPENT)
                 self._close(self.paid.events, error, "after")
-
-    def _waits(self, error: BaseException) -> bool:
-        """Whether the run can be continued."""
-        if not self.kept or not self.repeatable:
-            return False
-        return self.kept.begun or not isinstance(error, DataError)
 
     def _close(self, events: Composition, error: BaseException, when: str) -> None:
         self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
@@ -239,7 +235,11 @@ def paid_run(
         if continued is None:
             bill.require_fit(ledger, asked.dataset, locked=True)
         ready()
-        run = continued or _begin_run(asked, ledger, bill)
+        if continued is None:
+            paid = bill.reserve(ledger, asked.dataset)
+            run = PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
+        else:
+            run = continued
         try:
             if file and not run.kept and run.paid:
                 run.kept = begin_journal(file, ledger, run.paid)
@@ -273,11 +273,6 @@ def waiting_receipt(directory: Path) -> str | None:
             return str(json.loads(opened.readline(_FIRST_LINE))["receipt"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _begin_run(asked: LedgerRequest, ledger: ChainedLedger, bill: Bill) -> PaidRun:
-    paid = bill.reserve(ledger, asked.dataset)
-    return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
 def _continue_run(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpqr.domain.attribute import Codes, Rule
 from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
@@ -16,7 +16,7 @@ from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
 from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
-from dpqr.releases.requests import WITHOUT_BUDGET, PlanRequest
+from dpqr.releases.requests import WITHOUT_BUDGET, GivenDocument, PlanRequest
 from dpqr.releases.roles import (
     allowed_strategies,
     foreign_notes,
@@ -55,7 +55,7 @@ SMALLEST_SHARE = Fraction(1, 10**12)
 
 
 def read_documents(
-    queries: str | dict[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
+    queries: GivenDocument, domain: GivenDocument | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
     if states_sql(queries):
@@ -75,10 +75,12 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 
 def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
     """The same, and what the queries file says."""
-    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    stated = PrivacyBudget.parse(request.epsilon, request.delta)
     request = with_counter_strategies(request)
     refuse_unused_options(request)
-    _roles(resolve_auto_schedule(request)[0])
+    # A wrong share or name is refused at once, before any document is read.
+    split = _stated_split(request)
+    _Strategies.of(resolve_auto_schedule(request)[0])
     # The number that --n states: of rows, or of persons where these are replaced.
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
     if replaced and request.n is None and request.cumulative is None:
@@ -88,7 +90,6 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
             "--n: the number of records is private under --neighbours add-remove, and "
             f"--schedule {request.schedule} does not need it; leave it out"
         )
-    declared = request.n
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
@@ -97,56 +98,84 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
             "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
             "alone is public; use --neighbours add-remove with a declared --n N0"
         )
-    rivalled = is_rivalled(request, document.workload)
-    request, reasons = resolve_auto_schedule(request, document.workload)
-    schedule, wishes, foreign = _roles(request)
+    choice = _ScheduleChoice(*resolve_auto_schedule(request, document.workload))
+    strategies = _Strategies.of(choice.request)
     require_explicit_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     unit = replace(unit, drops=may_drop_rows(document.domain))
-    problem = Problem(
-        domain=document.domain,
-        workload=document.workload,
-        unit=unit,
-        n=None if _bounds_private_count(unit) else declared,
-        most=declared * unit.rows if _bounds_private_count(unit) and declared else None,
-        persons=declared if _of_persons(unit) else None,
-        alpha=alpha,
-        beta=beta,
-        seed=request.seed,
-        period=period_rows(request, document.domain),
-        start=started_from(request, document),
+    # A declared number bounds the records that a run counts, or tells it.
+    bounds = replaced and not unit.rows_public
+    problem = with_counter_step(
+        Problem(
+            domain=document.domain,
+            workload=document.workload,
+            unit=unit,
+            n=None if bounds else request.n,
+            most=request.n * unit.rows if bounds and request.n else None,
+            persons=request.n if _of_persons(unit) else None,
+            alpha=alpha,
+            beta=beta,
+            seed=request.seed,
+            period=period_rows(request, document.domain),
+            start=started_from(request, document),
+        ),
+        request,
     )
-    problem = with_counter_step(problem, request)
-    budget = problem.turn.counter.node if problem.turn else budget
+    budget = problem.turn.counter.node if problem.turn else stated
     require_agreement(problem)
-    split = _split(request, unit)
-    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, schedule, wishes, split))
-    for name in RIVALS if rivalled else ():
-        if rival := _rival(plan, replace(request, schedule=name), split):
-            plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
+    if split.left_out is None and (request.no_count_dropped or not (unit.apart and unit.drops)):
+        split = replace(split, left_out=Fraction(0))  # a count of what was left out would cost, or show nothing
+    plan = _by_trust(
+        strategies.foreign, lambda: choose_plan(problem, budget, strategies.schedule, strategies.wishes, split)
+    )
+    for name in RIVALS if is_rivalled(request, document.workload) else ():
+        # Marginals take the place of the plan, unless `auto` keeps it or they have none.
+        other = replace(choice.request, schedule=name)
+        try:
+            rival = choose_plan(plan.problem, plan.budget, make_schedule(other), allowed_strategies(other), split)
+        except (InfeasiblePlan, UsageFault):
+            continue
+        if not Auto().keeps(plan, rival):
+            plan, choice = rival, _ScheduleChoice(other, (RIVALS[name],))
     require_started(plan)
     notes = (
         *counter_notes(problem.turn),
-        *(*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
+        *(*strategies.foreign, *choice.reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
         *unit_notes(unit, document.columns),
         *([period_note(problem.period, unit)] if problem.period else []),
         *start_notes(problem),
     )
-    memory = _by_trust(foreign, lambda: _memory(plan, request))
-    bars = request.error_bars != "none"
-    plan = replace(
-        plan, notes=notes, asked=roles_named_by_user(request), bytes=max(plan.bytes, memory), error_bars=bars
+    memory = _by_trust(strategies.foreign, lambda: _memory(plan, request.cells))
+    planned = replace(
+        plan,
+        notes=notes,
+        asked=roles_named_by_user(choice.request),
+        bytes=max(plan.bytes, memory),
+        error_bars=request.error_bars != "none",
     )
-    return plan, document
+    return planned, document
 
 
-def _rival(plan: Plan, other: PlanRequest, split: Split) -> Plan | None:
-    """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
-    try:
-        rival = choose_plan(plan.problem, plan.budget, make_schedule(other), allowed_strategies(other), split)
-    except (InfeasiblePlan, UsageFault):
-        return None
-    return None if Auto().keeps(plan, rival) else rival
+@dataclass(frozen=True, slots=True)
+class _ScheduleChoice:
+    """The request with a schedule of its own in place of `auto`, and sentences that say which and why."""
+
+    request: PlanRequest
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Strategies:
+    """What the names of a request stand for. foreign: what the plan says of third parties' strategies."""
+
+    schedule: Planner
+    wishes: Wishes
+    foreign: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: PlanRequest) -> _Strategies:
+        foreign = foreign_notes(request)
+        return cls(schedule=make_schedule(request), wishes=allowed_strategies(request), foreign=foreign)
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
@@ -162,61 +191,31 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
     raise UsageFault(f"a third party's strategy ended with {failure} while the run was planned; fix it or leave it out")
 
 
-def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
-    """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
-    _dropped_share(request)
-    _error_shares(request)
-    notes = foreign_notes(request)
-    return make_schedule(request), allowed_strategies(request), notes
-
-
 def _of_persons(unit: PrivacyUnit) -> bool:
     """Whether a declared number is of persons: what is public then, while the number of their rows stays private."""
     return unit.neighbours is Neighbours.REPLACE and unit.column is not None
 
 
-def _bounds_private_count(unit: PrivacyUnit) -> bool:
-    """Whether a declared number bounds the records that a run counts, and does not tell it."""
-    return unit.neighbours is Neighbours.REPLACE and not unit.rows_public
-
-
-def _dropped_share(request: PlanRequest) -> Fraction | None:
-    """What --count-dropped states. Raises: UsageFault."""
-    share = fraction(request.count_dropped, "--count-dropped")
-    if share is not None and request.no_count_dropped:
-        raise UsageFault("--count-dropped and --no-count-dropped contradict each other; leave one of them out")
-    return share
-
-
-def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
-    """What --error-bars and --certify state: shares of the budget for the errors of unmeasured blocks, and of all.
+def _stated_split(request: PlanRequest) -> Split:
+    """What is bought beside the schedule's draws, as far as options state it: a count of what was left out (None: it is
+    made where it is free), errors of unmeasured blocks, and errors of all.
 
     Raises:
-        UsageFault: a share for each, and one draw serves both; or no share.
+        UsageFault: options contradict each other, one draw serves both, or one states no share.
     """
-    certify = fraction(request.certify, "--certify")
+    dropped = fraction(request.count_dropped, "--count-dropped")
+    if dropped is not None and request.no_count_dropped:
+        raise UsageFault("--count-dropped and --no-count-dropped contradict each other; leave one of them out")
+    certify = fraction(request.certify, "--certify") or Fraction(0)
     if request.error_bars in WITHOUT_BUDGET:
-        return None, certify
+        return Split(left_out=dropped, errors=Fraction(0), bounds=certify)
     try:
-        share = fraction(request.error_bars, "--error-bars")
+        errors = fraction(request.error_bars, "--error-bars")
     except UsageFault as fault:
         raise UsageFault(f"{fault}; --error-bars takes a share, free or none") from None
-    if share is not None and certify is not None:
+    if errors is not None and certify:
         raise UsageFault("--certify buys the errors of all blocks, for error bars too; leave --error-bars out")
-    return share, certify
-
-
-def _split(request: PlanRequest, unit: PrivacyUnit) -> Split:
-    """What is bought beside the schedule's draws: errors of its answers, and a count of what was left out, where one is
-    asked for, or where it is free and can show any."""
-    errors, certify = _error_shares(request)
-    left_out = _dropped_share(request)
-    free = unit.apart and unit.drops and not request.no_count_dropped
-    return Split(
-        left_out=left_out if left_out is not None or free else Fraction(0),
-        errors=Fraction(0) if request.error_bars in WITHOUT_BUDGET else errors,
-        bounds=certify or Fraction(0),
-    )
+    return Split(left_out=dropped, errors=errors, bounds=certify)
 
 
 def fraction(text: str | None, option: str) -> Fraction | None:
@@ -248,7 +247,7 @@ def require_explicit_rules(domain: Domain, unit: PrivacyUnit) -> None:
         )
 
 
-def _memory(plan: Plan, request: PlanRequest) -> int:
+def _memory(plan: Plan, most_cells: int | None) -> int:
     """Bytes that the arrays of a run take: hypothesis and update, dense histogram, largest marginal.
 
     A table of few rows is kept by its occupied cells, mostly less. A histogram beyond the dense limit is left out:
@@ -258,20 +257,16 @@ def _memory(plan: Plan, request: PlanRequest) -> int:
     problem = plan.problem
     footprint = plan.roles.update.footprint(problem)
     if footprint.refusal:
-        counted = str(problem.domain.size) in footprint.refusal
-        sizes = f"\n{_sizes(problem.domain)}" if counted and len(problem.domain.attributes) > 1 else ""
+        # The columns' cells, largest first: what there is to merge or to leave out.
+        largest, sizes = sorted(problem.domain.attributes, key=lambda attribute: -attribute.size), ""
+        if str(problem.domain.size) in footprint.refusal and len(largest) > 1:
+            shown = " x ".join(f"{attribute.name} {attribute.size:,}" for attribute in largest[:SIZES_SHOWN])
+            others = math.prod(attribute.size for attribute in largest[SIZES_SHOWN:])
+            sizes = f"\ncells: {shown}{f' x others {others:,}' if len(largest) > SIZES_SHOWN else ''}"
         raise InfeasiblePlan(f"{footprint.refusal}{sizes}")
-    dense = problem.domain.size <= (request.cells or Limits().cells)
+    dense = problem.domain.size <= (most_cells or Limits().cells)
     histogram = problem.domain.size if dense else 0
     return footprint.bytes + NUMBER * (histogram + max(block.cells for block in problem.workload.blocks))
-
-
-def _sizes(domain: Domain) -> str:
-    """The columns' cells, largest first: what there is to merge or to leave out."""
-    largest = sorted(domain.attributes, key=lambda attribute: -attribute.size)
-    shown = " x ".join(f"{attribute.name} {attribute.size:,}" for attribute in largest[:SIZES_SHOWN])
-    others = math.prod(attribute.size for attribute in largest[SIZES_SHOWN:])
-    return f"cells: {shown}{f' x others {others:,}' if len(largest) > SIZES_SHOWN else ''}"
 
 
 def require_agreement(problem: Problem) -> None:
@@ -405,29 +400,25 @@ def unit_of(
         DocumentError: the domain file states another unit, or fewer rows of each person.
     """
     if stated is not None:
-        _require_stated(stated, column, rows, counts)
+        # Fewer rows of each person than the domain file states are a tighter bound; anything else is refused.
+        if column not in (None, stated.column):
+            raise DocumentError(
+                f"--unit {column!r}: the domain file states the unit {stated.column!r}; leave --unit out, "
+                "or correct the file"
+            )
+        if rows is not None and rows > stated.rows:
+            raise DocumentError(
+                f"--max-rows {rows}: the domain file states at most {stated.rows} of each person; state no more, or "
+                "leave --max-rows out"
+            )
+        if counts is not None:
+            raise DocumentError(
+                f"--counts {counts!r}: the domain file states the unit {stated.column!r}, and a row that stands for "
+                "several records has no one person; leave one of them out"
+            )
         column, rows = stated.column, rows or stated.rows
     if column is not None and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
     if column is None and rows is not None:
         raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
     return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
-
-
-def _require_stated(stated: DeclaredPersons, column: str | None, rows: int | None, counts: str | None) -> None:
-    """Fewer rows of each person than the domain file states are a tighter bound; anything else is refused."""
-    if column not in (None, stated.column):
-        raise DocumentError(
-            f"--unit {column!r}: the domain file states the unit {stated.column!r}; leave --unit out, "
-            "or correct the file"
-        )
-    if rows is not None and rows > stated.rows:
-        raise DocumentError(
-            f"--max-rows {rows}: the domain file states at most {stated.rows} of each person; state no more, or leave "
-            "--max-rows out"
-        )
-    if counts is not None:
-        raise DocumentError(
-            f"--counts {counts!r}: the domain file states the unit {stated.column!r}, and a row that stands for "
-            "several records has no one person; leave one of them out"
-        )

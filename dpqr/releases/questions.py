@@ -296,8 +296,12 @@ class Online:
     def open_watches(self) -> None:
         """Pay for a threshold on every side that has none, as far as the session has paid for them."""
         for side in SIDES:
-            if side not in self.watches and self._affords_epoch():
-                self._open(side)
+            if side not in self.watches and self.epochs < self.terms.epochs:
+                epoch = self.terms.epoch(side)
+                self.journal.begin(epoch.event, ())
+                self.epochs += 1
+                self.watches[side] = open_threshold(epoch, self.accountant, self.noise)
+                self.journal.record(side)
 
     def ask(self, block: QueryBlock) -> Answer:
         """Answer one query.
@@ -336,16 +340,6 @@ class Online:
         found = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise).value
         self.journal.record([[side], *(values.tolist() for values in found.values)])
         return found
-
-    def _open(self, side: Side) -> None:
-        epoch = self.terms.epoch(side)
-        self.journal.begin(epoch.event, ())
-        self.epochs += 1
-        self.watches[side] = open_threshold(epoch, self.accountant, self.noise)
-        self.journal.record(side)
-
-    def _affords_epoch(self) -> bool:
-        return self.epochs < self.terms.epochs
 
 
 # Replay: the answers of a closed session of questions, made again from its noisy answers. Nothing private is near.
@@ -470,7 +464,9 @@ class Replay:
                 live = sides if surprises < self.terms.surprises else ()
                 yield self.terms.free(self.terms.question(query, hypothesis), live)
                 continue
-            surprise = self._next(len(found), query)
+            if len(found) >= len(self.surprises) or self.surprises[len(found)].query is not query:
+                raise GoalMissed(f"query {query.name!r}: was paid, and the record holds no noisy answer of it there")
+            surprise = self.surprises[len(found)]
             found.append(surprise)
             hypothesis = self._updated(hypothesis, found)
             sides.discard(surprise.side)
@@ -488,8 +484,3 @@ class Replay:
     def _updated(self, hypothesis: Hypothesis, found: Sequence[HardQueryAnswer]) -> Hypothesis:
         after: Hypothesis | None = self.rule.update(self.problem, hypothesis, [each.measured for each in found])
         return after or hypothesis
-
-    def _next(self, place: int, query: QueryBlock) -> HardQueryAnswer:
-        if place >= len(self.surprises) or self.surprises[place].query is not query:
-            raise GoalMissed(f"query {query.name!r}: was paid, and the record holds no noisy answer of it there")
-        return self.surprises[place]

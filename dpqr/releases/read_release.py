@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DataError, DocumentError, UsageFault
+from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS
 from dpqr.releases.error_bounds import NoisyError
@@ -42,7 +42,7 @@ from dpqr.releases.record.parts import (
 )
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
-from dpqr.releases.tidy import FIGURES, free_column_name
+from dpqr.releases.tidy import FIGURES, Row, free_column_name
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -57,7 +57,7 @@ class ReleaseFiles:
     """
 
     path: Path
-    record: dict[str, Any]
+    record: JSON
 
     @property
     def dataset(self) -> str | None:
@@ -250,13 +250,13 @@ def _places(path: str) -> tuple[str, ...]:
         return ()
 
 
-def _release_record(directory: Path) -> dict[str, Any] | None:
+def _release_record(directory: Path) -> JSON | None:
     """None where no record lies, or what lies there under its name is of another kind."""
     found = _record(directory, RECORD)
     return found if found and str(found.get("dpqr")).startswith(RECORD_KIND) else None
 
 
-def prediction_record(place: str) -> dict[str, Any] | None:
+def prediction_record(place: str) -> JSON | None:
     """The record beside a file of predictions, or the one that this file is, as a model is; None where there is none.
 
     Raises: DocumentError for one that cannot be read.
@@ -266,12 +266,12 @@ def prediction_record(place: str) -> dict[str, Any] | None:
     return next((record for record in found if record), None)
 
 
-def _prediction_record(path: Path) -> dict[str, Any] | None:
+def _prediction_record(path: Path) -> JSON | None:
     found = _record(path.parent, path.name)
     return found if found and found.get("dpqr") in (PREDICTION_FORMAT, MODEL_FORMAT) else None
 
 
-def unverified_predictions(place: str, record: dict[str, Any]) -> str:
+def unverified_predictions(place: str, record: JSON) -> str:
     """Why a record of predictions and their file do not belong together; empty: their hashes fit. As `unverified`."""
     if SEAL in record and seal_document(record) != record:
         return f"{place}: its record was changed after it was written; restore it"
@@ -286,7 +286,7 @@ def unverified_predictions(place: str, record: dict[str, Any]) -> str:
     return ""
 
 
-def _record(directory: Path, name: str) -> dict[str, Any] | None:
+def _record(directory: Path, name: str) -> JSON | None:
     if not os.path.lexists(directory / name):
         return None
     try:
@@ -341,7 +341,11 @@ def block_entry(files: ReleaseFiles, query: str) -> BlockEntry:
     entries = block_entries(files)
     entry = next((each for each in entries if each.name == query), None)
     if entry is None:
-        raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
+        names = [each.name for each in entries]
+        alike = [name for name in names if query.casefold() in name.casefold()]
+        near = (get_close_matches(query, names, n=3, cutoff=0.5) or alike)[:3]
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
+        raise UsageFault(f"{files.path}: has no query {query!r}; {hint}")
     return entry
 
 
@@ -376,7 +380,7 @@ def read_blocks(
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
 
 
-def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
+def read_figures(files: ReleaseFiles) -> list[Row]:
     """One plain dict for every value of every figure, named as in the file; none where the release has no figures.
 
     Raises: DocumentError where the file cannot be read.
@@ -386,7 +390,7 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
         return []
     path = files.path / name
     try:
-        records: list[dict[str, Any]] = read_table(path).to_pylist()
+        records: list[Row] = read_table(path).to_pylist()
         files.require_unchanged(name)
     except (OSError, ValueError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
@@ -394,7 +398,7 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
     return [{key: label(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
 
 
-def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
+def block_records(block: AnsweredBlock) -> list[Row]:
     """A plain dict for each answer, with all digits, named as in the files; None where there is nothing."""
     columns = [
         column.name if column.name == DETAIL else free_column_name(ANSWER_COLUMNS, column.name)
@@ -411,12 +415,6 @@ def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
         }
         for row, each in enumerate(zip(*values, bases, strict=True))
     ]
-
-
-def _nearest(query: str, names: list[str]) -> str:
-    held = [name for name in names if query.casefold() in name.casefold()]
-    near = (get_close_matches(query, names, n=3, cutoff=0.5) or held)[:3]
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
 
 
 def read_table(path: Path) -> pa.Table:
@@ -465,7 +463,7 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequenc
     )
 
 
-def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) -> CellColumn:
+def _column(name: str, cells: pa.StringArray, attribute: JSON | None) -> CellColumn:
     """Texts in the order in which they appear, which is that of the cells."""
     encoded = cells.dictionary_encode()
     return CellColumn(
@@ -488,7 +486,7 @@ SAME = ("unit", "budget", "workload", "schedule", "distinguisher", "check", "upd
 """Parts that two plans have to share, so that the error of one is to be expected of the other."""
 
 
-def published_epsilon(record: dict[str, Any]) -> str | None:
+def published_epsilon(record: JSON) -> str | None:
     """Of a release's record, as it can be typed; None where the record states none."""
     try:
         return upward_text(Fraction(record["plan"]["budget"]["epsilon"]["exact"]))
@@ -496,7 +494,7 @@ def published_epsilon(record: dict[str, Any]) -> str | None:
         return None
 
 
-def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDistribution | None:
+def observed_error(record: JSON, plan: Plan, records: int) -> ErrorDistribution | None:
     """The mean over the blocks of the L1 errors over n in a published release; deviation: of the noise in it.
 
     A block whose error was bought has that; the others, which were measured, have what refits predict.

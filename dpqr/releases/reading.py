@@ -19,6 +19,7 @@ from dpqr.domain.text.sources import parse_plain, public_documents
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
 from dpqr.ledger.budgets import configured_ledger
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import DEFAULT
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.releases.start import start_name
@@ -236,7 +237,7 @@ def prediction_inputs(request: PredictionRequest, held: TableReading) -> PublicI
     return PublicInputs(request=documents | _options(request.plan, held, request.notes))
 
 
-def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, notes: tuple[str, ...]) -> dict[str, Any]:
+def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, notes: tuple[str, ...]) -> JSON:
     limits = {name: getattr(held.limits, name) for name in LIMITS}
     stated = {"table": held.source.public, "source": held.source.digest}
     public = {name: value for name, value in stated.items() if value is not None}
@@ -273,15 +274,15 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _PublicRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    domain: dict[str, Any]
-    options: dict[str, Any]
+    domain: JSON
+    options: JSON
     reading: _Reading
     notes: tuple[str, ...]
 
 
 class _Request(_PublicRequest, frozen=True, forbid_unknown_fields=True):
     dpqr: Literal["request/1"]
-    queries: dict[str, Any]
+    queries: JSON
 
 
 class _Prediction(_PublicRequest, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,7 +26,6 @@ from dpqr.releases.files import ReleaseDirectory, reserve
 from dpqr.releases.locked_plan import require_noted, require_unchanged
 from dpqr.releases.loop import Observer, iterative_construction
 from dpqr.releases.paying import (
-    Bill,
     PaidRun,
     is_published,
     paid_run,
@@ -165,8 +163,17 @@ def release(
     target, prices, earlier = _reserve_directory(output, payer), price_schedule(plan), earlier_counts(request, plan)
     _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
-    ready = partial(_check_input, request, plan, held, bill)
-    with paid_run(payer, bill, target.path if target else None, ready=ready) as run:
+
+    def check_input() -> None:
+        """Check the table's structure. A rehearsal opens no table: its output and its budget are checked instead."""
+        if request.rehearse:
+            require_rehearsable(request)
+            require_affordable(request.payer, bill)
+        else:
+            require_source(held.source)
+            check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+
+    with paid_run(payer, bill, target.path if target else None, ready=check_input) as run:
         source = noise or SystemNoise()
         table = (
             rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
@@ -227,16 +234,6 @@ def _require_output(plan: Plan, output: OutputRequest) -> None:
     require_resources(plan, output)
     if output.views:
         require_views(plan.problem.workload, plan.problem.domain)
-
-
-def _check_input(request: ReleaseRequest, plan: Plan, held: TableReading, bill: Bill) -> None:
-    """Check the table's structure. A rehearsal opens no table: its output and its budget are checked instead."""
-    if request.rehearse:
-        require_rehearsable(request)
-        require_affordable(request.payer, bill)
-    else:
-        require_source(held.source)
-        check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
 
 
 def _open_table(

@@ -28,7 +28,7 @@ from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.record.release_document import Synthetic, Views, release_document
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table, write_table
-from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Texts, Tidy, free_column_name
+from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Row, Texts, Tidy, free_column_name
 from dpqr.releases.views import release_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
@@ -71,7 +71,7 @@ def answer_tables(release: FinishedRun, rows: int = PIECE) -> Iterator[Tidy]:
             start, held = stop, 0
 
 
-def answer_records(release: FinishedRun) -> list[dict[str, Any]]:
+def answer_records(release: FinishedRun) -> list[Row]:
     """The same rows as plain dicts, for JSON: strings, finite floats and None."""
     return answers_table(release).records()
 

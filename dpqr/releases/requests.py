@@ -13,6 +13,8 @@ from dpqr.strategies.inputs import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
+GivenDocument = str | dict[str, Any]
+"""A document: its file, or its content."""
 AnswerForm = TableFormat
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
@@ -28,10 +30,10 @@ class PlanRequest:
     the release before, or else `period`. start: content of a start file (`io.outputs.start_file`). surprises,
     questions: of a session of questions; None: it is none, or they are not stated."""
 
-    queries: str | dict[str, Any] = ""
+    queries: GivenDocument = ""
     epsilon: str = ""
     delta: str | None = None
-    domain: str | dict[str, Any] | None = None
+    domain: GivenDocument | None = None
     strict: bool = False
     neighbours: str = "add-remove"
     n: int | None = None
@@ -134,7 +136,7 @@ class PredictionPlanRequest:
 
     target: str
     epsilon: str
-    domain: str | dict[str, Any] | None
+    domain: GivenDocument | None
     learner: str = "logistic"
     delta: str | None = None
     neighbours: str = "add-remove"
@@ -221,8 +223,8 @@ class EvaluateRequest:
 
     truth: TableSource
     release: str
-    queries: str | dict[str, Any]
-    domain: str | dict[str, Any] | None = None
+    queries: GivenDocument
+    domain: GivenDocument | None = None
     rows: bool = False
     dataset: str | None = None
     ledger: str | None = None

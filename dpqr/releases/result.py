@@ -92,23 +92,27 @@ class FinishedRun:
     (2,)
     """
 
+    # What was planned and drawn, and what follows from it.
     plan: Plan
-    answers: tuple[BlockAnswers, ...]
-    hypothesis: Hypothesis
     transcript: Transcript
-    certificate: Certificate | None
-    spent: dict[str, Fraction | None]
+    hypothesis: Hypothesis
+    answers: tuple[BlockAnswers, ...]
+    figures: tuple[FigureAnswers, ...] = ()
     trust: tuple[str, ...]
-    private: bool
-    events: Composition = ()
+    # Accuracy.
+    certificate: Certificate | None
     dropped: DroppedCount | None = None
     errors: BlockErrors | None = None
     bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
-    figures: tuple[FigureAnswers, ...] = ()
+    # What it cost.
+    private: bool
+    events: Composition = ()
+    spent: dict[str, Fraction | None]
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     charged: str = ""
+    # Where it comes from.
     reason: Reason = NO_REASON
     date: str = ""
     publisher: str = ""

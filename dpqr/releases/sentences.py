@@ -9,7 +9,6 @@ from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
-from dpqr.releases.error_bounds import Certificate
 from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import Phase, Plan
 
@@ -150,11 +149,23 @@ def release_guarantee(release: FinishedRun) -> str:
 
 def certainty(release: FinishedRun) -> str:
     """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
-    known = (
-        release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
-        _bounded(release),
-    )
-    if sentences := [sentence for sentence in known if sentence]:
+    certificate, bounds, sentences = release.certificate, release.bounds, []
+    # Figures are rounded up, and probabilities down: no more is promised than was planned.
+    if certificate is not None:
+        sentences.append(
+            f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this "
+            f"run, none of the {release.plan.problem.workload.rows:,} estimates is off by more than "
+            f"{_records(certificate.records)} records{_share(certificate.fraction)}."
+        )
+    if bounds is not None:
+        sentences.append(
+            f"Certificate: with probability at least {_confidence(bounds.confidence)}, over the noise of this run, the "
+            f"mean L1 error of the {len(bounds.blocks):,} blocks is at most {_records(bounds.mean)} records"
+            f"{_share(bounds.fraction)}, and that of each of them at most its own bound in release.json, all at once."
+        )
+    elif release.plan.phase("bounds"):
+        sentences.append("The bounds that --certify bought were lost in a crash.")
+    if sentences:
         return " ".join(sentences)
     if release.plan.schedule.name == SESSION:
         return "No certificate: people chose the questions one at a time; each interval says what it rests on."
@@ -190,28 +201,8 @@ def bars_words(bars: ErrorBars) -> str:
     return f"{sentence}{blocks if left else ''}."
 
 
-def _bounded(release: FinishedRun) -> str | None:
-    """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
-    found, plan = release.bounds, release.plan
-    if found is None:
-        return "The bounds that --certify bought were lost in a crash." if plan.phase("bounds") else None
-    share = "" if found.fraction is None else f" ({upward_text(Fraction(found.fraction), 4)} of the declared n)"
-    return (
-        f"Certificate: with probability at least {_confidence(found.confidence)}, over the noise of this run, the mean "
-        f"L1 error of the {len(found.blocks):,} blocks is at most {_records(found.mean)} records{share}, and that of "
-        "each of them at most its own bound in release.json, all at once."
-    )
-
-
-def _certified(certificate: Certificate, queries: int) -> str:
-    """Both figures are rounded up, and the probability down: no more is promised than was planned."""
-    share = (
-        "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
-    )
-    return (
-        f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this run, "
-        f"none of the {queries:,} estimates is off by more than {_records(certificate.records)} records{share}."
-    )
+def _share(fraction: float | None) -> str:
+    return "" if fraction is None else f" ({upward_text(Fraction(fraction), 4)} of the declared n)"
 
 
 def _records(bound: float) -> str:

@@ -79,9 +79,12 @@ def read_start(content: bytes, domain: Any, asked: Domain) -> EarlierTables:
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
         raise DocumentError(f"--start: holds no tables that this version of dpqr can read ({error})") from None
     if found.domain != domain:
+        # The first column that only one domain has, or that the two have otherwise.
+        here, there = _columns(domain), _columns(found.domain)
+        other = next((name for name in {**here, **there} if here.get(name) != there.get(name)), None)
+        difference = "not in a column" if other is None else f"column {other!r} differs"
         raise DocumentError(
-            f"--start: the earlier release has another domain ({_different(domain, found.domain)}); give a release of "
-            "the same domain file"
+            f"--start: the earlier release has another domain ({difference}); give a release of the same domain file"
         )
     places = {name: axis for axis, name in enumerate(asked.names)}
     held = [each for each in found.tables if places.keys() >= set(each.columns)]
@@ -89,13 +92,6 @@ def read_start(content: bytes, domain: Any, asked: Domain) -> EarlierTables:
     if not tables or not 0.0 < found.records < math.inf:
         raise DocumentError("--start: the earlier release has no table of the columns that are asked for; leave it out")
     return EarlierTables(sha256=found.release, records=found.records, tables=tables)
-
-
-def _different(mine: Any, theirs: Any) -> str:
-    """The first column that only one domain has, or that the two have otherwise."""
-    here, there = _columns(mine), _columns(theirs)
-    name = next((name for name in {**here, **there} if here.get(name) != there.get(name)), None)
-    return "not in a column" if name is None else f"column {name!r} differs"
 
 
 def _evidence(table: _Table, axes: tuple[int, ...], shape: tuple[int, ...]) -> LinearMeasurement:

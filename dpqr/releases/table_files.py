@@ -14,8 +14,8 @@ from dpqr.releases.answers.errors import BASES
 from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy, free_column_name
-from dpqr.workload.figures import Figure, Largest, Quantiles
+from dpqr.releases.tidy import NO_TEXT, Column, Row, Texts, Tidy, free_column_name
+from dpqr.workload.figures import Largest, Quantiles
 
 
 def write_table(table: Tidy, path: Path, form: TableFormat) -> None:
@@ -69,7 +69,13 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     titles: list[str] = []
     rows_of = []
     for one in held:
-        own = _titles(one.figure)
+        match one.figure.formula:
+            case Quantiles(at=at):
+                own = [f"{float(part):g}" for part in at]
+            case Largest(titles=listed):
+                own = list(listed)
+            case _:
+                own = []
         cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
         rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
         rows_of.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
@@ -79,11 +85,12 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
         figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
         columns[name] = np.where(np.isinf(figures), np.nan, figures)
     columns["basis"] = Texts(_joined([one.basis.reshape(-1) for one in held]), BASES)
-    columns["flag"] = Texts(_joined([_flags(one) for one in held]), FLAGS)
+    flags = [np.where(one.small, 0, np.where(one.sure, 1, NO_TEXT)).reshape(-1) for one in held]
+    columns["flag"] = Texts(_joined(flags), FLAGS)
     return Tidy(sum(sizes), columns)
 
 
-def figure_records(release: FinishedRun) -> list[dict[str, Any]]:
+def figure_records(release: FinishedRun) -> list[Row]:
     """The same rows as plain dicts, for JSON."""
     return figures_table(release).records()
 
@@ -99,17 +106,3 @@ def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
         return np.full(one.estimate.size, NO_TEXT)
     codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
     return np.repeat(codes[by.index(axis)], values)
-
-
-def _titles(figure: Figure) -> list[str]:
-    match figure.formula:
-        case Quantiles(at=at):
-            return [f"{float(part):g}" for part in at]
-        case Largest(titles=titles):
-            return list(titles)
-    return []
-
-
-def _flags(one: FigureAnswers) -> IntArray:
-    found: IntArray = np.where(one.small, 0, np.where(one.sure, 1, NO_TEXT)).reshape(-1)
-    return found

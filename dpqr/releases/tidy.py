@@ -15,6 +15,8 @@ FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
 """The columns of answers that are numbers; all others are texts."""
 NO_TEXT = -1
 """The place of no text."""
+Row = dict[str, Any]
+"""A row of a table by its columns, for JSON: texts, finite numbers, and None for nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +54,7 @@ class Tidy:
     rows: int
     columns: Mapping[str, Column]
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Row]:
         """Rows as plain dicts of strings, numbers and None, built column by column."""
         values = [plain_values(column) for column in self.columns.values()]
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.releases.answers.adding_up import Above, CountTable, Levels, added_up
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered_block
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy, free_column_name
+from dpqr.releases.tidy import NO_TEXT, Column, Row, Texts, Tidy, free_column_name
 from dpqr.workload.block import Factor
 from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import groups_of
@@ -107,7 +106,13 @@ def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeN
     """
     if not blocks:
         raise InfeasiblePlan(NO_TABLE)
-    tables = [_table(block, nodes) for block in blocks]
+    tables = []
+    for block in blocks:
+        # Dimensions in the order of the answers: the column that changes least often is the first.
+        held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
+        names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
+        values = block.estimate.reshape([len(column.texts) for column in held])
+        tables.append(CountTable(columns=names, values=values))
     views = {step: tuple(each.reshape(-1) for each in added_up(tables, step, nodes.levels)) for step in {1, base}}
     return WholeNumberViews(blocks=tuple(blocks), integer=views[1], rounded=views[base], base=base)
 
@@ -166,16 +171,9 @@ def views_table(views: WholeNumberViews) -> Tidy:
     return Tidy(sum(sizes), columns)
 
 
-def view_records(views: WholeNumberViews) -> list[dict[str, Any]]:
+def view_records(views: WholeNumberViews) -> list[Row]:
     """The same rows as plain dicts, for JSON."""
     return views_table(views).records()
-
-
-def _table(block: AnsweredBlock, nodes: Nodes) -> CountTable:
-    """Dimensions in the order of the answers: the column that changes least often is the first."""
-    held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
-    names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
-    return CountTable(columns=names, values=block.estimate.reshape([len(column.texts) for column in held]))
 
 
 def _moved(blocks: Sequence[AnsweredBlock], views: Sequence[IntArray]) -> FloatArray:

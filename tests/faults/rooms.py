@@ -7,6 +7,7 @@ from pathlib import Path
 from faults.fault import SOURCE
 
 _JOURNAL = (
+    "releases/test_claim.py",
     "releases/test_transcript_file.py",
     "releases/test_ledger_journal.py",
     "releases/test_fingerprints.py",

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.counters import MONTHS, released
 
 import dpqr
 from dpqr.kernel.accountants.known import PREDICTING, available
@@ -196,15 +195,6 @@ def test_a_record_has_one_text(free_release, tmp_path):
         assert ReleaseEvidence(free_release, tmp_path).document == json.loads(text)
     finally:
         sound.write_text(text)
-
-
-def test_a_counter_is_made_again_with_what_the_release_before_has_handed_over(tmp_path):
-    for before, month in zip((None, *MONTHS), MONTHS[:3], strict=False):
-        released(tmp_path, month, before, eps="1", delta="1e-9", accountant="zcdp", cumulative=8)
-        found = dpqr.verify(tmp_path / month)
-        assert found.passed
-        states = {check["check"]: check["state"] for check in found.document()["checks"]}
-        assert (states["statements"], states["figures"], states["answers"]) == ("ok", "ok", "ok")
 
 
 @pytest.mark.parametrize("part", ["budget", "events"])

@@ -11,15 +11,11 @@ import pyarrow as pa
 import pytest
 from support.verified_release import changed
 
-from dpqr.domain.attribute import Attribute, Labels, Rule
-from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import AlreadyThere, GoalMissed, UsageFault
 from dpqr.published.export import (
     FACTS,
     SEAL,
     ExportRequest,
-    cells_of,
-    columns_of,
     export,
     exported_seal,
     facts_table,
@@ -109,18 +105,6 @@ def test_what_an_old_or_plain_release_lacks_is_said(tmp_path):
     assert any(note.startswith("no table of cells: ") for note in found.notes)
 
 
-def test_a_changed_release_is_not_exported(free_release, tmp_path):
-    answers = Path(free_release.release) / "answers.csv"
-    with changed(answers, answers.read_bytes() + b"\n"), pytest.raises(GoalMissed):
-        export(ExportRequest(release=free_release.release, duckdb=str(tmp_path / "out.db")))
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_place_that_cannot_be_written(free_release, tmp_path):
-    with pytest.raises(UsageFault, match="--duckdb"):
-        export(ExportRequest(release=free_release.release, duckdb=str(tmp_path / "no" / "out.db")))
-
-
 # Tables of an exported release.
 
 
@@ -142,23 +126,6 @@ def test_facts_are_texts():
     assert (facts["sha256 of answers.csv"], facts["note 1"], facts["publisher"]) == ("12", "look", None)
 
 
-def test_a_record_without_a_ledger_has_no_dataset():
-    facts = {one["fact"]: one["value"] for one in facts_table({**RECORD, "ledger": "none"}).to_pylist()}
-    assert facts["dataset"] is None
-
-
-def test_columns_and_cells():
-    assert columns_of(RECORD).to_pylist() == [
-        {"position": 0, "name": "sex", "kind": "labels", "cells": 3, "own_cells": "null"}
-    ]
-    attribute = Attribute(name="sex", axis=Labels(("f", "m")), rules={"null": Rule.CELL})
-    assert [(one["cell"], one["own"]) for one in cells_of(Domain((attribute,))).to_pylist()] == [
-        ("f", False),
-        ("m", False),
-        ("(null)", True),
-    ]
-
-
 # A DuckDB file is there whole, or nothing is.
 
 
@@ -174,9 +141,15 @@ def test_a_file_is_known_by_its_seal(tmp_path):
     assert exported_seal(tmp_path / "nowhere") is None
 
 
-def test_nothing_half_written_is_left(tmp_path):
+def test_nothing_half_written_is_left(tmp_path, free_release):
+    """Nor anything of a changed release, or where the place cannot be written."""
     with pytest.raises(UsageFault, match="DuckDB cannot write it"):
         write_duckdb(reserve_file(str(tmp_path / "out.db")), {FACTS: SEALED, 'a"b': SEALED})
+    answers = Path(free_release.release) / "answers.csv"
+    with changed(answers, answers.read_bytes() + b"\n"), pytest.raises(GoalMissed):
+        export(ExportRequest(release=free_release.release, duckdb=str(tmp_path / "out.db")))
+    with pytest.raises(UsageFault, match="--duckdb"):
+        export(ExportRequest(release=free_release.release, duckdb=str(tmp_path / "no" / "out.db")))
     assert os.listdir(tmp_path) == []
 
 

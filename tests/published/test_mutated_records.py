@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from published.test_checks_of_predictions import DAYS, POINTS, PRICE, ROWS
+from published.test_checks_of_predictions import made_predictions
 from sessions.test_interactive import DOMAIN as COLUMNS
 from sessions.test_interactive import SURPRISE, WHERE
 from sessions.test_interactive import TABLE as RECORDS
@@ -40,7 +40,7 @@ NO_CLAIM = {"date", "publisher", *(f"versions.{name}" for name in VERSIONS)}
 and what made it, which widens nothing, for within the tolerance is no success by itself."""
 OTHERS = (None, True, 7, -1, 1.5, "7", "", [], [[]], {}, {"a": 1})
 """What takes the place of a value of another type."""
-PARTS = 20
+PARTS = 30
 KINDS = ("release", "rich", "counter", "questions", "session", "numbers", "labels", "run", "model")
 
 
@@ -93,25 +93,11 @@ def questions(place):
 
 
 def predictions(place):
-    """A session of each kind, a run of one batch and a model, of one budget."""
-    ledger = dpqr.Ledger(place / "l.sqlite")
-    ledger.init("shops", eps=300)
-    domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"], "price": PRICE})
-    paid = {"domain": domain, "dataset": "shops", "ledger": ledger, "eps": 50, "purpose": "advice"}
-    sessions = {
-        "session": ({"target": "open", "n": 400}, POINTS),
-        "numbers": ({"target": "price", "learner": "least-squares", "n": 400}, DAYS),
-        "labels": ({"target": "open", "learner": "aggregate", "parts": 3}, POINTS),
-    }
-    for name, (learning, points) in sessions.items():
-        session = dpqr.open_predictions(ROWS, name=name, predictions=3, **paid, **learning)
-        session.ask(points)
-        session.close(place / f"{name}.csv")
-    dpqr.predict(ROWS, target="open", points=POINTS, n=400, out=place / "run.csv", **paid)
-    dpqr.predict(ROWS, target="open", form="function", n=400, out=place / "model.json", **paid)
-    kept = {name: Place(place / f"{name}.csv", place / f"{name}.csv.record.json", None) for name in (*sessions, "run")}
-    kept["model"] = Place(place / "model.json", place / "model.json", None)
-    return {name: Place(each.release, each.record, str(place / "l.sqlite")) for name, each in kept.items()}
+    made_predictions(place)
+    kinds = ("session", "numbers", "labels", "run")
+    kept = {name: (place / f"{name}.csv", place / f"{name}.csv.record.json") for name in kinds}
+    kept["model"] = (place / "model.json", place / "model.json")
+    return {name: Place(*files, str(place / "l.sqlite")) for name, files in kept.items()}
 
 
 def leaves(value, path=()):

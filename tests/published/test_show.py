@@ -47,14 +47,11 @@ def test_a_record_without_a_receipt_says_what_it_has_in_words(place, lines):
     assert names == ["Not verified", "Warning", "Guarantee", "Accuracy", "Note"]
 
 
-@pytest.mark.parametrize("query", [None, "cdf"])
-def test_no_release(tmp_path, query):
+def test_no_release_and_a_damaged_one(tmp_path, place):
     for name in ("nowhere", "", "a\0b"):
-        with pytest.raises(UsageFault, match="is no release; give the directory or file that dpqr release or predict"):
-            show(str(tmp_path / name)) if query is None else show_answers(str(tmp_path / name), query)
-
-
-def test_a_damaged_record(place):
+        for look in (show, lambda given: show_answers(given, "cdf")):
+            with pytest.raises(UsageFault, match="is no release; give the directory or file that dpqr release or pred"):
+                look(str(tmp_path / name))
     (place / "release.json").write_text("{")
     with pytest.raises(DocumentError):
         show(str(place))

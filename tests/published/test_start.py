@@ -37,19 +37,24 @@ def record(place):
 
 
 def test_the_release_says_what_it_started_from_and_verifies(desk):
-    assert desk.release(*MARGINALS, "--start", "one", "--out", "two", eps=CERTAIN).code == 0
+    """Another start is another request; a chain goes on, and starts cost nothing; a changed start file is found."""
+    start = (*MARGINALS, "--start", "one", "--out", "two")
+    assert desk.release(*start, eps=CERTAIN).code == 0
     found, first = record(desk.path / "two"), record(desk.path / "one")
     name = found["plan"]["request"]["options"]["start"]
     assert found["hashes"][name] == name.removesuffix(".json")
     assert json.loads((desk.path / "two" / name).read_text())["release"] == first["sha256"]
     assert any(first["sha256"][:12] in note for note in found["plan"]["notes"])
     assert desk.run("verify", "two").code == 0
-
-
-def test_a_chain_goes_on_and_the_start_costs_nothing(desk):
-    assert desk.release(*MARGINALS, "--start", "one", "--out", "two", eps=CERTAIN).code == 0
+    skip = ("--if-exists", "skip")
+    assert desk.release(*start, *skip, eps=CERTAIN).code == 0
+    assert_refusal(desk.release(*MARGINALS, "--out", "two", *skip, eps=CERTAIN), 8, "a release of another request")
     assert desk.release(*MARGINALS, "--start", "two", "--out", "three", eps=CERTAIN).code == 0
-    assert record(desk.path / "three")["spent"] == record(desk.path / "one")["spent"]
+    assert record(desk.path / "three")["spent"] == first["spent"]
+    place = desk.path / "two" / name
+    place.write_text(place.read_text().replace("1", "2"))
+    ended = desk.run("verify", "two")
+    assert (ended.code, name in ended.out) == (6, True)
 
 
 def test_a_reviewed_plan_holds_the_start(desk):
@@ -59,23 +64,6 @@ def test_a_reviewed_plan_holds_the_start(desk):
     assert desk.run("verify", "two", "--plan", "p.json").code == 0
 
 
-def test_a_changed_start_file_is_found(desk):
-    assert desk.release(*MARGINALS, "--start", "one", "--out", "two", eps=CERTAIN).code == 0
-    name = record(desk.path / "two")["plan"]["request"]["options"]["start"]
-    place = desk.path / "two" / name
-    place.write_text(place.read_text().replace("1", "2"))
-    ended = desk.run("verify", "two")
-    assert ended.code == 6
-    assert name in ended.out
-
-
-def test_another_start_is_another_request(desk):
-    skip = ("--if-exists", "skip")
-    assert desk.release(*MARGINALS, "--start", "one", "--out", "two", eps=CERTAIN).code == 0
-    assert desk.release(*MARGINALS, "--start", "one", "--out", "two", *skip, eps=CERTAIN).code == 0
-    assert_refusal(desk.release(*MARGINALS, "--out", "two", *skip, eps=CERTAIN), 8, "a release of another request")
-
-
 def test_a_release_of_another_domain_is_refused(desk):
     sex, age, income = QUERIES["domain"]["fields"]
     desk.write(q__json={**ASKED, "domain": {"fields": [sex, {**age, "title": "years"}, income]}})
@@ -83,12 +71,10 @@ def test_a_release_of_another_domain_is_refused(desk):
     assert_refusal(ended, 3, "another domain (column 'age' differs)")
 
 
-def test_schedules_without_a_fit_are_refused(desk):
-    ended = desk.release("--schedule", "strategy", "--start", "one", "--out", "two")
-    assert_refusal(ended, 2, "add --schedule marginals")
-
-
 def test_what_is_no_sound_release_is_refused(desk):
+    """Nor a start for a schedule that fits no model."""
+    unfitted = desk.release("--schedule", "strategy", "--start", "one", "--out", "two")
+    assert_refusal(unfitted, 2, "add --schedule marginals")
     assert_refusal(desk.release(*MARGINALS, "--start", "nowhere", "--out", "two"), 2, "is no release")
     assert desk.release(*MARGINALS, "--rehearse", "--out", "tried").code == 0
     assert_refusal(desk.release(*MARGINALS, "--start", "tried", "--out", "two"), 2, "is a rehearsal")

@@ -128,62 +128,61 @@ def test_everything_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
     assert names[3:] == ["rename", tmp_path.name]
 
 
-def test_an_existing_target_needs_force(older):
+def test_an_existing_target_needs_force_which_leaves_nothing_behind(older):
     assert refusal(older) == (
         f"--out {older}: exists; choose another directory, or add --if-exists replace or skip, for a release there"
     )
-
-
-def test_force_replaces_a_release_and_leaves_nothing_behind(older):
     publish(reserve(str(older), force=True), "new")
     assert (older / "answers.csv").read_text() == "new"
     assert contents(older.parent) == ["out", "out/answers.csv", "out/release.json"]
+    publish(reserve(str(older.parent / "free"), force=True))
+    assert (older.parent / "free").is_dir()
 
 
-def test_force_without_an_older_release_is_fine(tmp_path):
-    publish(reserve(str(tmp_path / "out"), force=True))
-    assert (tmp_path / "out").is_dir()
+NO_RECORDS = {
+    "missing": None,
+    "empty": "",
+    "half": "{",
+    "list": "[]",
+    "word": '"release/1"',
+    "plan": '{"dpqr": "plan/1", "files": []}',
+    "no files": '{"dpqr": "release/1"}',
+    "no list": '{"dpqr": "release/1", "files": "abc"}',
+    "no hashes": '{"dpqr": "release/1", "files": ["answers.csv"]}',
+    "deep": "[" * 10**6,
+    "no text": "\xff",
+    "nulls": "\0\1\2",
+}
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        None,
-        "",
-        "{",
-        "[]",
-        '"release/1"',
-        '{"dpqr": "plan/1", "files": []}',
-        '{"dpqr": "release/1"}',
-        "[" * 100_000,
-        "\xff",
-    ],
-)
-def test_force_never_replaces_what_is_no_release(tmp_path, record):
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "thesis.tex").touch()
+@pytest.mark.parametrize("record", NO_RECORDS.values(), ids=NO_RECORDS)
+def test_force_never_replaces_what_is_no_release(older, record):
+    (older / "thesis.tex").touch()
+    (older / "release.json").unlink()
     if record is not None:
-        (tmp_path / "precious" / "release.json").write_text(record, encoding="latin-1")
-    assert "holds no dpqr release" in refusal(tmp_path / "precious", force=True)
-    assert (tmp_path / "precious" / "thesis.tex").exists()
+        (older / "release.json").write_text(record, encoding="latin-1")
+    assert "holds no dpqr release" in refusal(older, force=True)
+    assert (older / "thesis.tex").exists()
 
 
-def test_force_never_removes_a_file_that_the_release_did_not_bring(older):
-    (older / "notes.txt").touch()
+def test_a_record_beyond_all_measure_and_a_linked_one_make_no_release(older, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "release.json").symlink_to(older / "release.json")
+    assert "holds no dpqr release" in refusal(tmp_path / "other", force=True)
+    os.truncate(older / "release.json", 2**40)
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "people.csv"])
+def test_force_never_removes_a_file_that_the_release_did_not_bring(older, name):
+    """Nor one that a forged record names."""
+    (older / name).write_text("private")
+    if name == "people.csv":
+        (older / "release.json").write_text(record_of(**{"answers.csv": "old", "people.csv": "private"}))
     assert refusal(older, force=True) == (
-        f"--out {older}: also holds 'notes.txt', which is not part of the release; move it away first"
+        f"--out {older}: also holds {name!r}, which is not part of the release; move it away first"
     )
-
-
-def test_force_never_removes_what_a_forged_record_names(tmp_path):
-    place = tmp_path / "out"
-    place.mkdir()
-    (place / "people.csv").write_text("private")
-    (place / "release.json").write_text(record_of(**{"people.csv": "private"}))
-    assert refusal(place, force=True) == (
-        f"--out {place}: also holds 'people.csv', which is not part of the release; move it away first"
-    )
-    assert (place / "people.csv").read_text() == "private"
+    assert (older / name).read_text() == "private"
 
 
 @pytest.mark.parametrize("other", ["text", "link", "pipe", "directory"])
@@ -202,11 +201,6 @@ def test_force_never_removes_a_file_that_is_another_by_now(older, other):
         f"--out {older}: holds 'answers.csv' as its release did not write it, and is not replaced; move it away first"
     )
     assert os.path.lexists(answers)
-
-
-def test_force_needs_hashes(older):
-    (older / "release.json").write_text('{"dpqr": "release/1", "files": ["answers.csv"]}')
-    assert "holds no dpqr release" in refusal(older, force=True)
 
 
 def test_what_came_meanwhile_is_kept(older, monkeypatch):
@@ -264,36 +258,12 @@ def test_a_planted_link_is_not_written_through(tmp_path):
     assert drafts[0].parent.name.split(".")[-2] != drafts[1].parent.name.split(".")[-2]
 
 
-def test_a_file_is_never_replaced(tmp_path):
-    (tmp_path / "out").write_text("x")
-    assert "is no directory" in refusal(tmp_path / "out", force=True)
-
-
-@pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("dangling", [False, True])
-def test_symbolic_links_are_refused(older, force, dangling):
-    link = older.parent / "link"
-    link.symlink_to(older.parent / "nowhere" if dangling else older, target_is_directory=True)
-    assert "is a symbolic link" in refusal(link, force=force)
-
-
-def test_a_linked_record_makes_no_release(older, tmp_path):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "release.json").symlink_to(older / "release.json")
-    assert "holds no dpqr release" in refusal(tmp_path / "other", force=True)
-
-
-@pytest.mark.parametrize(
-    "text", ["[" * 10**6, '{"dpqr": "release/1", "files": "abc"}', "\0\1\2", ""], ids=["deep", "text", "nulls", "empty"]
-)
-def test_a_record_that_is_none_is_not_believed(older, text):
-    (older / "release.json").write_text(text)
-    assert "holds no dpqr release" in refusal(older, force=True)
-
-
-def test_a_record_beyond_all_measure_is_not_read(older):
-    os.truncate(older / "release.json", 2**40)
-    assert "holds no dpqr release" in refusal(older, force=True)
+def test_symbolic_links_are_refused(older):
+    for name, target in (("link", older), ("dangling", older.parent / "nowhere")):
+        link = older.parent / name
+        link.symlink_to(target, target_is_directory=True)
+        for force in (False, True):
+            assert "is a symbolic link" in refusal(link, force=force)
 
 
 @pytest.mark.parametrize("given", ["", "a\0b", "/"])
@@ -302,24 +272,17 @@ def test_what_is_no_name_is_refused(given):
         reserve(given)
 
 
-def test_a_missing_parent_is_told(tmp_path):
+def test_a_parent_or_a_name_that_cannot_be_is_told(tmp_path, monkeypatch):
     assert refusal(tmp_path / "no" / "out") == (
         f"--out {tmp_path / 'no' / 'out'}: cannot be written in {str(tmp_path / 'no')!r} (No such file or directory); "
         "create that directory or choose another"
     )
-
-
-def test_a_parent_that_is_a_file_is_told(tmp_path):
-    (tmp_path / "file").touch()
+    (tmp_path / "file").write_text("x")
+    assert "is no directory" in refusal(tmp_path / "file", force=True)
     assert "Not a directory" in refusal(tmp_path / "file" / "out")
+    for length in (250, 300):
+        assert "File name too long" in refusal(tmp_path / ("x" * length))
 
-
-def test_a_name_that_is_too_long_is_told(tmp_path):
-    assert "File name too long" in refusal(tmp_path / ("x" * 250))
-    assert "File name too long" in refusal(tmp_path / ("x" * 300))
-
-
-def test_a_parent_that_cannot_be_written_is_told(tmp_path, monkeypatch):
     def refuse(*ignored, **also):
         raise PermissionError(13, "Permission denied")
 
@@ -364,7 +327,14 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_file_appears_whole(place):
+def test_a_file_appears_whole_or_not_at_all(place):
+    def fail(path):
+        path.write_text("half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        reserve_file("a.csv").write(fail)
+    assert os.listdir(place) == []
     reserve_file("a.csv").write(lambda path: path.write_text("1"))
     assert os.listdir(place) == ["a.csv"]
     assert (place / "a.csv").read_text() == "1"
@@ -390,13 +360,3 @@ def test_a_name_that_is_no_utf_8_is_written_or_refused_before_anything_is_paid(p
         return
     target.write(lambda path: path.write_text("1"))
     assert os.listdir(place) == ["caf\udce9"]
-
-
-def test_what_fails_leaves_nothing(place):
-    def fail(path):
-        path.write_text("half")
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        reserve_file("a.csv").write(fail)
-    assert os.listdir(place) == []

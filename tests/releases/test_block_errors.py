@@ -22,7 +22,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import BlockErrors, measured_errors, unmeasured_blocks
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.guard import make_filter
@@ -94,14 +94,9 @@ def test_a_block_is_measured_by_itself_by_its_rows_or_by_a_table_that_holds_it()
     assert unmeasured_blocks(PAIRS, measured(QueryBlock(name="records"))) == PAIRS
 
 
-@pytest.mark.parametrize(
-    "plan", [make_plan("opening", HUGE), without(make_plan("errors", HUGE), "errors")], ids=["other", "none"]
-)
-def test_a_plan_that_buys_nothing_draws_nothing(plan) -> None:
-    assert drawn(plan, measured()) == (None, [])
-
-
-def test_where_every_block_is_measured_nothing_is_drawn_for_error_bars() -> None:
+def test_a_plan_that_buys_nothing_draws_nothing_nor_where_every_block_is_measured() -> None:
+    for plan in (make_plan("opening", HUGE), without(make_plan("errors", HUGE), "errors")):
+        assert drawn(plan, measured()) == (None, [])
     assert drawn(make_plan("errors", HUGE), measured(*PAIRS)) == (None, [])
     found, charged = drawn(make_plan("bounds", RICH), measured(*PAIRS))
     assert (len(found.by_name), len(charged)) == (3, 1)
@@ -163,12 +158,7 @@ def test_answers_beyond_all_integers_are_clipped_and_no_answers_are_refused() ->
 def release(plan, tape):
     """A run of the plan on a journal, as a continued one reads it."""
     draws = Draws(data=Private(TABLE), accountant=make_filter(plan), noise=SeededNoise(8), journal=tape)
-
-    class Unwatched:
-        def finished(self, rounds, planned):
-            pass
-
-    return iterative_construction(draws, plan, Unwatched())
+    return iterative_construction(draws, plan, SILENT)
 
 
 @pytest.mark.parametrize("more", [{}, {"bounds": Fraction(1, 10)}], ids=["errors", "bounds"])

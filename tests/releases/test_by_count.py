@@ -27,7 +27,7 @@ def laid(directory, records=60, **more):
     (directory / "q.json").write_text(json.dumps(queries))
 
 
-@pytest.mark.parametrize(("records", "charged"), [(60, "basic"), (200_000, "gdp")])
+@pytest.mark.parametrize(("records", "charged"), [(60, "basic"), (20_000, "gdp")])
 def test_a_budget_of_pairs_pays_the_whole_for_either_accountant(tmp_path, records, charged):
     laid(tmp_path, records)
     made = run(tmp_path, **ASKED)
@@ -35,11 +35,6 @@ def test_a_budget_of_pairs_pays_the_whole_for_either_accountant(tmp_path, record
     assert any(sentence.startswith(f"{charged} charged what followed the count") for sentence in made.trust)
     assert ledger_in(tmp_path).account("survey").spent == WHOLE
     assert unsound(tmp_path) is None
-
-
-def test_the_record_is_verified(tmp_path):
-    laid(tmp_path)
-    run(tmp_path, **ASKED)
     require_verified(verify(VerifyRequest(release=str(tmp_path / "out"))))
     record = json.loads((tmp_path / "out" / "release.json").read_text())
     assert record["spent"]["charged"] == record["plan"]["accountant"] == "by-count"

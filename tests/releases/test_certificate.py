@@ -152,20 +152,19 @@ def test_the_worst_that_may_happen_is_covered_and_every_term_is_needed():
     assert all(found.records - term < error for term in terms)
 
 
-def test_a_loop_that_was_not_stopped_has_no_certificate():
+def test_a_loop_that_was_not_stopped_has_no_certificate_and_a_plan_without_bounds_none_of_them():
     assert certify(plan(), ended(1_030, 1_000.2, stopped=False)) is None
     assert certify(without(plan(), "selection"), ended(1_030, 1_000.2)) is None
+    assert error_bounds(plan(), None, {}) is None
 
 
-def test_the_fraction_is_of_the_declared_number_where_there_is_one():
+def test_what_is_promised_is_what_was_planned():
+    """The fraction is of the declared number, where there is one."""
+    for beta in (Fraction(1, 5), Fraction(1, 10**6)):
+        assert certify(plan(beta=beta), ended(1_030, 1_000.2)).confidence == float(1 - beta)
     declared = certify(plan(n=None, most=500), ended(1_030, 1_000.2))
     assert declared.fraction == declared.records / 500
     assert certify(plan(n=None), ended(1_030, 1_000.2)).fraction is None
-
-
-@pytest.mark.parametrize("beta", [Fraction(1, 5), Fraction(1, 10**6)])
-def test_what_is_promised_is_what_was_planned(beta):
-    assert certify(plan(beta=beta), ended(1_030, 1_000.2)).confidence == float(1 - beta)
 
 
 def test_a_stage_has_its_own_share_of_beta_and_its_answers_share_it():
@@ -249,7 +248,3 @@ def test_answers_that_were_moved_after_the_draw_are_bounded_too():
     exact, moved = draw(SeededNoise(1)), bought(Price(rho=Fraction(10**9)), guess=100.25 + 1 / 200)[0](SeededNoise(1))
     for name in exact.blocks:
         assert moved.blocks[name] == pytest.approx(exact.blocks[name] + 3 / 200, abs=1e-6)
-
-
-def test_a_plan_without_bounds_has_none():
-    assert error_bounds(plan(), None, {}) is None

@@ -19,36 +19,18 @@ COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1),
 COUNTED = Phase(noun="left out", count=1, price=Price(epsilon=Fraction(1, 50)), events=(COUNT,))
 
 
-def test_opening_selection_and_measurement_are_told_apart():
+def test_phases_are_told_apart_and_those_of_one_noun_priced_together():
+    """A count of what was left out comes first; a search is one phase."""
     plan = make_plan()
     opening, chosen, measured = plan.events
-    assert phases(plan) == {"opening": (opening,), "selection": (chosen,), "measurement": (measured,)}
-
-
-def test_a_count_of_what_was_left_out_comes_first():
-    plan = make_plan()
-    bought = first(plan, COUNTED)
-    assert phases(bought) == {"left out": (COUNT,), **phases(plan)}
-
-
-def test_phases_of_one_noun_are_priced_together():
-    plan = make_plan()
-    twice = first(first(plan, COUNTED), COUNTED)
-    assert phases(twice)["left out"] == (COUNT, COUNT)
-
-
-def test_a_workload_that_is_measured_whole_is_one_phase():
-    plan = make_plan()
-    whole = without(plan, "selection", "measurement")
-    assert phases(whole) == {"opening": plan.events[:1]}
-
-
-def test_a_search_is_one_phase_beside_the_count():
-    sought = ((PureSumEvent(epsilon=Fraction(1)), 1),)
-    plan = make_plan()
+    alone = {"opening": (opening,), "selection": (chosen,), "measurement": (measured,)}
+    assert phases(plan) == alone
+    assert phases(without(plan, "selection", "measurement")) == {"opening": (opening,)}
+    assert phases(first(plan, COUNTED)) == {"left out": (COUNT,), **alone}
+    assert phases(first(first(plan, COUNTED), COUNTED))["left out"] == (COUNT, COUNT)
     searching = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
-    plan = first(searching, COUNTED)
-    assert phases(plan) == {"left out": (COUNT,), "search": sought}
+    sought = ((PureSumEvent(epsilon=Fraction(1)), 1),)
+    assert phases(first(searching, COUNTED)) == {"left out": (COUNT,), "search": sought}
 
 
 @pytest.mark.parametrize("plan", [make_plan(), make_theory_plan()], ids=["rounds", "theory"])

@@ -38,15 +38,8 @@ def test_a_release_gets_a_node_s_share_and_reads_its_periods():
     assert (plan.schedule.name, plan.roles.accountant.name) == ("strategy", "zcdp")
     assert "2024-06 to 2024-10" in plan.notes[0]
     assert "epsilon 1, delta 1e-9: it is read by 2 of them at most" in plan.notes[1]
-
-
-def test_few_periods_at_a_pure_budget_are_released_one_by_one():
-    plan = plan_release(changed(delta=None))
-    assert plan.budget.epsilon == Fraction(1)
-    assert plan.problem.turn.since.name == "2024-10"
-
-
-def test_other_requests_stay_as_they_are():
+    alone = plan_release(changed(delta=None))
+    assert (alone.budget.epsilon, alone.problem.turn.since.name) == (1, "2024-10"), "one by one at a pure budget"
     other = changed(cumulative=None, first=None)
     assert with_counter_strategies(other) is other
 
@@ -60,18 +53,20 @@ def test_a_release_reads_every_day_of_its_node_and_persons_are_counted_from_the_
     assert rows.days == ((held[0], rows.period.end) if not unit else (*held, rows.period.end))
 
 
+PERSONS = {"unit": "person", "max_rows": 2}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"period": None}, "add --period"),
         ({"schedule": "marginals"}, "--schedule marginals: a counter adds up answers"),
         ({"accountant": "pld"}, "choose basic, zcdp, gdp"),
-        ({"unit": "person", "max_rows": 2, "count_dropped": "0.1"}, "releases its counts alone"),
-        ({"unit": "person", "max_rows": 2, "certify": "0.1"}, "releases its counts alone"),
-        ({"unit": "person", "max_rows": 2, "error_bars": "0.1"}, "releases its counts alone"),
-        ({"neighbours": "replace", "count_dropped": "0.1"}, "releases its counts alone"),
-        ({"neighbours": "replace", "certify": "0.1"}, "releases its counts alone"),
-        ({"neighbours": "replace", "error_bars": "0.1"}, "releases its counts alone"),
+        *(
+            ({**unit, option: "0.1"}, "releases its counts alone")
+            for unit in (PERSONS, {"neighbours": "replace"})
+            for option in ("count_dropped", "certify", "error_bars")
+        ),
         ({"neighbours": "replace", "n": 5}, "leave --n out"),
         ({"period": "2026-01"}, "runs from 2024-01 to 2025-12"),
         ({"cumulative": 10**6}, "over 1 to 1,024 periods"),
@@ -172,14 +167,14 @@ def life(tmp_path_factory):
 
 
 def test_counts_are_those_of_all_rows_up_to_the_period(life):
+    """2024-03 reads three months, and so does 2024-06."""
     for month in MONTHS:
         found = dpqr.read_release(life / month).cumulative
         assert found["estimate"].tolist() == [women(month), 5 * (MONTHS.index(month) + 1)]
-
-
-def test_each_release_reads_the_rows_of_its_node(life):
     spans = [dpqr.read_release(life / month).answers["estimate"][0] for month in MONTHS]
-    assert spans == [20, 30, 90, 50, 60, 180], "2024-03 reads three months, and so does 2024-06"
+    assert spans == [20, 30, 90, 50, 60, 180]
+    again = released(life, "2024-05", "2024-04", **BINARY, cumulative=8, if_exists="skip")
+    assert again.cumulative["estimate"][0] == women("2024-05"), "a finished release is skipped"
 
 
 def test_releases_name_the_one_before_and_are_verified(life):
@@ -188,7 +183,10 @@ def test_releases_name_the_one_before_and_are_verified(life):
         record = dpqr.read_release(life / month).record
         assert record["cumulative"] == {"after": before}
         before = {"period": month, "sha256": record["sha256"]}
-    assert dpqr.verify(life / "2024-05").passed
+    checked = dpqr.verify(life / "2024-05")
+    states = {check["check"]: check["state"] for check in checked.document()["checks"]}
+    assert checked.passed
+    assert {states[name] for name in ("statements", "figures", "answers")} == {"ok"}, "with what was handed over"
 
 
 def test_a_changed_count_is_found(life, tmp_path):
@@ -219,22 +217,14 @@ def test_others_are_refused(life, tmp_path):
 
 
 def test_a_release_of_no_counter_is_refused(tmp_path):
+    """The first release of a counter needs no other, and begins it."""
+    assert released(tmp_path, "2024-04").record["plan"]["counter"]["first"] == "2024-04"
     domain = {"fields": DOMAIN["fields"]}
     dpqr.release(TABLE, queries=QUERIES, domain=domain, eps=1, out=tmp_path / "2024-01")
     with pytest.raises(dpqr.UsageFault, match="is no release of a counter"):
         released(tmp_path, "2024-02", "2024-01")
     with pytest.raises(dpqr.UsageFault, match="is of no counter"):
         _ = dpqr.read_release(tmp_path / "2024-01").cumulative
-
-
-def test_the_first_release_needs_none_and_later_ones_do(tmp_path):
-    """Without --after a counter begins."""
-    assert released(tmp_path, "2024-04").record["plan"]["counter"]["first"] == "2024-04"
-
-
-def test_a_finished_release_is_skipped(life):
-    again = released(life, "2024-05", "2024-04", **BINARY, cumulative=8, if_exists="skip")
-    assert again.cumulative["estimate"][0] == women("2024-05")
 
 
 def test_the_files_of_a_series(life):

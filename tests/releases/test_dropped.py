@@ -32,21 +32,15 @@ def counted(price, unit=None):
     return count_dropped(Draws(data=LOST, accountant=guard, noise=SeededNoise(3)), plan), guard.charged
 
 
-def test_a_plan_without_it_draws_nothing() -> None:
-    assert counted(None) == (None, [])
-
-
 def test_one_draw_around_the_count() -> None:
+    assert counted(None) == (None, [])
+    assert counted(Price(epsilon=Fraction(100)))[0].estimate == 12345
     found, charged = counted(Price(epsilon=Fraction(1, 2)), PrivacyUnit(column="pid", rows=3))
     assert [(event.sensitivity, event.scale) for event in charged] == [(3, 6)]
     assert found.charge == 1
     assert found.deviation == found.measurement.law.deviation
     assert found.estimate != 12345
     assert abs(found.estimate - 12345) < 40 * found.deviation
-
-
-def test_at_a_high_price_it_is_the_count() -> None:
-    assert counted(Price(epsilon=Fraction(100)))[0].estimate == 12345
 
 
 def test_an_estimate_is_what_was_drawn_below_0_too() -> None:

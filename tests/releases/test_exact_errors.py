@@ -33,11 +33,10 @@ def test_the_worst_block_comes_first():
     far = found.blocks[0]
     assert (far.l1, far.l2, far.largest, far.worst, far.queries) == (7.0, 5.0, 4.0, 2, 3)
     assert (found.mean_l1, found.mean_l2, found.largest) == pytest.approx((0.4, 0.3, 0.4))
-
-
-def test_a_missing_answer_counts_as_nothing_and_is_counted():
     error = block_error(BLOCKS[1], TRUTH.answers[1], np.array([np.nan, 5.0, 0.0]))
-    assert (error.l1, error.missing) == (5.0, 1)
+    assert (error.l1, error.missing) == (5.0, 1), "a missing answer counts as nothing, and is counted"
+    empty = TrueAnswers(records=0, answers=(np.zeros(3),))
+    assert compare(BLOCKS[:1], empty, (np.ones(3),)).mean_l1 == 3.0, "an empty table has finite errors"
 
 
 def test_a_sum_is_told_as_a_share_of_what_it_can_be():
@@ -49,11 +48,6 @@ def test_a_sum_is_told_as_a_share_of_what_it_can_be():
     told = found.blocks[1]
     assert (told.l1, told.reach) == (200.0, 100.0)
     assert found.mean_l1 == pytest.approx((0.6 + 0.2) / 3)
-
-
-def test_an_empty_table_has_finite_errors():
-    truth = TrueAnswers(records=0, answers=(np.zeros(3),))
-    assert compare(BLOCKS[:1], truth, (np.ones(3),)).mean_l1 == 3.0
 
 
 def test_the_document_is_plain_and_can_be_cut():

@@ -35,10 +35,17 @@ def test_the_chosen_schedule_is_that_of_the_plan(desk, query):
     assert told.reason
 
 
-def test_sizes_are_those_of_the_documents(desk):
+def test_sizes_are_those_of_the_documents_and_what_cannot_be_taken_says_why(desk):
     sizes(desk, [{"prefix": "a"}, {"marginal": ["a", "b"]}], a=5, b=2, c=7)
-    told = explain(asked(n=77))
-    assert (told.cells, told.queries, told.blocks, told.n) == (10, 15, 2, 77)
+    told = explain(asked(n=20))
+    assert (told.cells, told.queries, told.blocks, told.n) == (10, 15, 2, 20)
+    schedules = {forecast.name: forecast for forecast in told.schedules}
+    assert "can certify nothing here" in schedules["theory"].refusal
+    assert (schedules["theory"].noise, schedules["rounds"].refusal) == (None, "")
+    sizes(desk, [{"marginal": ["a"]}], a=5000)
+    rules = {rule.name: rule for rule in explain(asked()).rules}
+    assert "at most 4096" in rules["median"].refusal
+    assert rules["piecewise-weights"].bytes > 0
 
 
 def test_forecasts_are_those_of_the_plans(desk):
@@ -54,14 +61,6 @@ def test_forecasts_are_those_of_the_plans(desk):
         assert (forecast.rounds, forecast.noise) == (plan.rounds, plan.typical_noise)
         assert forecast.refusal == ""
         assert forecast.alpha == (None if plan.promised is None else float(plan.promised))
-
-
-def test_a_schedule_that_cannot_be_taken_says_why(desk):
-    sizes(desk, [{"prefix": "a"}], a=8)
-    told = {forecast.name: forecast for forecast in explain(asked(n=20)).schedules}
-    assert "can certify nothing here" in told["theory"].refusal
-    assert told["theory"].noise is None
-    assert told["rounds"].refusal == ""
 
 
 def test_promises_and_mistakes_are_those_of_the_rules(desk):
@@ -112,13 +111,6 @@ def test_mistakes_are_told_at_the_alpha_that_is_stated(desk):
     assert rules["multiplicative-weights"].mistakes["printed"] == 831
     assert rules["multiplicative-weights"].unlike == {}
     assert rules["least-squares"].mistakes == {"printed": None, "sharp": None}
-
-
-def test_a_rule_that_cannot_be_taken_says_why(desk):
-    sizes(desk, [{"marginal": ["a"]}], a=5000)
-    rules = {rule.name: rule for rule in explain(asked()).rules}
-    assert "at most 4096" in rules["median"].refusal
-    assert rules["piecewise-weights"].bytes > 0
 
 
 def test_faults_of_options_and_documents(desk):

@@ -42,71 +42,42 @@ def test_a_finished_release_is_skipped_without_looking_or_paying(desk, monkeypat
     assert state(desk) == before
 
 
-def test_by_default_what_is_there_ends_with_its_own_code(desk):
+def test_by_default_what_is_there_ends_with_its_own_code_and_is_replaced_on_request(desk):
     before = state(desk)
-    assert_refusal(desk.release("--out", "out", *LEDGER), 8, "--out out: exists")
-    assert_refusal(desk.release("--out", "out", *LEDGER, "--if-exists", "fail"), 8, "--out out: exists")
+    for more in ((), ("--if-exists", "fail")):
+        assert_refusal(desk.release("--out", "out", *LEDGER, *more), 8, "--out out: exists")
     assert state(desk) == before
-
-
-def test_it_is_replaced_on_request_and_paid_anew(desk):
     assert desk.release("--out", "out", *LEDGER, "--if-exists", "replace").code == 0
     (shown,) = desk.run("budget", "show", "survey", "--ledger", "l.sqlite", "--json").json
-    assert shown["reservations"] == 2
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        ("--delta", "1e-9"),
-        ("--seed", "1"),
-        ("--schedule", "strategy"),
-        ("--format", "json"),
-        ("--synthetic", "rows"),
-        ("--views", "5"),
-    ],
-    ids=lambda each: each[0],
-)
-def test_another_request_is_not_skipped(desk, changed):
-    assert_refusal(desk.release("--out", "out", *LEDGER, *SKIP, *changed), 8, "a release of another request")
-
-
-def test_predicates_of_the_same_name_are_compared(desk):
-    asked = {**QUERIES, "queries": [*QUERIES["queries"], {"name": "some", "where": "age < 30"}]}
-    desk.write(q__json=asked)
-    assert desk.release("--out", "some").code == 0
-    assert desk.release("--out", "some", *SKIP).code == 0
-    desk.write(q__json={**asked, "queries": [*QUERIES["queries"], {"name": "some", "where": "age < 40"}]})
-    assert_refusal(desk.release("--out", "some", *SKIP), 8, "a release of another request")
-
-
-def test_another_payer_is_another_request(desk):
-    assert_refusal(desk.release("--out", "out", *SKIP), 8, "a release of another request")
-
-
-def test_views_of_another_base_are_another_request(desk):
-    assert desk.release("--out", "viewed", "--views", "5").code == 0
-    assert desk.release("--out", "viewed", "--views", "5", *SKIP).code == 0
-    assert_refusal(desk.release("--out", "viewed", "--views", "10", *SKIP), 8, "a release of another request")
-
-
-@pytest.mark.parametrize("content", [{"notes.txt": "mine"}, {"release.json": "{}"}, {"release.json": "["}])
-def test_what_is_no_release_is_not_skipped(desk, content):
-    for name, text in content.items():
-        desk.put(f"other/{name}", text)
-    assert_refusal(desk.release("--out", "other", *SKIP), 8, "--out other: exists, and holds no finished release")
-
-
-def test_where_nothing_is_the_release_is_made(desk):
+    assert shown["reservations"] == 2, "it is paid anew"
+    assert desk.release("--out", "out", *LEDGER, *SKIP, "--resume").code == 0
     assert desk.release("--out", "new", *LEDGER, *SKIP).code == 0
     assert (desk.path / "new" / "release.json").exists()
+
+
+OTHER = "a release of another request"
+
+
+def test_another_request_is_not_skipped(desk):
+    """Another payer, base of views, or predicate of the same name too; nor what is no release."""
+    changes = ("--delta 1e-9", "--seed 1", "--schedule strategy", "--format json", "--synthetic rows", "--views 5")
+    for changed in changes:
+        assert_refusal(desk.release("--out", "out", *LEDGER, *SKIP, *changed.split()), 8, OTHER)
+    assert_refusal(desk.release("--out", "out", *SKIP), 8, OTHER)
+    asked = [{**QUERIES, "queries": [*QUERIES["queries"], {"name": "some", "where": f"age < {at}"}]} for at in (30, 40)]
+    desk.write(q__json=asked[0])
+    assert desk.release("--out", "some", "--views", "5").code == 0
+    assert desk.release("--out", "some", "--views", "5", *SKIP).code == 0
+    assert_refusal(desk.release("--out", "some", "--views", "10", *SKIP), 8, OTHER)
+    desk.write(q__json=asked[1])
+    assert_refusal(desk.release("--out", "some", "--views", "5", *SKIP), 8, OTHER)
+    for number, (name, text) in enumerate((("notes.txt", "mine"), ("release.json", "{}"), ("release.json", "["))):
+        desk.put(f"other{number}/{name}", text)
+        said = f"--out other{number}: exists, and holds no finished release"
+        assert_refusal(desk.release("--out", f"other{number}", *SKIP), 8, said)
 
 
 def test_a_release_that_waits_is_not_skipped(desk):
     """Published, and killed before it was settled: the settlement is still to come."""
     desk.put(".out.transcript", '{"dpqr": "transcript/1"}\n')
     assert_refusal(desk.release("--out", "out", *LEDGER, *SKIP), 2, "paid and not finished; --resume continues it")
-
-
-def test_resume_skips_what_was_finished(desk):
-    assert desk.release("--out", "out", *LEDGER, *SKIP, "--resume").code == 0

@@ -61,6 +61,9 @@ def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
     outlook = found(like="earlier", n=300)
     assert outlook.points[0].forecast.tables == ("earlier",)
     assert outlook.points[0].forecast.records == 300
+    assert desk.release("--out", "bare").code == 0
+    with pytest.raises(UsageFault, match="--like: bare holds no synthetic rows"):
+        found(like="bare")
     other = {**DOMAIN, "fields": DOMAIN["fields"][:2]}
     desk.write(q__json={**QUERIES, "domain": other, "queries": [{"marginal": ["sex"]}]})
     with pytest.raises(DocumentError, match="--like earlier: was released over another domain"):
@@ -110,21 +113,9 @@ def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(e
     assert fixed.notes == ("simulated on the synthetic rows of earlier",)
 
 
-def test_an_earlier_release_without_rows_is_refused(desk):
-    assert desk.release("--out", "earlier").code == 0
-    with pytest.raises(UsageFault, match="--like: earlier holds no synthetic rows"):
-        found(like="earlier")
-
-
 def test_a_number_of_records_serves_the_forecast_alone_where_a_release_has_no_use_for_it(desk):
     assert found(n=500).points[0].plan.problem.n is None
     assert found(n=500, plan={"neighbours": "replace", "schedule": "rounds"}).points[0].plan.problem.most == 500
-
-
-def test_epsilons_are_sorted_and_every_one_has_a_plan(desk):
-    points = found(epsilons=("2", "0.5"), proxy=PROXY).points
-    assert [float(point.forecast.epsilon) for point in points] == [0.5, 2.0]
-    assert [float(point.plan.budget.epsilon) for point in points] == [0.5, 2.0]
 
 
 def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
@@ -133,14 +124,6 @@ def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
     (point,) = outlook.points
     assert outlook.goal.kept(point.forecast)
     assert point.plan.budget.epsilon == point.forecast.epsilon
-
-
-def test_each_simulation_is_announced(desk):
-    said = []
-    forecast_releases(asked(epsilons=("1", "2"), proxy=PROXY), said.append)
-    assert said == [
-        f"forecasting epsilon {epsilon}: 1 simulated release, about 1 s of one processor" for epsilon in ("1", "2")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -191,12 +174,17 @@ def test_a_list_of_epsilons(text, says):
         epsilons(text)
 
 
-def test_the_document_holds_every_figure(desk):
-    outlook = found(proxy=PROXY)
+def test_epsilons_are_sorted_announced_and_documented(desk):
+    said = []
+    outlook = forecast_releases(asked(epsilons=("2", "0.5"), proxy=PROXY), said.append)
+    words = "1 simulated release, about 1 s of one processor"
+    assert said == [f"forecasting epsilon {epsilon}: {words}" for epsilon in ("2", "0.5")]
+    assert [float(point.forecast.epsilon) for point in outlook.points] == [0.5, 2.0]
+    assert [float(point.plan.budget.epsilon) for point in outlook.points] == [0.5, 2.0]
     told, point = forecasts_document(outlook), outlook.points[0]
-    assert (told["dpqr"], told["goal"], len(told["forecasts"])) == ("forecast/1", None, 1)
+    assert (told["dpqr"], told["goal"], len(told["forecasts"])) == ("forecast/1", None, 2)
     one = told["forecasts"][0]
-    assert (one["epsilon"], one["records"], one["basis"], one["runs"]) == (1.0, 4, "simulated", 1)
+    assert (one["epsilon"], one["records"], one["basis"], one["runs"]) == (0.5, 4, "simulated", 1)
     assert one["error"]["mean"] == point.forecast.error.mean
     assert [block["name"] for block in one["blocks"]] == [block.name for block in point.forecast.blocks]
     assert one["plan"]["dpqr"] == "plan/1"
@@ -257,27 +245,21 @@ def test_it_is_found_to_three_percent(power, goal, error):
     assert all(len(str(float(epsilon)).replace(".", "").strip("0")) <= 3 for epsilon in forecaster.tried)
 
 
-def test_more_confidence_takes_a_larger_epsilon():
-    found = [
-        smallest_epsilon(Forecaster(deviation=0.5), Goal(most=3.0, confidence=Fraction(part))).epsilon
-        for part in ("0.5", "0.9", "0.99")
-    ]
-    assert found[0] < found[1] < found[2]
-
-
 def test_the_mean_is_below_the_goal_by_the_margin_of_its_confidence():
     goal = Goal(most=3.0, names=("one", "two"))
     found = smallest_epsilon(Forecaster(deviation=0.5), goal)
     assert goal.typical(found) == found.blocks[1].error.mean
     assert goal.typical(found) < goal.reached(found) <= 3.0
+    half, most, nearly_all = (
+        smallest_epsilon(Forecaster(deviation=0.5), Goal(most=3.0, confidence=Fraction(part))).epsilon
+        for part in ("0.5", "0.9", "0.99")
+    )
+    assert half < most < nearly_all
 
 
-def test_a_goal_that_nothing_keeps_is_refused():
+def test_a_goal_that_nothing_keeps_is_refused_and_one_that_all_keep_ends_at_the_smallest_epsilon():
     with pytest.raises(InfeasiblePlan, match="no epsilon up to 1000 keeps the goal, the blocks' mean error"):
         smallest_epsilon(Forecaster(floor=5.0), Goal(most=3.0))
-
-
-def test_a_goal_that_everything_keeps_ends_at_the_smallest_epsilon_that_is_tried():
     assert smallest_epsilon(Forecaster(), Goal(most=1e12)).epsilon <= Fraction(1, 10**6)
 
 

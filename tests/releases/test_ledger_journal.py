@@ -55,15 +55,12 @@ def test_what_was_drawn_is_read_again_whatever_its_blocks_are_called(continued):
 
 
 def test_answers_to_other_sums_of_the_same_price_are_not_taken(continued):
+    with pytest.raises(UsageFault, match="draw 0 was another one"):
+        continued.past(MEASURED, STRATEGY)
     continued.past(CHOSEN, ())
     with pytest.raises(UsageFault, match="draw 1 measured other sums of cells"):
         continued.past(MEASURED, OTHER)
     assert continued.past(MEASURED, STRATEGY) == RecordedDraw(value=[[7, 8, 9]])
-
-
-def test_another_event_is_another_plan(continued):
-    with pytest.raises(UsageFault, match="draw 0 was another one"):
-        continued.past(MEASURED, STRATEGY)
 
 
 class Watched:
@@ -126,13 +123,8 @@ def test_a_draw_that_was_begun_and_not_recorded_is_lost_and_never_made_again(die
     assert journal.past(MEASURED, STRATEGY) == RecordedDraw(value=None)
     assert journal.lost
     assert len(lines) == 4
-    assert run_of_path(died).recorded == 2
-
-
-def run_of_path(died):
-    ledger, path = died
-    with open_transcript(path) as file:
-        return run_of(file, ledger)
+    with open_transcript(died[1]) as file:
+        assert run_of(file, died[0]).recorded == 2
 
 
 def test_a_line_that_the_ledger_does_not_know_is_not_taken(died):
@@ -181,16 +173,10 @@ def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
         marked = list(file.lines)
         assert [journal.same_table(mark) for mark in ("mark", "other", "", None)] == [True, False, False, False]
         assert file.lines == marked
-
-
-def test_a_table_without_a_mark_is_not_known_again(tmp_path):
-    ledger = ledger_in(tmp_path)
-    ledger.open(terms())
-    with open_transcript(tmp_path / ".out.transcript") as file:
+    with open_transcript(tmp_path / ".other.transcript") as file:
         journal = begin_journal(file, ledger, reserve(ledger, 1))
-        assert journal.same_table(None)
-        assert not journal.same_table(None)
-        assert not journal.same_table("mark")
+        found = [journal.same_table(mark) for mark in (None, None, "mark")]
+        assert found == [True, False, False], "a table without a mark is not known again"
 
 
 def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
@@ -282,9 +268,6 @@ def test_a_record_that_ends_too_early_or_goes_on():
     asked(journal, (ONE,))
     with pytest.raises(GoalMissed, match="the plan ends after draw 1, and the record goes on"):
         journal.finish()
-
-
-def test_nothing_is_ever_drawn():
     for draw in (lambda: record().begin(EVENT, ()), lambda: record().record(1)):
         with pytest.raises(AssertionError, match="draws nothing"):
             draw()

@@ -10,7 +10,7 @@ def test_likely_is_far_below_certain_and_reached_on_every_table():
     plan = planned(update=Perceptron(), epsilon=10)
     tables = simulate_tables(plan.problem.domain, N, 3)[:2]
     found = likely_certificates(plan, tables)
-    assert found == likely_certificates(plan, tables)
+    assert found[:1] == likely_certificates(plan, tables[:1])
     assert 0 < max(found) < float(plan.stop.certain)
     words = likely_words(plan, tables)
     assert words.startswith("likely certificate: alpha 0.0")

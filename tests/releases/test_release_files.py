@@ -1,7 +1,5 @@
-import csv
 import hashlib
 import json
-import stat
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -65,25 +63,6 @@ def test_one_release_always_makes_the_same_files(release, tmp_path):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
 
-def test_a_written_release_can_be_replaced_by_the_next(release, tmp_path):
-    write_release(release, reserve(str(tmp_path / "out")), answers="csv", synthetic="rows")
-    write_release(release, reserve(str(tmp_path / "out"), force=True), answers="json")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["answers.json", "release.json"]
-
-
-def test_csv_has_one_line_an_answer(release, tmp_path):
-    write_release(release, reserve(str(tmp_path / "out")))
-    with (tmp_path / "out" / "answers.csv").open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.reader(file))) == answers_table(release).rows + 1
-
-
-def test_files_can_be_read_as_the_umask_says(release, tmp_path):
-    (tmp_path / "plain").mkdir()
-    write_release(release, reserve(str(tmp_path / "out")))
-    mode = stat.S_IMODE((tmp_path / "out").stat().st_mode)
-    assert mode == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
-
-
 def with_blocks(release, domain, blocks):
     """The same release over another workload, nothing measured, estimates 0, 1, 2, ..."""
     problem = replace(release.plan.problem, domain=domain, workload=Workload(blocks))
@@ -97,13 +76,6 @@ def with_blocks(release, domain, blocks):
         for block in blocks
     )
     return replace(release, plan=replace(release.plan, problem=problem), answers=answers)
-
-
-def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
-    table = answers_table(release)
-    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES, BASIS]
-    assert table.rows == release.plan.problem.workload.rows
-    assert table.columns["sex"].places.dtype == np.int8
 
 
 def test_every_row_says_what_it_answers(release):
@@ -132,24 +104,16 @@ def test_every_row_says_what_it_answers(release):
     ]
 
 
-def test_measured_values_carry_the_grid_and_are_null_elsewhere(release):
+def test_measured_values_carry_the_grid_and_their_intervals_and_are_null_elsewhere(release):
     rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
     assert rows["years", "F", None]["measured"] == 3.5
     assert rows["years", "F", None]["noise_deviation"] == release.answers[3].noisy.deviation[0]
-    assert rows["sex by age", "M", "[20, 40)"]["measured"] == 0.0
-    assert rows["all", None, None]["measured"] is None
-    assert rows["all", None, None]["noise_deviation"] is None
-
-
-def test_intervals_stand_beside_what_was_measured_and_nowhere_else(release):
-    rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
     margin = release.answers[0].noisy.margin[4]
     assert margin == DiscreteLaplace(Fraction(5)).tail(0.05) > 0
-    assert (rows["sex by age", "M", "[20, 40)"]["lower"], rows["sex by age", "M", "[20, 40)"]["upper"]) == (
-        -margin,
-        margin,
-    )
-    assert (rows["all", None, None]["lower"], rows["all", None, None]["upper"]) == (None, None)
+    drawn = rows["sex by age", "M", "[20, 40)"]
+    assert (drawn["measured"], drawn["lower"], drawn["upper"]) == (0.0, -margin, margin)
+    other = rows["all", None, None]
+    assert {other[name] for name in ("measured", "noise_deviation", "lower", "upper")} == {None}
 
 
 def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(release):
@@ -162,21 +126,20 @@ def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(relea
     assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 
 
+def test_columns_are_of_attributes_that_some_block_keeps_apart_and_nothing_is_minus_nothing(release):
+    first = replace(release.answers[0], estimate=np.full(9, -0.0))
+    table = answers_table(replace(release, answers=(first, *release.answers[1:])))
+    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES, BASIS]
+    assert table.rows == release.plan.problem.workload.rows
+    assert table.columns["sex"].places.dtype == np.int8
+    assert str(plain_values(table.columns["estimate"])[0]) == "0.0"
+
+
 def test_two_blocks_may_have_equal_details(release):
     prefix = release.answers[1].block.factors[0]
     blocks = tuple(QueryBlock(name=name, factors=(replace(prefix, labels=("a", "b", "a")),)) for name in "xy")
     table = answers_table(with_blocks(release, release.plan.problem.domain, blocks))
     assert plain_values(table.columns["detail"]) == ["a", "b", "a"] * 2
-
-
-def test_nothing_is_written_as_minus_nothing(release):
-    first = replace(release.answers[0], estimate=np.full(9, -0.0))
-    table = answers_table(replace(release, answers=(first, *release.answers[1:])))
-    assert str(plain_values(table.columns["estimate"])[0]) == "0.0"
-
-
-def test_the_table_is_the_same_each_time(release):
-    assert answers_table(release).records() == answers_table(release).records()
 
 
 def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):

@@ -87,9 +87,6 @@ def test_what_is_wrong_with_the_request_is_found_before_the_table_is_touched(des
     with pytest.raises(DpqrError):
         run(replace(REQUEST, **changes), OutputRequest(directory="out", synthetic="rows"))
     assert steps[-1] == last
-
-
-def test_an_output_that_is_taken_is_found_before_the_table_is_touched(desk, steps):
     (desk.path / "out").mkdir()
     with pytest.raises(UsageFault):
         run()
@@ -163,18 +160,11 @@ def test_the_same_noise_gives_the_same_files(desk):
         assert (desk.path / "one" / file).read_bytes() == (desk.path / "two" / file).read_bytes()
 
 
-def test_spent_under_every_accountant_and_the_charged_one(desk):
-    spent = run().spent
-    assert spent["basic"] == 1
-    assert {"advanced", "optimal", "zcdp"} <= set(spent)
-    assert spent["zcdp"] is None, "no rho gives an epsilon at delta 0"
-
-
-def test_nothing_private_in_the_release(desk):
-    shown = repr(run())
-    assert not any(hidden in shown for hidden in PRIVATE)
-
-
-def test_a_dry_run_is_the_plan_of_the_run(desk):
+def test_a_release_is_that_of_its_dry_run_priced_under_every_accountant_with_nothing_private_in_it(desk):
     planned, _ = dry_run(ReleaseRequest(source=SOURCE, plan=REQUEST))
-    assert planned.events == run().plan.events
+    made = run()
+    assert planned.events == made.plan.events
+    assert made.spent["basic"] == 1
+    assert {"advanced", "optimal", "zcdp"} <= set(made.spent)
+    assert made.spent["zcdp"] is None, "no rho gives an epsilon at delta 0"
+    assert not any(hidden in repr(made) for hidden in PRIVATE)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command_desk import Desk
 from support.paid_releases import Unwatched
 
 from dpqr.kernel.noise.source import SeededNoise
@@ -14,12 +13,6 @@ from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.tables.source import TableSource
-
-
-@pytest.fixture
-def desk(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return Desk(tmp_path)
 
 
 def plan(desk, queries, **domain):
@@ -34,6 +27,7 @@ def test_more_to_do_takes_more(desk):
     assert small.memory < large.memory
     assert small.files < large.files
     assert small.reading < large.reading
+    assert Resources.of(plan(desk, [{"marginal": ["a"]}], a=5)).files is None, "nothing is written to the screen"
 
 
 def test_refits_of_error_bars_take_time_beside_the_loop(desk):
@@ -45,10 +39,6 @@ def test_refits_of_error_bars_take_time_beside_the_loop(desk):
     )
     assert Resources.of(bars).seconds > Resources.of(none).seconds
     assert loop_seconds(bars) == loop_seconds(none)
-
-
-def test_nothing_is_written_to_the_screen(desk):
-    assert Resources.of(plan(desk, [{"marginal": ["a"]}], a=5)).files is None
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.paid_releases import Unwatched
 
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import SeededNoise
@@ -40,15 +41,6 @@ CASES = {
     "theory, perceptron": (PREDICATES, {"schedule": "theory", "update": "perceptron", "variant": "sharp"}),
     "auto": (ORDERED, {"schedule": "auto"}),
 }
-
-
-class Unwatched:
-    def reading(self, total): ...
-    def read(self, count): ...
-    def certified(self, stage, records):
-        pass
-
-    def finished(self, rounds, planned): ...
 
 
 def kept(index: int) -> tuple[str, int]:

@@ -34,6 +34,7 @@ def test_what_is_written_is_read():
     (table,) = found.tables
     assert (found.sha256, found.records, table.axes, table.deviation) == ("ab" * 32, 10.0, (1, 0), 2.5)
     assert np.allclose(table.values, VALUES, rtol=1e-8)
+    assert start_name(CONTENT) == start_name(bytes(CONTENT)) != start_name(changed(records=11.0))
 
 
 def test_columns_are_found_by_name():
@@ -43,18 +44,10 @@ def test_columns_are_found_by_name():
     assert table.axes == (2, 1)
 
 
-def test_the_name_is_the_hash_of_the_content():
-    assert start_name(CONTENT) == start_name(bytes(CONTENT))
-    assert start_name(CONTENT) != start_name(changed(records=11.0))
-
-
 def test_another_domain_is_refused_by_the_column_that_differs():
     other = {"fields": [STATED["fields"][0], {"name": "b", "type": "string"}]}
     with pytest.raises(DocumentError, match=r"another domain \(column 'b' differs\)"):
         read_start(CONTENT, other, DOMAIN)
-
-
-def test_tables_of_other_columns_alone_are_refused():
     with pytest.raises(DocumentError, match="no table of the columns that are asked for"):
         read_start(CONTENT, STATED, Domain(DOMAIN.attributes[:1]))
 

@@ -51,7 +51,7 @@ def test_cells_are_the_hypothesis_itself(release):
         assert rebuilt[key] == WEIGHTS[tuple(cell)]
 
 
-def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release):
+def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release, monkeypatch):
     made = synthesise(release, "rows")
     assert made.table.column_names == ["sex", "age", "region"]
     assert made.table.num_rows == 26
@@ -64,13 +64,9 @@ def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release):
         round(moved * 26 * 3)
     )
     assert synthesise(release, "rows").table.equals(made.table)
-
-
-def test_rows_beyond_the_limit_stand_for_several_records(release, monkeypatch):
     monkeypatch.setattr(synthetic, "ROW_LIMIT", 13)
-    made = synthesise(release, "rows")
-    assert made.table.num_rows == 13
-    assert made.record.records_a_row == 2.0
+    fewer = synthesise(release, "rows")
+    assert (fewer.table.num_rows, fewer.record.records_a_row) == (13, 2.0)
 
 
 class Apart(TinyHypothesis):
@@ -159,11 +155,8 @@ def test_an_attribute_called_weight_moves_aside_in_cells_only(release):
     assert synthesise(changed, "rows").table.column_names == ["weight"]
 
 
-def test_a_plan_whose_rule_gives_a_distribution_passes(plan):
+def test_a_rule_that_gives_no_distribution_is_refused_before_anything_is_spent(plan, release):
     require_sampleable(plan)
-
-
-def test_a_plan_whose_rule_gives_none_is_refused_before_anything_is_spent(plan):
     roles = replace(plan.roles, update=Stub("median", hypothesis=Unsampleable()))
     with pytest.raises(InfeasiblePlan) as refused:
         require_sampleable(replace(plan, roles=roles))
@@ -171,6 +164,8 @@ def test_a_plan_whose_rule_gives_none_is_refused_before_anything_is_spent(plan):
         "--update median ends with a hypothesis that is no distribution over cells, so --synthetic has nothing to draw "
         "from; leave --synthetic out or use --update multiplicative-weights"
     )
+    with pytest.raises(InfeasiblePlan, match="no distribution"):
+        synthesise(replace(release, hypothesis=Unsampleable()), "rows")
 
 
 def test_cells_of_a_domain_too_large_to_list_are_refused_and_rows_are_not(plan, monkeypatch):
@@ -181,11 +176,6 @@ def test_cells_of_a_domain_too_large_to_list_are_refused_and_rows_are_not(plan, 
         require_sampleable(plan, "cells")
     monkeypatch.setattr(synthetic, "LARGEST_LISTING", cells)
     require_sampleable(plan, "cells")
-
-
-def test_a_release_without_a_distribution_has_no_synthetic_data(release):
-    with pytest.raises(InfeasiblePlan, match="no distribution"):
-        synthesise(replace(release, hypothesis=Unsampleable()), "rows")
 
 
 UNIFORMS = np.linspace(0.0, 1.0, 4_001)[:-1]
@@ -222,7 +212,11 @@ def test_numbers_lie_within_their_edges_and_never_on_one() -> None:
         assert found.mean() == pytest.approx((low + high) / 2, abs=0.001)
 
 
-def test_days_and_moments_keep_their_kind() -> None:
+def test_days_and_moments_keep_their_kind_and_own_cells_become_null() -> None:
+    numbers = Bins(edges("0", "5", "8"), integral=True)
+    assert sampled(numbers, np.array([1, 2, 0, 3]), np.zeros(4)).to_pylist() == [5, None, 0, None]
+    beyond = Bins(edges("0", "1" + "0" * 30), integral=True)
+    assert sampled(beyond, np.zeros(2, dtype=np.int64), np.array([0.25, 0.5])).to_pylist() == [2.5e29, 5e29]
     days = Bins(edges("0", "3", "10"), kind="date", integral=True)
     assert set(drawn(days, 0)) == {date(1970, 1, day) for day in (1, 2, 3)}
     moments = Bins(edges("0", "3000000"), kind="datetime")
@@ -233,13 +227,3 @@ def test_days_and_moments_keep_their_kind() -> None:
         datetime(1970, 1, 1, 0, 0, 1, 500_000),
         datetime(1970, 1, 1, 0, 0, 3),
     ]
-
-
-def test_own_cells_become_null() -> None:
-    axis = Bins(edges("0", "5", "8"), integral=True)
-    assert sampled(axis, np.array([1, 2, 0, 3]), np.zeros(4)).to_pylist() == [5, None, 0, None]
-
-
-def test_bins_of_numbers_that_no_integer_type_holds_are_drawn_as_floats() -> None:
-    axis = Bins(edges("0", "1" + "0" * 30), integral=True)
-    assert sampled(axis, np.zeros(2, dtype=np.int64), np.array([0.25, 0.5])).to_pylist() == [2.5e29, 5e29]

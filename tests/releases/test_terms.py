@@ -116,19 +116,12 @@ def priced_at(price):
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("price", PRICES)
 def test_a_surprise_loses_what_is_paid_for_it_and_no_more_between_all_neighbours(query, unit, price):
+    """It has the noise of its query alone: so the guide promises, and the release of a closed session states."""
     terms, asked, unit = priced(price, UNITS[unit]), QUERIES[query], UNITS[unit]
     found = largest_loss(terms.law(asked), terms.measured(asked), unit, terms.answer)
     assert found <= priced_at(terms.answer)
     assert found == priced_at(terms.answer) or query == "never true"
     assert terms.law(asked) == terms.check.mechanism((terms.measured(asked),), unit, terms.answer).law
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("price", PRICES)
-def test_a_surprise_has_the_noise_of_its_query_alone(query, unit, price):
-    """That is what the guide promises, and the release of a closed session states it."""
-    terms, asked, unit = priced(price, UNITS[unit]), QUERIES[query], UNITS[unit]
     assert terms.law(asked) == terms.check.law((asked,), unit, terms.answer) == terms.stated_law(asked)
 
 

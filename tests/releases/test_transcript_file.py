@@ -24,14 +24,6 @@ def written(path, *documents):
         return file.digest
 
 
-def test_lines_are_on_the_disk_before_append_returns(path, monkeypatch):
-    synced = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(path.read_text()))
-    with open_transcript(path) as file:
-        file.append({"b": 1, "a": [2]})
-        assert synced[-1] == '{"a":[2],"b":1}\n'
-
-
 def test_the_running_hash_is_that_of_a_chain(path):
     digest = written(path, {"a": 1}, {"b": 2})
     first, second = path.read_text().splitlines()
@@ -50,16 +42,6 @@ def test_what_a_crash_cut_off_is_no_line_and_is_overwritten(path):
     assert path.read_text() == '{"a":1}\n{"c":3}\n'
 
 
-def test_cutting_keeps_the_first_lines_and_their_hash(path):
-    with open_transcript(path) as file:
-        for number in range(4):
-            file.append({"n": number})
-        file.cut(2)
-        assert file.digest == file.digest_of(2)
-        file.append({"n": 9})
-    assert path.read_text() == '{"n":0}\n{"n":1}\n{"n":9}\n'
-
-
 def test_an_empty_file_is_not_left_behind(path):
     with open_transcript(path):
         assert path.exists()
@@ -71,18 +53,14 @@ def test_an_empty_file_is_not_left_behind(path):
     assert not path.exists()
 
 
-def test_nobody_else_holds_it_meanwhile(path):
+def test_nobody_else_holds_it_meanwhile_or_reads_it(path):
     with open_transcript(path) as file:
         file.append({})
+        assert path.stat().st_mode & 0o777 == 0o600
         with pytest.raises(UsageFault, match="another job"), open_transcript(path):
             raise AssertionError
     with open_transcript(path) as file:
         assert len(file.lines) == 1
-
-
-def test_only_its_owner_reads_it(path):
-    written(path, {})
-    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_of_other_than_an_object_is_damage(path):
@@ -147,9 +125,11 @@ def test_what_was_cut_leaves_no_trace_in_the_hash(path):
     with open_transcript(path) as file:
         for number in range(4):
             file.append({"n": number})
+        file.set_aside(500)
         file.cut(1)
         file.append({"n": 9})
         assert file.digest == seal(seal(BEGINNING, '{"n":0}'), '{"n":9}')
+    assert path.read_text() == '{"n":0}\n{"n":9}\n', "what was set aside is given back"
     with open_transcript(path) as again:
         assert again.digest == file.digest
 
@@ -181,15 +161,6 @@ def test_what_was_set_aside_is_given_back_and_a_longer_line_needs_its_own(path):
     assert path.read_text() == '{"a":1}\n{"text":"' + "x" * 100 + '"}\n{"b":2}\n{"c":3}\n'
 
 
-def test_a_cut_gives_back_what_was_set_aside(path):
-    with open_transcript(path) as file:
-        file.append({"a": 1})
-        file.set_aside(500)
-        file.cut(1)
-        file.append({"b": 2})
-    assert path.read_text() == '{"a":1}\n{"b":2}\n'
-
-
 # The mark of a table: the same for the same bytes under the same key, and of no use without the key.
 
 
@@ -203,29 +174,19 @@ def source(tmp_path):
     return TableSource(paths=(str(tmp_path / "a.csv"), str(tmp_path / "b.csv")))
 
 
-def test_the_same_table_has_the_same_mark(source):
-    assert table_mark(source, KEY) == table_mark(source, KEY)
-    assert len(table_mark(source, KEY)) == 64
-
-
-def test_keys_tell_nothing_of_each_other(source):
-    assert table_mark(source, KEY) != table_mark(source, OTHER)
-
-
-def test_every_byte_counts_and_every_file(source, tmp_path):
-    marks = {table_mark(source, KEY)}
+def test_a_mark_is_of_every_byte_of_every_file_under_one_key(source, tmp_path):
+    mark = table_mark(source, KEY)
+    assert (mark, len(mark)) == (table_mark(source, KEY), 64)
+    marks = {mark, table_mark(source, OTHER), table_mark(TableSource(paths=source.paths[:1]), KEY)}
+    for more in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"count_column": "x"}):
+        marks.add(table_mark(TableSource(paths=source.paths, **more), KEY))
     (tmp_path / "b.csv").write_text("x\n3\n")
     marks.add(table_mark(source, KEY))
     (tmp_path / "a.csv").write_text("x\n1\nx")
     (tmp_path / "b.csv").write_text("\n2\n")
     marks.add(table_mark(source, KEY))
-    marks.add(table_mark(TableSource(paths=source.paths[:1]), KEY))
-    assert len(marks) == 4
-
-
-def test_how_it_is_read_counts(source):
-    for more in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"count_column": "x"}):
-        assert table_mark(TableSource(paths=source.paths, **more), KEY) != table_mark(source, KEY)
+    assert len(marks) == 8
+    assert table_mark(TableSource(paths=("-",)), KEY) is None, "standard input has none"
 
 
 def test_files_that_an_engine_reads_count_by_name_and_by_content(source, tmp_path):
@@ -242,17 +203,17 @@ def test_files_that_an_engine_reads_count_by_name_and_by_content(source, tmp_pat
     assert mark("a.csv") != before
 
 
-def test_large_files_are_read_in_pieces(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"x\n" + b"1\n" * 5000)
+def test_large_files_are_read_in_pieces_and_a_byte_beyond_the_first_one_counts(tmp_path, monkeypatch):
+    path, marks = tmp_path / "a.csv", set()
     source = TableSource(paths=(str(path),))
+    for last in (b"1", b"2"):
+        path.write_bytes(b"x\n" + b"0" * CHUNK + last)
+        marks.add(table_mark(source, KEY))
+    assert len(marks) == 2
+    path.write_bytes(b"x\n" + b"1\n" * 5000)
     whole = table_mark(source, KEY)
     monkeypatch.setattr("dpqr.releases.journal.CHUNK", 7)
     assert table_mark(source, KEY) == whole
-
-
-def test_standard_input_has_none():
-    assert table_mark(TableSource(paths=("-",)), KEY) is None
 
 
 def test_a_table_that_cannot_be_read(source, monkeypatch):
@@ -263,12 +224,3 @@ def test_a_table_that_cannot_be_read(source, monkeypatch):
     with pytest.raises(DataError, match="cannot be read") as caught:
         table_mark(source, KEY)
     assert "PRIVATEVALUE" not in str(caught.value)
-
-
-def test_a_byte_beyond_the_first_piece_counts(tmp_path):
-    path = tmp_path / "a.csv"
-    marks = set()
-    for last in (b"1", b"2"):
-        path.write_bytes(b"x\n" + b"0" * CHUNK + last)
-        marks.add(table_mark(TableSource(paths=(str(path),)), KEY))
-    assert len(marks) == 2

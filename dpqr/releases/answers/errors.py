@@ -163,24 +163,20 @@ def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dic
         held = tuple(block for block in group if predicted.get(block.name, 0.0) > 0.0)
         if held:
             kinds.setdefault(len(held[0].axes), []).append(held)
-    return {name: factor for groups in kinds.values() for name, factor in _factors(groups, errors, predicted)}
-
-
-def _factors(
-    groups: Sequence[tuple[QueryBlock, ...]], errors: BlockErrors, predicted: Mapping[str, float]
-) -> Iterator[tuple[str, float]]:
-    """Of the groups of one kind."""
-    found = [[errors.by_name[block.name] for block in group] for group in groups]
-    sums = np.array([sum(predicted[block.name] for block in group) for group in groups])
-    ratios = _Ratios(
-        values=np.array([sum(one.value for one in group) for group in found]) / sums,
-        noise=np.array([max(sum(one.deviation for one in group), 1e-9) for group in found]) / sums,
-    )
-    means, deviations = ratios.shrunk()
-    for group, mean, deviation in zip(groups, means.tolist(), deviations.tolist(), strict=True):
-        shared = TUNING.spread * max(mean, 1.0) if len(group) > 1 else 0.0
-        factor = max(1.0, mean + TUNING.deviations * (deviation**2 + shared**2) ** 0.5)
-        yield from ((block.name, factor) for block in group)
+    factors: dict[str, float] = {}
+    for groups in kinds.values():
+        found = [[errors.by_name[block.name] for block in group] for group in groups]
+        sums = np.array([sum(predicted[block.name] for block in group) for group in groups])
+        ratios = _Ratios(
+            values=np.array([sum(one.value for one in group) for group in found]) / sums,
+            noise=np.array([max(sum(one.deviation for one in group), 1e-9) for group in found]) / sums,
+        )
+        means, deviations = ratios.shrunk()
+        for group, mean, deviation in zip(groups, means.tolist(), deviations.tolist(), strict=True):
+            shared = TUNING.spread * max(mean, 1.0) if len(group) > 1 else 0.0
+            factor = max(1.0, mean + TUNING.deviations * (deviation**2 + shared**2) ** 0.5)
+            factors |= dict.fromkeys((block.name for block in group), factor)
+    return factors
 
 
 def selected_factors(plan: Plan, transcript: Transcript, predicted: Mapping[str, float]) -> dict[str, float]:

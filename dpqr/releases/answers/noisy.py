@@ -203,7 +203,7 @@ def assembled_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
         Post-processing of the transcript.
     """
     drawn = [one.measurement for one in transcript.rounds if one.choice is None and one.measurement is not None]
-    parts = {one.blocks[0].axes: one for one in drawn if _is_part(one.blocks[0])}
+    parts = {one.blocks[0].axes: one for one in drawn if not one.blocks[0].factors or is_interaction(one.blocks[0])}
     found = {}
     for block in plan.problem.workload.blocks:
         if block.is_marginal and len(block.axes) == 2 and block.axes in parts:
@@ -216,10 +216,6 @@ def assembled_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
                     values=np.ravel(values), deviation=np.sqrt(np.ravel(squares)), margin=np.ravel(_margin(noisy))
                 )
     return found
-
-
-def _is_part(block: QueryBlock) -> bool:
-    return is_interaction(block) or not block.factors
 
 
 def _parts(block: QueryBlock, parts: dict[tuple[int, ...], Measurement], records: int | None) -> list[_Part] | None:

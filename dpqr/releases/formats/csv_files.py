@@ -56,12 +56,11 @@ def _computes(text: str) -> bool:
     bare = text.lstrip("'")
     if bare[:1] and bare[0] in _BREAKS:
         return True
-    first = next((sign for sign in text if sign != "'" and not _invisible(sign)), "")
-    return bool(first) and (first == _MINUS or unicodedata.normalize("NFKC", first)[0] in _SIGNS)
-
-
-def _invisible(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in _INVISIBLE or sign in _BLANKS or 0xFE00 <= ord(sign) <= 0xFE0F
+    for sign in text:
+        shown = unicodedata.category(sign)[0] not in _INVISIBLE and sign not in _BLANKS
+        if sign != "'" and shown and not 0xFE00 <= ord(sign) <= 0xFE0F:
+            return sign == _MINUS or unicodedata.normalize("NFKC", sign)[0] in _SIGNS
+    return False
 
 
 label = undo_inert

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
-from dpqr.ledger.codec import canonical
+from dpqr.ledger.codec import JSON, canonical
 from dpqr.releases.fingerprints import plan_digest
 from dpqr.releases.record.parts import (
     BudgetPart,
@@ -34,7 +34,7 @@ PLAN_FORMAT = "plan/1"
 SEAL = "sha256"
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
+def plan_document(plan: Plan) -> JSON:
     """The run on paper, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
     values.
 
@@ -52,7 +52,7 @@ def plan_hash(plan: Plan) -> str:
     return str(plan_document(plan)[SEAL])
 
 
-def seal_document(document: dict[str, Any]) -> dict[str, Any]:
+def seal_document(document: JSON) -> JSON:
     """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
     parts = {name: part for name, part in document.items() if name != SEAL}
     return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
@@ -179,7 +179,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
         )
 
 
-def counter_part(turn: CounterStep) -> dict[str, Any]:
+def counter_part(turn: CounterStep) -> JSON:
     """The counter whose node is released, and which of its releases this is."""
     counter = turn.counter
     return {

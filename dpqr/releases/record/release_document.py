@@ -21,6 +21,7 @@ from msgspec import UNSET, Meta, UnsetType, json
 from dpqr import __version__
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DocumentError
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import Reservation
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.releases.answers.errors import ErrorBars
@@ -67,7 +68,7 @@ def release_document(
     synthetic: Synthetic | None = None,
     views: Views | None = None,
     receipt: Sequence[tuple[str, str]] = (),
-) -> dict[str, Any]:
+) -> JSON:
     """The record of `release`.
 
     files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; views: how
@@ -86,7 +87,7 @@ def release_document(
     return seal_document(record | questions)
 
 
-def draw_parts(release: FinishedRun) -> dict[str, Any]:
+def draw_parts(release: FinishedRun) -> JSON:
     """What was drawn, and of a session what was asked; null for what was not bought. `draws_digest` names it."""
     drawn = {
         "dropped": Dropped.of(release),
@@ -482,14 +483,14 @@ _UNNAMED = {"Plan": ("period", "counter"), "Column": ("ordered",)}
 """Keys that are written and that the schema does not name."""
 
 
-def release_schema() -> dict[str, Any]:
+def release_schema() -> JSON:
     """The JSON Schema (draft 2020-12) of release.json; its `$id` carries the version.
 
     It calls the classes by their names without `Part`, which tells them from the values that they are written from.
     """
     body = json.decode(_PART.sub(rb'\1"', json.encode(json.schema(ReleaseRecord))))
-    parts: dict[str, Any] = body.pop("$defs")
-    listed: dict[str, Any] = {}
+    parts: JSON = body.pop("$defs")
+    listed: JSON = {}
 
     def enlist(name: str) -> None:
         """Put a part into the schema, its required keys first, and after it those that it names."""

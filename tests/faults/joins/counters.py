@@ -132,7 +132,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_refuse_more",
+        "with_counter_step",
         (
             '{"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}',
             '{"--count-dropped": request.count_dropped, "--certify": request.certify}',

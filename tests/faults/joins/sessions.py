@@ -136,7 +136,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Online._open",
+        "Online.open_watches",
         ("self.epochs += 1", "", "epochs are not counted"),
         ("self.journal.begin(epoch.event, ())", "None", "a threshold is drawn before the ledger knows"),
     ),
@@ -322,7 +322,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Online._affords_epoch",
+        "Online.open_watches",
         ("self.epochs < self.terms.epochs", "True", "more thresholds than were paid for"),
         ("self.epochs < self.terms.epochs", "self.epochs <= self.terms.epochs", "one threshold more than was paid for"),
         (
@@ -375,7 +375,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Replay._next",
-        ("self.surprises[place].query is not query", "False", "a noisy answer of another query"),
+        "Replay.answers",
+        ("self.surprises[len(found)].query is not query", "False", "a noisy answer of another query"),
     ),
 )

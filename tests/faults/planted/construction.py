@@ -57,7 +57,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_level",
+        "restore_consistency",
         ("stage.exact and problem.n", "problem.n", "a level above the gap that is sure"),
     ),
     *at(

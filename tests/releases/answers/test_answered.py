@@ -34,13 +34,8 @@ def test_cells_by_column_in_the_order_of_the_rows(blocks):
     assert [block.cells(row) for row in (0, 1, 8)] == [("F", "[0, 20)"), ("F", "[20, 40)"), ("(null)", "[40, 60]")]
     assert [(each.name, each.ordered, each.own) for each in block.columns] == [("sex", False, 1), ("age", True, 0)]
     assert (block.rows, block.certain) == (9, True)
-
-
-def test_what_is_no_cell_is_a_detail(blocks):
     assert [column.name for column in blocks["years"].columns] == ["sex", DETAIL]
-    assert blocks["cdf"].cells(2) == ("<= 60",)
-    assert blocks["all"].cells(0) == ()
-    assert not blocks["cdf"].certain
+    assert (blocks["cdf"].cells(2), blocks["all"].cells(0), blocks["cdf"].certain) == (("<= 60",), (), False)
 
 
 def test_some_rows_in_another_order(blocks):
@@ -78,11 +73,8 @@ def test_squared_errors_of_both_points_add_up():
     assert found.change_error[1][0] == 5.0
     assert np.isnan(found.change_error[1][1]), "one of the errors is not known"
     assert np.isnan([*found.change[0], *found.change_error[0]]).all()
-
-
-def test_without_an_error_of_the_estimate_the_noise_counts():
-    found = trend((point([1.0, 1.0], [np.nan, np.nan], 6.0), point([1.0, 1.0], [np.nan, 8.0])))
-    assert found.change_error[1][1] == 10.0
+    noise = trend((point([1.0, 1.0], [np.nan, np.nan], 6.0), point([1.0, 1.0], [np.nan, 8.0])))
+    assert noise.change_error[1][1] == 10.0, "without an error of the estimate the noise counts"
 
 
 def test_shared_noise_cancels():
@@ -109,18 +101,12 @@ OWN = AnsweredBlock(
 BEFORE = replace(OWN, estimate=np.array([100.0, 7.0]), error=np.array([4.0, 8.0]))
 
 
-def test_the_first_node_keeps_its_interval():
-    (found,) = add_periods((OWN,), None)
-    assert found.estimate.tolist() == [10.0, -1.0]
-    assert found.error.tolist() == [3.0, 6.0]
-    assert found.lower.tolist() == [4.0, -13.0]
-    assert np.isnan([found.measured, found.deviation]).all()
-
-
-def test_estimates_and_squared_errors_add_up():
-    (found,) = add_periods((OWN,), (BEFORE,))
-    assert found.estimate.tolist() == [110.0, 6.0]
-    assert found.error.tolist() == [5.0, 10.0]
+def test_estimates_and_squared_errors_add_up_and_the_first_node_keeps_its_interval():
+    (first,), (found,) = add_periods((OWN,), None), add_periods((OWN,), (BEFORE,))
+    assert (first.estimate.tolist(), first.error.tolist()) == ([10.0, -1.0], [3.0, 6.0])
+    assert first.lower.tolist() == [4.0, -13.0]
+    assert np.isnan([first.measured, first.deviation]).all()
+    assert (found.estimate.tolist(), found.error.tolist()) == ([110.0, 6.0], [5.0, 10.0])
     assert (found.upper - found.estimate).tolist() == [9.799999999999997, 19.6]
     assert found.basis.tolist() == [ESTIMATE, ESTIMATE]
 
@@ -170,12 +156,8 @@ def test_a_proved_interval_goes_before_an_estimated_one():
     assert found.lower[:2].tolist() == [1.0, 20.0 - 1.96 * 2.0]
     assert found.upper[:2].tolist() == [9.0, 20.0 + 1.96 * 2.0]
     assert np.isnan([found.lower[2], found.upper[2]]).all()
-
-
-def test_where_all_are_proved_no_error_is_asked_for():
-    found = AnswerIntervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
-    assert (found.basis == MEASURED).all()
-    assert (found.lower == 1.0).all()
+    proved = AnswerIntervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
+    assert ((proved.basis == MEASURED) & (proved.lower == 1.0)).all()
 
 
 def test_a_certificate_bounds_what_has_no_other_interval():

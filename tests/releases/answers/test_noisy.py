@@ -42,6 +42,10 @@ def test_the_margin_of_a_block_is_the_laws_own_quantile_in_records():
     assert (noisy.margin == LAW.tail(0.05) / 4).all()
     assert (noisy.deviation == LAW.deviation / 4).all()
     assert (noisy.values == np.arange(9) / 4).all()
+    assert (Fraction(95, 100), "at least 0.95 over" in INTERVALS) == (LEVEL, True)
+    twice = measured_answers(plan, after(answered(BLOCKS[0], [0] * 9), answered(BLOCKS[0], [7] * 9)))[BLOCKS[0].name]
+    assert ((twice.values == 0) & (twice.margin == LAW.tail(BETA))).all(), "of equal draws the first counts"
+    assert measured_answers(plan, after(None)) == {}, "a lost draw is no answer"
     assert (noisy.lower <= noisy.values - noisy.margin).all()
     assert (noisy.upper >= noisy.values + noisy.margin).all()
 
@@ -49,21 +53,6 @@ def test_the_margin_of_a_block_is_the_laws_own_quantile_in_records():
 def searching(plan):
     """The same plan with a search phase, as the schedule for marginals has it."""
     return replace(plan, phases=(*plan.phases, Phase(noun="search", count=1, price=Price(epsilon=Fraction(1)))))
-
-
-def test_of_equal_draws_the_first_counts():
-    plan = make_plan()
-    noisy = measured_answers(plan, after(answered(BLOCKS[0], [0] * 9), answered(BLOCKS[0], [7] * 9)))[BLOCKS[0].name]
-    assert (noisy.values == 0).all()
-    assert (noisy.margin == LAW.tail(BETA)).all()
-
-
-def test_single_queries_have_intervals_row_by_row():
-    plan = changed(make_plan(), "selection", single=True)
-    first, again = (answered(BLOCKS[0].row(row), [4]) for row in (2, 5))
-    noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
-    assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
-    assert np.flatnonzero(~np.isnan(noisy.margin)).tolist() == [2, 5]
 
 
 def test_after_a_search_the_last_measurement_counts_and_a_selected_draw_has_no_interval():
@@ -110,11 +99,6 @@ def below(size):
     return 1 - 2 * ratio ** (size + 1) / (1 + ratio)
 
 
-def test_intervals_are_printed_as_those_of_95_of_100_runs():
-    assert Fraction(95, 100) == LEVEL
-    assert "at least 0.95 over" in INTERVALS
-
-
 @pytest.mark.parametrize("choice", range(3 + 9 + 1))
 def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
     """Counted over all blocks of the workload, in their order."""
@@ -125,7 +109,8 @@ def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
     block = BLOCKS[position]
     found = measured_answers(plan, after(answered(block.row(row), [4]), choices=[choice]))
     assert set(found) == {block.name}
-    assert np.flatnonzero(~np.isnan(found[block.name].values)).tolist() == [row]
+    for figures in (found[block.name].values, found[block.name].margin):
+        assert np.flatnonzero(~np.isnan(figures)).tolist() == [row]
 
 
 def test_an_estimate_s_interval_is_in_records_and_by_the_widest_law_of_all():
@@ -141,10 +126,8 @@ def test_an_estimate_s_interval_is_in_records_and_by_the_widest_law_of_all():
         noisy = unbiased_answers(block, LinearEstimate(groups=(group,)), np.zeros(6), measured)
         assert noisy.deviation == pytest.approx(8.0 / 4)
         assert noisy.margin == pytest.approx(8.0 / 4 * (per[0] if history == [narrow] else per[1]), rel=1e-12)
-
-
-def test_a_lost_draw_is_no_answer():
-    assert measured_answers(make_plan(), after(None)) == {}
+    unknown = LinearEstimate(groups=(GroupEstimate(axes=(0,), cells=np.zeros(6)),))
+    assert unbiased_answers(block, unknown, np.zeros(6), []) is None
 
 
 def test_bounds_that_are_not_whole_are_rounded_outwards():
@@ -167,9 +150,3 @@ def test_intervals_of_linear_estimates_cover(rows):
     missed = (np.abs(draws[:, list(rows)].sum(axis=1)) > margin).mean()
     assert missed <= BETA
     assert (np.abs(draws[:, list(rows)].sum(axis=1)) > margin / 2).mean() > BETA
-
-
-def test_no_interval_without_a_known_spread():
-    estimate = LinearEstimate(groups=(GroupEstimate(axes=(0,), cells=np.zeros(6)),))
-    block = QueryBlock(name="q", factors=(Factor.identity(0, 6),))
-    assert unbiased_answers(block, estimate, np.zeros(6), []) is None

@@ -42,18 +42,16 @@ def test_every_version_is_there():
 
 
 @old
-def test_the_record_fits_the_published_schema(place):
+def test_it_is_read_shown_and_priced_again(place):
     record = json.loads((place / "release.json").read_text())
     SCHEMA.validate(record)
     assert parsed_record(record, "here").plan.workload.queries == 18
-
-
-@old
-def test_it_is_shown(place):
     kept = show(str(place))
     assert [entry.name for entry in kept.entries] == QUERIES
     assert any(name == "Guarantee" for name, _ in kept.receipt)
     assert show_answers(str(place), "marginal(sex,age)").rows == 6
+    found = reprice(str(place))
+    assert found.before["basic"] == found.now["basic"] == 1
 
 
 @old
@@ -72,12 +70,6 @@ def test_its_intervals_were_measured_ones(place):
         block = read_answers(read_release(str(place)), query)
         assert set(block.basis.tolist()) <= ({MEASURED, NO_BASIS} if is_early(place) else {MEASURED, ESTIMATE})
         assert ((block.basis != NO_BASIS) == (block.lower == block.lower)).all()
-
-
-@old
-def test_it_is_priced_again(place):
-    found = reprice(str(place))
-    assert found.before["basic"] == found.now["basic"] == 1
 
 
 @old
