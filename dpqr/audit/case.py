@@ -399,14 +399,12 @@ class LossDistribution:
         """The same with equal losses taken together; where they are very many also those within a fine grid."""
         distinct = np.unique(np.floor(self.losses[:: 1 + len(self.losses) // SAMPLED] / ALIKE))
         if len(distinct) > MOST_LOSSES:
-            return self._gridded(float(np.ptp(self.losses)) / MOST_LOSSES)
+            step = float(np.ptp(self.losses)) / MOST_LOSSES
+            places = np.floor((self.losses - self.losses.min()) / step).astype(np.int64)
+            chances = np.bincount(places, weights=self.chances).astype(np.float64)
+            return LossDistribution(self.losses.min() + step * np.arange(len(chances)), chances)
         losses, places = np.unique(np.floor(self.losses / ALIKE), return_inverse=True)
         return LossDistribution(losses * ALIKE, np.bincount(places, weights=self.chances).astype(np.float64))
-
-    def _gridded(self, step: float) -> LossDistribution:
-        places = np.floor((self.losses - self.losses.min()) / step).astype(np.int64)
-        chances = np.bincount(places, weights=self.chances).astype(np.float64)
-        return LossDistribution(self.losses.min() + step * np.arange(len(chances)), chances)
 
     @property
     def epsilon(self) -> float:
