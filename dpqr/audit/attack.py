@@ -71,11 +71,14 @@ class ScoreEvent:
 class LossLowerBound:
     """What the tested events prove, each figure too large with at most the probability that was asked for.
 
-    epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
-    share of what was claimed.
-    stated: what the charged events themselves lose, as a share of the claim: their price by the audit's own lines,
-    and the exact loss of the law that they state, where it is known. narrow: how far the draws speak against that law
-    and for narrower noise; from 1 on they refute it. None: the law is not known.
+    Attributes:
+        epsilon: lower bound at the claim's delta.
+        rho: likewise, for a claim in rho.
+        share: the larger of the two as a share of what was claimed.
+        stated: what the charged events themselves lose, as a share of the claim: their price by the audit's own lines,
+            and the exact loss of the law that they state, where it is known.
+        narrow: how far the draws speak against that law and for narrower noise; from 1 on they refute it. None: the law
+            is not known.
     """
 
     epsilon: float

@@ -55,9 +55,10 @@ PublicOutcome = tuple[Numbers, Numbers, Numbers]
 class Outcomes:
     """One row a run; shapes (runs, any).
 
-    context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
-    measured: numbers that are independent of each other given the context, as far as anybody knows.
-    derived: what the run computed from those and gave away too. It should add no information: that is the test.
+    Attributes:
+        context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
+        measured: numbers that are independent of each other given the context, as far as anybody knows.
+        derived: what the run computed from those and gave away too. It should add no information: that is the test.
     """
 
     context: IntArray
@@ -140,10 +141,13 @@ class AuditedCase(Protocol):
 class Case:
     """One attack. The databases are made up, so that nobody is in them.
 
-    name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
-    work: how many runs of other cases one of these takes; an audit makes so many times fewer.
-    brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
-    laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
+    Attributes:
+        name: as `--case` takes it.
+        what: in words.
+        pair: neighbours for which the loss is as large as it can be.
+        work: how many runs of other cases one of these takes; an audit makes so many times fewer.
+        brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
+        laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
 
     >>> from dpqr.mechanisms.noisy_answers import LaplaceAnswers
     >>> blocks = (QueryBlock(name="records"),)

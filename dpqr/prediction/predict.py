@@ -149,8 +149,12 @@ def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedFunction:
-    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,). scores: of the
-    positive label, where there is one. record: of the run that released the function."""
+    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,).
+
+    Attributes:
+        scores: of the positive label, where there is one.
+        record: of the run that released the function.
+    """
 
     predictions: AnyArray
     scores: FloatArray | None
@@ -199,7 +203,12 @@ def write_session(released: PredictionRelease, points: Tidy, files: tuple[Single
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRun:
-    """request: with all that it does not state itself. codes: of the points, None where there are none to read."""
+    """What a run is made of.
+
+    Attributes:
+        request: with all that it does not state itself.
+        codes: of the points, None where there are none to read.
+    """
 
     request: PredictionRequest
     planner: PlannerInput

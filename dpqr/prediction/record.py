@@ -202,7 +202,11 @@ class KernelPart(Part, frozen=True, kw_only=True):
 
 class LearnerPart(Part, frozen=True, kw_only=True):
     """A learner by its name, with its own options: base and target_error of ensembles, kernel and the rest of stable
-    learners, steps of online ones. parts: of the table."""
+    learners, steps of online ones.
+
+    Attributes:
+        parts: of the table.
+    """
 
     name: str
     base: str | UnsetType = UNSET
@@ -269,8 +273,12 @@ class TuningPart(Part, frozen=True, kw_only=True):
 
 
 class PredictionPlanPart(Part, frozen=True, kw_only=True):
-    """The run on paper. counting: price of the number of records, null where none is bought. request, sha256: as of
-    `PlanPart`."""
+    """The run on paper.
+
+    Attributes:
+        counting: price of the number of records, null where none is bought.
+        request, sha256: as of `PlanPart`.
+    """
 
     dpqr: str
     version: str
@@ -384,9 +392,15 @@ class DrawsPart(Part, frozen=True, kw_only=True):
 
 
 class PredictionRecord(Part, frozen=True, kw_only=True):
-    """The record of a run. spent: epsilon by accountant. factor: of lambda, where one was bought. receipt: as `dpqr
-    show` prints it. hashes: of the file of predictions. domain_file, step, weights: of a model, a record that is
-    applied without the domain file."""
+    """The record of a run.
+
+    Attributes:
+        spent: epsilon by accountant.
+        factor: of lambda, where one was bought.
+        receipt: as `dpqr show` prints it.
+        hashes: of the file of predictions.
+        domain_file, step, weights: of a model, a record that is applied without the domain file.
+    """
 
     dpqr: str
     version: str

@@ -347,8 +347,13 @@ Thresholds = list[dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSpace:
-    """What a question may write. log, transcript: bytes of its lines. draws: how many the ledger may have to hold.
-    secret: whether thresholds are kept."""
+    """What a question may write.
+
+    Attributes:
+        log, transcript: bytes of its lines.
+        draws: how many the ledger may have to hold.
+        secret: whether thresholds are kept.
+    """
 
     log: int
     transcript: int

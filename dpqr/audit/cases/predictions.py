@@ -334,9 +334,10 @@ Cells = dict[tuple[int, ...], int]
 class SingleDraw:
     """A mechanism whose one outcome is a list of integers.
 
-    events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
-    joint: whether the numbers' noise is not independent, so that they are looked at together only.
-    delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
+    Attributes:
+        view: what an attacker makes of the outcome beside it, such as a function's values at points.
+        joint: whether the numbers' noise is not independent, so that they are looked at together only.
+        delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
     """
 
     batch: Batch[Counts, IntArray]

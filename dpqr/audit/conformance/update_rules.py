@@ -208,7 +208,12 @@ LOOKED_AHEAD = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One step that is open to the adversary. gap: |f(x) - f(D)|; kindness: how far v lies from f(D), in records."""
+    """One step that is open to the adversary.
+
+    Attributes:
+        gap: |f(x) - f(D)|, in records.
+        kindness: how far v lies from f(D), in records.
+    """
 
     measured: Measurement
     gap: float
