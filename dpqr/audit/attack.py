@@ -71,11 +71,14 @@ class ScoreEvent:
 class LossLowerBound:
     """What the tested events prove, each figure too large with at most the probability that was asked for.
 
-    epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
-    share of what was claimed.
-    stated: what the charged events themselves lose, as a share of the claim: their price by the audit's own lines,
-    and the exact loss of the law that they state, where it is known. narrow: how far the draws speak against that law
-    and for narrower noise; from 1 on they refute it. None: the law is not known.
+    Attributes:
+        epsilon: lower bound at the claim's delta.
+        rho: likewise, for a claim in rho.
+        share: the larger of the two as a share of what was claimed.
+        stated: what the charged events themselves lose, as a share of the claim: their price by the audit's own lines,
+            and the exact loss of the law that they state, where it is known.
+        narrow: how far the draws speak against that law and for narrower noise; from 1 on they refute it. None: the law
+            is not known.
     """
 
     epsilon: float
@@ -121,7 +124,7 @@ def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Score
     for view in views(learn, against):
         scores = view(here), view(there)
         thresholds = np.unique(np.quantile(np.concatenate(scores), LEVELS, method="higher"))
-        hits, misses = (_reached(np.sort(each), thresholds) for each in scores)
+        hits, misses = (len(each) - np.searchsorted(np.sort(each), thresholds) for each in scores)
         shares = claim.shares(lower_limits(2 * hits, runs, alpha), upper_limits(2 * misses, runs, alpha))
         place = int(shares.argmax())
         if shares[place] > best[1]:
@@ -145,10 +148,6 @@ def proved_by(event: ScoreEvent, one: Outcomes, two: Outcomes, claim: Claim, alp
     )
 
 
-def _reached(ordered: FloatArray, thresholds: FloatArray) -> IntArray:
-    return (len(ordered) - np.searchsorted(ordered, thresholds, side="left")).astype(np.int64)
-
-
 # Views: ways of looking at an outcome that turn it into one number, larger where the first database is likelier.
 #
 # They are learned from runs that are then never used to test anything, so a bad view costs power and nothing else.
@@ -169,7 +168,12 @@ def views(one: Outcomes, two: Outcomes) -> Iterator[View]:
     """Every way of telling `one` from `two`: whole outcomes, a sum of evidence, single numbers, differences."""
     yield Joint.learned(one, two)
     yield NaiveBayesView.learned(one, two)
-    for column in _varying(_numbers(one), _numbers(two)):
+    # The columns that are not the same in every run.
+    low, high = (
+        end([end(np.concatenate([seen.measured, seen.derived], axis=1), axis=0) for seen in (one, two)], axis=0)
+        for end in (np.min, np.max)
+    )
+    for column in np.flatnonzero(low < high).tolist():
         yield _oriented(Number(column=column), one, two)
     for left, right in combinations(range(min(one.measured.shape[1], WIDEST)), 2):
         yield _oriented(Difference(left=left, right=right), one, two)
@@ -249,7 +253,10 @@ class NaiveBayesView:
         here, there = _keys(one.context), _keys(two.context)
         found = []
         for left, right in zip(one.measured.T, two.measured.T, strict=True):
-            edges = _edges(np.concatenate([left, right]))
+            both = np.concatenate([left, right])
+            edges = np.unique(both)[1:]
+            if len(edges) >= FEW:
+                edges = np.unique(np.quantile(both, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
             found.append((edges, LogRatioTable.learned(_within(here, left, edges), _within(there, right, edges))))
         return cls(context=LogRatioTable.learned(here, there), numbers=tuple(found))
 
@@ -262,17 +269,6 @@ class NaiveBayesView:
         return score
 
 
-def _numbers(seen: Outcomes) -> IntArray:
-    return np.concatenate([seen.measured, seen.derived], axis=1)
-
-
-def _varying(one: IntArray, two: IntArray) -> list[int]:
-    """The columns that are not the same in every run."""
-    low, high = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
-    found: list[int] = np.flatnonzero(low < high).tolist()
-    return found
-
-
 def _oriented(view: Number | Difference, one: Outcomes, two: Outcomes) -> View:
     """The view or its mirror, so that the first database scores higher on average."""
     if view(one).mean() >= view(two).mean():
@@ -280,13 +276,6 @@ def _oriented(view: Number | Difference, one: Outcomes, two: Outcomes) -> View:
     if isinstance(view, Number):
         return Number(column=view.column, sign=-1)
     return Difference(left=view.left, right=view.right, sign=-1)
-
-
-def _edges(values: IntArray) -> IntArray:
-    distinct = np.unique(values)
-    if len(distinct) <= FEW:
-        return distinct[1:]
-    return np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
 
 
 def _whole(seen: Outcomes) -> WordArray:

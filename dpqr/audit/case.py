@@ -55,9 +55,10 @@ PublicOutcome = tuple[Numbers, Numbers, Numbers]
 class Outcomes:
     """One row a run; shapes (runs, any).
 
-    context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
-    measured: numbers that are independent of each other given the context, as far as anybody knows.
-    derived: what the run computed from those and gave away too. It should add no information: that is the test.
+    Attributes:
+        context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
+        measured: numbers that are independent of each other given the context, as far as anybody knows.
+        derived: what the run computed from those and gave away too. It should add no information: that is the test.
     """
 
     context: IntArray
@@ -140,10 +141,13 @@ class AuditedCase(Protocol):
 class Case:
     """One attack. The databases are made up, so that nobody is in them.
 
-    name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
-    work: how many runs of other cases one of these takes; an audit makes so many times fewer.
-    brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
-    laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
+    Attributes:
+        name: as `--case` takes it.
+        what: in words.
+        pair: neighbours for which the loss is as large as it can be.
+        work: how many runs of other cases one of these takes; an audit makes so many times fewer.
+        brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
+        laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
 
     >>> from dpqr.mechanisms.noisy_answers import LaplaceAnswers
     >>> blocks = (QueryBlock(name="records"),)
@@ -399,14 +403,12 @@ class LossDistribution:
         """The same with equal losses taken together; where they are very many also those within a fine grid."""
         distinct = np.unique(np.floor(self.losses[:: 1 + len(self.losses) // SAMPLED] / ALIKE))
         if len(distinct) > MOST_LOSSES:
-            return self._gridded(float(np.ptp(self.losses)) / MOST_LOSSES)
+            step = float(np.ptp(self.losses)) / MOST_LOSSES
+            places = np.floor((self.losses - self.losses.min()) / step).astype(np.int64)
+            chances = np.bincount(places, weights=self.chances).astype(np.float64)
+            return LossDistribution(self.losses.min() + step * np.arange(len(chances)), chances)
         losses, places = np.unique(np.floor(self.losses / ALIKE), return_inverse=True)
         return LossDistribution(losses * ALIKE, np.bincount(places, weights=self.chances).astype(np.float64))
-
-    def _gridded(self, step: float) -> LossDistribution:
-        places = np.floor((self.losses - self.losses.min()) / step).astype(np.int64)
-        chances = np.bincount(places, weights=self.chances).astype(np.float64)
-        return LossDistribution(self.losses.min() + step * np.arange(len(chances)), chances)
 
     @property
     def epsilon(self) -> float:

@@ -136,7 +136,13 @@ class Flips(Selection):
 
     def log_probabilities(self, values: IntArray, width: float = 1.0) -> FloatArray:
         kept = np.exp((self.scores - self.scores.max()) * (self.rate / width))
-        chances = [one * _mean_of_products(np.delete(kept, place)) for place, one in enumerate(kept)]
+        chances = []
+        for place, one in enumerate(kept):
+            product = np.polynomial.Polynomial([1.0])
+            for other in np.delete(kept, place):
+                product *= np.polynomial.Polynomial([1.0, -other])
+            whole = product.integ()
+            chances.append(one * float(whole(1.0) - whole(0.0)))
         found: FloatArray = np.log(np.array(chances))[np.asarray(values)]
         return found
 
@@ -169,15 +175,6 @@ class FirstPass:
         return found
 
 
-def _mean_of_products(shares: FloatArray) -> float:
-    """The integral over t in [0, 1] of the product of 1 - share t."""
-    product = np.polynomial.Polynomial([1.0])
-    for share in shares:
-        product *= np.polynomial.Polynomial([1.0, -share])
-    whole = product.integ()
-    return float(whole(1.0) - whole(0.0))
-
-
 Laws = tuple[NumberLaw, ...]
 """One for each of a run's measured numbers, in their order."""
 
@@ -191,10 +188,9 @@ def narrower(measured: IntArray, laws: Laws, alarm: float) -> float:
 
     measured: shape (runs, numbers). laws: one a number. A refutation is false with probability `alarm` at most.
     """
-    gains = [_gain(measured, laws, width) for width in WIDTHS]
+    pairs = list(zip(measured.T, laws, strict=True))
+    gains = [
+        float(sum((law.log_probabilities(got, width) - law.log_probabilities(got)).sum() for got, law in pairs))
+        for width in WIDTHS
+    ]
     return float(np.logaddexp.reduce(gains) - math.log(len(WIDTHS))) / math.log(1 / alarm)
-
-
-def _gain(measured: IntArray, laws: Laws, width: float) -> float:
-    pairs = zip(measured.T, laws, strict=True)
-    return float(sum((law.log_probabilities(got, width) - law.log_probabilities(got)).sum() for got, law in pairs))

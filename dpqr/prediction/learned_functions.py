@@ -74,7 +74,8 @@ def round_to_grid(values: FloatArray, grid: float) -> IntArray:
 class GaussianWeights:
     """A learner's `width` weights on its grid, each plus normal noise that is rounded to the grid.
 
-    variance: in squared grid steps.
+    Attributes:
+        variance: in squared grid steps.
 
     Raises:
         InfeasiblePlan: the variance is out of the sampler's range.
@@ -155,8 +156,10 @@ half a step each; one more covers the step, which is a double itself."""
 class LearnerAtPoints:
     """A learner and the points of its predictions.
 
-    points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and fits
-    its values there. limit: predictions are clipped to [-limit, limit]; None: they are not.
+    Attributes:
+        points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and
+            fits its values there.
+        limit: predictions are clipped to [-limit, limit]; None: they are not.
     """
 
     learner: LinearLearner

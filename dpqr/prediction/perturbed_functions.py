@@ -174,7 +174,8 @@ def nearest(values: FloatArray, grid: float) -> IntArray:
 class PerturbedWeights(_Closed):
     """The weights of a perturbed objective, on a grid, plus closing noise that covers solver and rounding.
 
-    scale: of the pull, in grid steps of gradient / FINENESS.
+    Attributes:
+        scale: of the pull, in grid steps of gradient / FINENESS.
 
     Privacy:
         Let b be the pull before it is rounded to its grid, of density proportional to exp(-||b||_2 / s), and w(b) the
@@ -214,7 +215,8 @@ class PerturbedWeights(_Closed):
 class GaussianPerturbedWeights(_Closed):
     """The same with a pull of independent normal coordinates.
 
-    variance: of a coordinate of the pull, in squared grid steps of one record's largest gradient, G / FINENESS.
+    Attributes:
+        variance: of a coordinate of the pull, in squared grid steps of one record's largest gradient, G / FINENESS.
 
     Privacy:
         Let P and Q be the laws of w(b) on neighbours of which the second has a records that the first lacks, and lacks

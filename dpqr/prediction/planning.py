@@ -169,6 +169,13 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
     if own is None and request.learner not in STABLE:
         raise UsageFault(f"--learner {request.learner}: there is {', '.join((*STABLE, 'aggregate'))}")
     kernel = _kernel(request)
+    # Theta, where nobody states it: by the theory 2 r / (2 r + 1), which is best for r from 1 / 2 to 1; or THETA.
+    smoothness, theta = _positive(request.smoothness, "--smoothness"), _positive(request.theta, "--theta")
+    if theta is not None and smoothness is not None and request.learner == "online":
+        raise UsageFault("--theta and --smoothness both choose the steps of online; leave one out")
+    if theta is None and smoothness is not None:
+        useful = min(max(smoothness, Fraction(26, 50)), Fraction(1))
+        theta = (2 * useful / (2 * useful + 1)).limit_denominator(1000)
     if request.method is not None and request.method not in get_args(Method):
         raise UsageFault(f"--method {request.method}: there is {', '.join(get_args(Method))}")
     refuse_unused_trust(request.trust, () if own is None else (own.name,))
@@ -178,10 +185,10 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         features=kernel.of(problem.features),
         kernel=kernel,
         penalty=_positive(request.penalty, "--lambda"),
-        smoothness=_positive(request.smoothness, "--smoothness"),
+        smoothness=smoothness,
         tuning=_positive(request.tune, "--tune"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
-        steps=Steps(theta=_theta(request), offset=request.t0),
+        steps=Steps(theta=theta or THETA, offset=request.t0),
         releases=request.releases or 1,
         slots=slots,
         method=cast("Method | None", request.method),
@@ -191,17 +198,6 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
             decay=_positive(request.decay, "--decay"),
         ),
     )
-
-
-def _theta(request: PredictionPlanRequest) -> Fraction:
-    """Stated; by the theory 2 r / (2 r + 1), which is best for r from 1 / 2 to 1; or THETA."""
-    stated, smoothness = _positive(request.theta, "--theta"), _positive(request.smoothness, "--smoothness")
-    if stated is not None and smoothness is not None and request.learner == "online":
-        raise UsageFault("--theta and --smoothness both choose the steps of online; leave one out")
-    if stated is not None or smoothness is None:
-        return stated or THETA
-    useful = min(max(smoothness, Fraction(26, 50)), Fraction(1))
-    return (2 * useful / (2 * useful + 1)).limit_denominator(1000)
 
 
 def _kernel(request: PredictionPlanRequest) -> Kernel:

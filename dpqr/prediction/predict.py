@@ -130,7 +130,14 @@ def predict(
         rehearsed = rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None
         reason = run.paid.reason if run.paid else request.reason
         released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
-        record = _write(released, files, domain)
+        # The predictions and then the record that says what they are worth, or the model, with the domain's file as it
+        # was read before anything was paid for.
+        record = None
+        if files and released.pointwise:
+            record = _write_with_record(released, files, released_table(released))
+        elif files:
+            record = seal_document(model_document(released, domain, prediction_receipt(released)))
+            write_document(files[0], record)
         run.released(draws_digest(record) if record else "")
     return released
 
@@ -142,8 +149,12 @@ def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedFunction:
-    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,). scores: of the
-    positive label, where there is one. record: of the run that released the function."""
+    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,).
+
+    Attributes:
+        scores: of the positive label, where there is one.
+        record: of the run that released the function.
+    """
 
     predictions: AnyArray
     scores: FloatArray | None
@@ -192,7 +203,12 @@ def write_session(released: PredictionRelease, points: Tidy, files: tuple[Single
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRun:
-    """request: with all that it does not state itself. codes: of the points, None where there are none to read."""
+    """What a run is made of.
+
+    Attributes:
+        request: with all that it does not state itself.
+        codes: of the points, None where there are none to read.
+    """
 
     request: PredictionRequest
     planner: PlannerInput
@@ -200,11 +216,18 @@ class ResolvedRun:
 
 
 def resolve_run(request: PredictionRequest) -> ResolvedRun:
-    """What the plan is made for, and the points."""
+    """What the plan is made for, and the points. UsageFault for points of the private table."""
     request = replace(request, table=resolve_source(request.table, request.payer))
     with refuse_table_as_document(request.table):
-        codes = _points(request)
-        asked = replace(request.plan, counts=count_column(request.table, request.payer))
+        asked, codes = request.plan, None
+        if request.points is not None and asked.domain is not None:
+            if asked.form == "function":
+                raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
+            domain = read_domain(asked.domain)
+            require_public(request.points, request.table)
+            target = read_target(domain, asked.target, asked.positive)
+            codes = read_points(request.points, without(domain, target), request.limits)
+        asked = replace(asked, counts=count_column(request.table, request.payer))
         if request.locked is None:
             asked = replace(asked, accountant=charging_accountant(asked, request.payer))
         if codes is not None:
@@ -223,19 +246,6 @@ def with_reading(plan: PredictionPlan, request: PredictionRequest) -> tuple[Pred
         require_unchanged(request.locked, prediction_plan_document(plan))
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
-
-
-def _points(request: PredictionRequest) -> AnyArray | None:
-    """Codes of the points; None where there are none to read. UsageFault for points of the private table."""
-    asked = request.plan
-    if request.points is None or asked.domain is None:
-        return None
-    if asked.form == "function":
-        raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
-    domain = read_domain(asked.domain)
-    require_public(request.points, request.table)
-    target = read_target(domain, asked.target, asked.positive)
-    return read_points(request.points, without(domain, target), request.limits)
 
 
 def check_input(request: PredictionRequest, plan: PredictionPlan, held: TableReading, bill: Bill) -> None:
@@ -294,18 +304,6 @@ def open_table(
         slots=plan.ordered,
         progress=progress.read,
     )
-
-
-def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> dict[str, Any] | None:
-    """The model, or the predictions and then the record that says what they are worth; that record. domain: its file's
-    text, read before anything was paid for."""
-    if not files:
-        return None
-    if not released.pointwise:
-        model = seal_document(model_document(released, domain, prediction_receipt(released)))
-        write_document(files[0], model)
-        return model
-    return _write_with_record(released, files, released_table(released))
 
 
 def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from dpqr.prediction.forms import (
 from dpqr.prediction.learners.features import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner
 from dpqr.prediction.learners.losses import Hinge, Pinball, TaperedCorner
-from dpqr.prediction.learners.stable import StableLearner
 from dpqr.prediction.plan import (
     BoundedPlan,
     DirectPlan,
@@ -192,7 +191,20 @@ def bounded_noise(plan: BoundedPlan, records: int | None) -> Iterator[Fact]:
     spread, loss = plan.deviation(records), plan.recipe.loss
     if records is None or spread is None:
         return
-    yield from _stability(plan.learner(records))
+    # What the sensitivity follows from.
+    learner = plan.learner(records)
+    certified = f"sensitivity {float(learner.bound):.3g}, certified"
+    member = learner.learner if isinstance(learner, Averaged) else learner
+    if isinstance(member, GradientDescent):
+        ball = f"in a ball of radius {float(member.radius):g}"
+        yield "Descent", f"{count_words(member.steps, 'step')}, {ball}; {certified}"
+    else:
+        last = " at the last step" if isinstance(learner, OnlineLearner) else ""
+        yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
+    if isinstance(learner, Averaged):
+        each = f"each of about {learner.learner.scale.records:,} records"
+        yield "", f"the mean of {count_words(learner.parts, 'part')}, {each}"
+    # How large the noise is, and what it does to errors.
     tail, share = tail_share(plan.noise) * spread, mean_share(plan.noise)
     most = added_loss(loss, float(loss.lipschitz), spread, share) if loss is not None else None
     if plan.classifies:
@@ -215,21 +227,6 @@ def _number_noise(plan: StablePlan, spread: float) -> str:
     most = "" if plan.pointwise else "at most "
     unit = f"{_in_units(plan, spread):.3g} on a prediction, in the target's unit"
     return f"{most}{unit} (standard deviation before clipping)"
-
-
-def _stability(learner: StableLearner) -> Iterator[Fact]:
-    """What the sensitivity follows from."""
-    certified = f"sensitivity {float(learner.bound):.3g}, certified"
-    member = learner.learner if isinstance(learner, Averaged) else learner
-    if isinstance(member, GradientDescent):
-        ball = f"in a ball of radius {float(member.radius):g}"
-        yield "Descent", f"{count_words(member.steps, 'step')}, {ball}; {certified}"
-    else:
-        last = " at the last step" if isinstance(learner, OnlineLearner) else ""
-        yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
-    if isinstance(learner, Averaged):
-        each = f"each of about {learner.learner.scale.records:,} records"
-        yield "", f"the mean of {count_words(learner.parts, 'part')}, {each}"
 
 
 def _otherwise(plan: PredictionPlan, outlook: PlanAlternatives) -> Iterator[Fact]:

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
 from dpqr.domain.domain import Domain
@@ -35,15 +37,18 @@ from dpqr.releases.record.parts import (
     PREDICTION_FORMAT,
     PREDICTION_PLAN_FORMAT,
     BudgetPart,
+    Count,
+    Digest,
     DomainPart,
     FigurePart,
+    Part,
     events_part,
     kind,
     price_part,
-    reason_part,
     written,
 )
 from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.record.release_document import Paid, figure_parts
 from dpqr.releases.sentences import budget_words, rehearsal_words
 from dpqr.releases.table_files import write_table
 from dpqr.releases.tidy import Column, Texts, Tidy
@@ -178,40 +183,162 @@ def prediction_guarantee(plan: PredictionPlan) -> str:
     return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
 
 
+class TargetPart(Part, frozen=True, kw_only=True):
+    """What is predicted. positive: the label whose score is released; null for numbers and votes."""
+
+    name: str
+    positive: str | None
+
+
+class KernelPart(Part, frozen=True, kw_only=True):
+    """Enough to make the same features."""
+
+    name: KernelName
+    bandwidth: str
+    degree: int
+    features: int | None
+    seed: int
+
+
+class LearnerPart(Part, frozen=True, kw_only=True):
+    """A learner by its name, with its own options: base and target_error of ensembles, kernel and the rest of stable
+    learners, steps of online ones.
+
+    Attributes:
+        parts: of the table.
+    """
+
+    name: str
+    base: str | UnsetType = UNSET
+    target_error: str | UnsetType = UNSET
+    vote: str | UnsetType = UNSET
+    penalty: FigurePart | UnsetType | None = msgspec.field(name="lambda", default=UNSET)
+    smoothness: str | UnsetType | None = UNSET
+    tau: str | UnsetType | None = UNSET
+    origin: str | UnsetType = UNSET
+    classifies: bool | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    radius: str | UnsetType = UNSET
+    decay: str | UnsetType = UNSET
+    kernel: KernelPart | UnsetType = UNSET
+    theta: str | UnsetType = UNSET
+    t0: int | UnsetType = UNSET
+    releases: int | UnsetType = UNSET
+    slots: int | UnsetType = UNSET
+    parts: int | UnsetType | None = UNSET
+
+    @classmethod
+    def of(cls, recipe: Recipe, parts: int | None) -> LearnerPart:
+        """Options that are left out are not set."""
+        if isinstance(recipe, Aggregate):
+            return cls(
+                name=recipe.name,
+                base=recipe.base.name,
+                target_error=str(recipe.error),
+                vote=UNSET if recipe.vote is None else recipe.vote,
+                parts=parts,
+            )
+        kernel, stability, ordered = recipe.kernel, recipe.stability, recipe.ordered
+        return cls(
+            name=recipe.name,
+            penalty=FigurePart.known(recipe.penalty),
+            smoothness=None if recipe.smoothness is None else str(recipe.smoothness),
+            tau=str(recipe.tau) if recipe.name == "quantile" else None,
+            origin=UNSET if recipe.own is None else recipe.own.origin,
+            classifies=UNSET if recipe.own is None else recipe.classifies,
+            method=UNSET if recipe.method is None else recipe.method,
+            radius=UNSET if stability.radius is None else str(stability.radius),
+            decay=UNSET if stability.decay is None else str(stability.decay),
+            kernel=KernelPart(**asdict(kernel) | {"bandwidth": str(kernel.bandwidth)}),
+            theta=str(recipe.steps.theta) if ordered else UNSET,
+            t0=recipe.steps.start if ordered else UNSET,
+            releases=recipe.releases if ordered else UNSET,
+            slots=UNSET if recipe.slots is None or not ordered else recipe.slots,
+            parts=parts,
+        )
+
+
+class FormPart(Part, frozen=True, kw_only=True):
+    """What is drawn. draws: how many."""
+
+    kind: str
+    draws: Count
+    noise: str
+
+
+class TuningPart(Part, frozen=True, kw_only=True):
+    """The choice of lambda."""
+
+    price: dict[str, FigurePart] | None
+
+
+class PredictionPlanPart(Part, frozen=True, kw_only=True):
+    """The run on paper.
+
+    Attributes:
+        counting: price of the number of records, null where none is bought.
+        request, sha256: as of `PlanPart`.
+    """
+
+    dpqr: str
+    version: str
+    guarantee: str
+    unit: str
+    counts: str | None
+    records: Count | None
+    budget: BudgetPart
+    domain: DomainPart
+    target: TargetPart
+    learner: LearnerPart
+    form: FormPart
+    accountant: str
+    counting: dict[str, FigurePart] | None
+    tuning: TuningPart | None
+    price: dict[str, FigurePart] | None
+    events: tuple[Mapping[str, Any], ...]
+    proved_epsilon: FigurePart
+    noise_deviation: float | None
+    notes: tuple[str, ...]
+    request: Mapping[str, Any] | None
+    sha256: Digest | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, plan: PredictionPlan) -> PredictionPlanPart:
+        """A plan, not sealed yet."""
+        problem, target = plan.problem, plan.problem.target
+        return cls(
+            dpqr=PREDICTION_PLAN_FORMAT,
+            version=__version__,
+            guarantee=prediction_guarantee(plan),
+            unit=problem.unit.words,
+            counts=problem.unit.counted,
+            records=problem.records,
+            budget=BudgetPart.of(plan.budget),
+            domain=DomainPart.of(problem.domain),
+            target=TargetPart(
+                name=target.attribute.name,
+                positive=None if target.positive is None else target.attribute.titles()[target.positive],
+            ),
+            learner=LearnerPart.of(plan.recipe, plan.parts),
+            form=FormPart(kind=kind(plan.form), draws=plan.form.count, noise=plan.noise),
+            accountant=plan.accountant.name,
+            counting=price_part(plan.counting),
+            tuning=None if plan.tuning is None else TuningPart(price=price_part(plan.tuning)),
+            price=price_part(plan.price),
+            events=tuple(events_part(plan.events)),
+            proved_epsilon=FigurePart.of(plan.epsilon),
+            noise_deviation=plan.deviation(problem.records),
+            notes=plan.notes,
+            request=plan.inputs.request if plan.inputs else None,
+        )
+
+
 def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
-    """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
+    """The run on paper. Plain JSON values. A run that follows a locked plan repeats its document, as `plan_document`
+    does."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    problem, target = plan.problem, plan.problem.target
-    return seal_document(
-        written(
-            {
-                "dpqr": PREDICTION_PLAN_FORMAT,
-                "version": __version__,
-                "guarantee": prediction_guarantee(plan),
-                "unit": problem.unit.words,
-                "counts": problem.unit.counted,
-                "records": problem.records,
-                "budget": BudgetPart.of(plan.budget),
-                "domain": DomainPart.of(problem.domain),
-                "target": {
-                    "name": problem.target.attribute.name,
-                    "positive": None if target.positive is None else target.attribute.titles()[target.positive],
-                },
-                "learner": _learner(plan.recipe) | {"parts": plan.parts},
-                "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
-                "accountant": plan.accountant.name,
-                "counting": price_part(plan.counting),
-                "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
-                "price": price_part(plan.price),
-                "events": events_part(plan.events),
-                "proved_epsilon": FigurePart.of(plan.epsilon),
-                "noise_deviation": plan.deviation(problem.records),
-                "notes": list(plan.notes),
-                "request": plan.inputs.request if plan.inputs else None,
-            }
-        )
-    )
+    return seal_document(written(PredictionPlanPart.of(plan)))
 
 
 def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
@@ -244,45 +371,110 @@ def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
     }
 
 
+class DrawsPart(Part, frozen=True, kw_only=True):
+    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
+
+    numbers: tuple[int, ...]
+    step: float
+    bounds: tuple[float, float] | UnsetType = UNSET
+    labels: tuple[str, ...] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, release: PredictionRelease) -> DrawsPart:
+        """The draws in their order."""
+        target = release.plan.problem.target
+        return cls(
+            numbers=tuple(release.numbers.tolist()),
+            step=cast(float, release.step),
+            bounds=target.bounds if target.numeric else UNSET,
+            labels=UNSET if target.numeric else tuple(target.attribute.titles()),
+        )
+
+
+class PredictionRecord(Part, frozen=True, kw_only=True):
+    """The record of a run.
+
+    Attributes:
+        spent: epsilon by accountant.
+        factor: of lambda, where one was bought.
+        receipt: as `dpqr show` prints it.
+        hashes: of the file of predictions.
+        domain_file, step, weights: of a model, a record that is applied without the domain file.
+    """
+
+    dpqr: str
+    version: str
+    rehearsal: bool
+    private: bool
+    guarantee: str
+    ledger: Paid | None
+    purpose: str | None
+    by: str | None
+    approved_by: str | None
+    events: tuple[Mapping[str, Any], ...]
+    spent: dict[str, FigurePart | None]
+    records: int | None
+    counted: int | None
+    penalty: FigurePart | None = msgspec.field(name="lambda")
+    factor: str | UnsetType = UNSET
+    sensitivity: FigurePart | None
+    noise_deviation: float | None
+    draws: DrawsPart | UnsetType = UNSET
+    receipt: tuple[tuple[str, str], ...]
+    plan: PredictionPlanPart
+    domain_file: str | UnsetType = UNSET
+    step: float | UnsetType = UNSET
+    weights: tuple[int, ...] | UnsetType = UNSET
+    hashes: dict[str, Digest] | UnsetType = UNSET
+    sha256: Digest | UnsetType = UNSET
+
+    @classmethod
+    def of(
+        cls, release: PredictionRelease, receipt: Sequence[tuple[str, str]], domain: str | UnsetType = UNSET
+    ) -> PredictionRecord:
+        """A run, not sealed yet. domain: text of the domain file, of a model."""
+        plan, paid, reason, model = release.plan, release.paid, release.reason, domain is not UNSET
+        return cls(
+            dpqr=MODEL_FORMAT if model else PREDICTION_FORMAT,
+            version=__version__,
+            rehearsal=release.rehearsed is not None,
+            private=release.private,
+            guarantee=release_words(release),
+            ledger=None if paid is None else Paid.of(paid, ""),
+            purpose=reason.purpose or None,
+            by=reason.by or None,
+            approved_by=reason.approved_by or None,
+            events=tuple(events_part(plan.events if release.charged is None else release.charged)),
+            spent=figure_parts(release.spent),
+            records=release.records,
+            counted=release.counted,
+            penalty=FigurePart.known(release.penalty),
+            factor=UNSET if plan.tuning is None else str(plan.factor),
+            sensitivity=FigurePart.known(release.bound),
+            noise_deviation=plan.deviation(release.records),
+            draws=UNSET if release.charged is None else DrawsPart.of(release),
+            receipt=tuple(receipt),
+            plan=PredictionPlanPart.of(plan),
+            domain_file=domain,
+            step=cast(float, release.step) if model else UNSET,
+            weights=tuple(release.numbers.tolist()) if model else UNSET,
+        )
+
+
 def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
-    paid, draws = release.paid, {}
-    if release.charged is not None:
-        # What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target.
-        target = release.plan.problem.target
-        meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
-        draws = {"draws": {"numbers": release.numbers.tolist(), "step": release.step, **meaning}}
-    return {
-        "dpqr": PREDICTION_FORMAT,
-        "version": __version__,
-        "rehearsal": release.rehearsed is not None,
-        "private": release.private,
-        "guarantee": release_words(release),
-        "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
-        **reason_part(release.reason),
-        "events": events_part(release.plan.events if release.charged is None else release.charged),
-        "spent": {name: _exact(cost) for name, cost in release.spent.items()},
-        "records": release.records,
-        "counted": release.counted,
-        "lambda": _exact(release.penalty),
-        **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
-        "sensitivity": _exact(release.bound),
-        "noise_deviation": release.plan.deviation(release.records),
-        **draws,
-        "receipt": [list(line) for line in receipt],
-        "plan": prediction_plan_document(release.plan),
-    }
+    return _document(PredictionRecord.of(release, receipt), release.plan)
 
 
 def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """A released function. domain: the text of the domain file, so that the model can be applied without it."""
-    record = prediction_document(release, receipt)
-    return record | {
-        "dpqr": MODEL_FORMAT,
-        "domain_file": domain,
-        "step": release.step,
-        "weights": release.numbers.tolist(),
-    }
+    return _document(PredictionRecord.of(release, receipt, domain), release.plan)
+
+
+def _document(record: PredictionRecord, plan: PredictionPlan) -> dict[str, Any]:
+    """Plain JSON values; the plan is sealed, or the one that was locked."""
+    document: dict[str, Any] = written(record)
+    return document | {"plan": prediction_plan_document(plan)}
 
 
 def release_words(release: PredictionRelease) -> str:
@@ -292,32 +484,6 @@ def release_words(release: PredictionRelease) -> str:
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
     return prediction_guarantee(release.plan)
-
-
-def _learner(recipe: Recipe) -> dict[str, Any]:
-    if isinstance(recipe, Aggregate):
-        stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
-        return {"name": recipe.name, "base": recipe.base.name, "target_error": str(recipe.error)} | stated_vote
-    smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
-    tau = str(recipe.tau) if recipe.name == "quantile" else None
-    stated: dict[str, Any] = {
-        "name": recipe.name,
-        "lambda": _exact(recipe.penalty),
-        "smoothness": smoothness,
-        "tau": tau,
-    }
-    steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
-    steps |= {} if recipe.slots is None else {"slots": recipe.slots}
-    stated |= {} if recipe.own is None else {"origin": recipe.own.origin, "classifies": recipe.classifies}
-    stated |= {} if recipe.method is None else {"method": recipe.method}
-    stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
-    stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
-    kernel = asdict(recipe.kernel) | {"bandwidth": str(recipe.kernel.bandwidth)}  # enough to make the same features
-    return stated | {"kernel": kernel} | (steps if recipe.ordered else {})
-
-
-def _exact(value: Fraction | None) -> dict[str, Any] | None:
-    return None if value is None else written(FigurePart.of(value))
 
 
 # The files of a prediction run: predictions with their record beside them, or a model, and the model read back.
@@ -378,13 +544,14 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     try:
         # What is no model fails here in any of these ways.
         domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
-        plan = document["plan"]
-        target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
-        classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
-        stated = plan["learner"]["kernel"]
-        if stated["name"] not in get_args(KernelName):
+        stated = msgspec.convert(document["plan"]["target"], TargetPart)
+        learner = msgspec.convert(document["plan"]["learner"], LearnerPart)
+        target = read_target(domain, stated.name, stated.positive)
+        classifies = learner.name in CLASSIFIERS if learner.classifies is UNSET else learner.classifies
+        if learner.kernel is UNSET:
             raise ValueError("no kernel")
-        features = Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])}).of(without(domain, target))
+        kernel = Kernel(**msgspec.structs.asdict(learner.kernel) | {"bandwidth": Fraction(learner.kernel.bandwidth)})
+        features = kernel.of(without(domain, target))
         with np.errstate(all="ignore"):
             weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
         fits = classifies == (target.positive is not None) and classifies != target.numeric
@@ -393,5 +560,5 @@ def read_model(path: str | os.PathLike[str]) -> Model:
         return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
     except DocumentError:
         raise
-    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, msgspec.ValidationError):
         raise fault from None

@@ -111,22 +111,19 @@ class SessionFolder:
             raise UsageFault(f"session {self.name!r}: there is none beside this ledger; `open` makes one")
         with self.faults():
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        until, locked = time.monotonic() + wait, False
         try:
-            self._wait(descriptor, time.monotonic() + wait)
+            while not locked:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    locked = True
+                except OSError:
+                    if time.monotonic() > until:
+                        raise UsageFault(f"session {self.name!r}: another process is asking; try again later") from None
+                    time.sleep(PAUSE)
             yield
         finally:
             os.close(descriptor)
-
-    def _wait(self, descriptor: int, until: float) -> None:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                if time.monotonic() > until:
-                    raise UsageFault(f"session {self.name!r}: another process is asking; try again later") from None
-                time.sleep(PAUSE)
-                continue
-            return
 
     @contextmanager
     def faults(self) -> Iterator[None]:
@@ -208,7 +205,10 @@ class SessionFolder:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self.path / LOG, flags, 0o600)
         try:
-            log = SessionLog(descriptor=descriptor, end=_whole_lines(descriptor))
+            with os.fdopen(os.dup(descriptor), "rb") as opened:
+                opened.seek(0)
+                whole_lines = opened.read().rfind(b"\n") + 1
+            log = SessionLog(descriptor=descriptor, end=whole_lines)
             log.trim()
             os.lseek(descriptor, log.end, os.SEEK_SET)
             fill(descriptor, size)
@@ -282,12 +282,6 @@ class SessionLog:
             os.fsync(self.descriptor)
 
 
-def _whole_lines(descriptor: int) -> int:
-    with os.fdopen(os.dup(descriptor), "rb") as opened:
-        opened.seek(0)
-        return opened.read().rfind(b"\n") + 1
-
-
 # Asking: in which order a session's files change while a question is answered, so that no fault repeats a comparison.
 #
 # **Order.** One process at a time (file locks; systems without them are refused).
@@ -353,8 +347,13 @@ Thresholds = list[dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSpace:
-    """What a question may write. log, transcript: bytes of its lines. draws: how many the ledger may have to hold.
-    secret: whether thresholds are kept."""
+    """What a question may write.
+
+    Attributes:
+        log, transcript: bytes of its lines.
+        draws: how many the ledger may have to hold.
+        secret: whether thresholds are kept.
+    """
 
     log: int
     transcript: int
@@ -438,7 +437,7 @@ def writing_question(
     ballast, sizes = _ballasts(folder, ledger), (LEDGER_ROOM + state + DRAW_ROOM * room.draws, ANCHOR_ROOM)
     with ExitStack() as stack:
         stack.callback(_release_anyway, ballast)
-        with _refuse_question(folder.name):
+        try:
             for each, size in zip(ballast, sizes, strict=False):
                 each.hold(size)
             if room.secret:
@@ -447,25 +446,18 @@ def writing_question(
             log = stack.enter_context(folder.opened_log(LOG_ROOM + room.log))
             known = folder.log()
             log.say({BEGUN: count_asks(known)}, durable=True)
+        except (OSError, UsageFault):
+            raise UsageFault(
+                f"session {folder.name!r}: the disk has no room for what a question writes, in the session's folder or "
+                "beside its ledger and anchor; nothing was read or spent\n"
+                "free some space (or files, where their number is limited), and ask again"
+            ) from None
         made = QuestionWriter(
             folder=folder, journal=journal, ledger=ledger, log=log, asks=count_asks(known), ballast=ballast
         )
         yield made
         with refuse_on_disk_fault(folder.name):
             made.end()
-
-
-@contextmanager
-def _refuse_question(name: str) -> Iterator[None]:
-    """Steps 1 and 2 failed."""
-    try:
-        yield
-    except (OSError, UsageFault):
-        raise UsageFault(
-            f"session {name!r}: the disk has no room for what a question writes, in the session's folder or beside its "
-            "ledger and anchor; nothing was read or spent\n"
-            "free some space (or files, where their number is limited), and ask again"
-        ) from None
 
 
 @contextmanager

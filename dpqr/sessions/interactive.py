@@ -43,8 +43,12 @@ from dpqr.tables.structure import check_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskRequest:
-    """Questions to a session. queries: a queries document, or the path of one. source: the table, where it was opened
-    from memory; None: the file that it was opened with."""
+    """Questions to a session.
+
+    Attributes:
+        queries: a queries document, or the path of one.
+        source: the table, where it was opened from memory; None: the file that it was opened with.
+    """
 
     name: str
     payer: LedgerRequest
@@ -56,8 +60,11 @@ class AskRequest:
 class Status:
     """A session as it stands. All of it is public.
 
-    surprises: paid for, and so far. margin: how far a free answer may be off before its threshold's noise, and reach:
-    with that noise, in records. checked: whether answers are still compared with the table.
+    Attributes:
+        paid_surprises, surprises: paid for, and so far.
+        margin: how far a free answer may be off before its threshold's noise, in records.
+        reach: the same with that noise.
+        checked: whether answers are still compared with the table.
     """
 
     name: str

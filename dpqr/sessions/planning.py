@@ -58,8 +58,12 @@ class OpenRequest:
 class PlannedSession:
     """A session on paper.
 
-    asked: the request, every number stated. whole: the session as a plan, to be reviewed and paid. request, plan: of
-    what is measured first. terms: of its questions, rest: what all of them may cost together.
+    Attributes:
+        asked: the request, every number stated.
+        whole: the session as a plan, to be reviewed and paid.
+        request, plan: of what is measured first.
+        terms: of its questions.
+        rest: what all of them may cost together.
     """
 
     asked: PlanRequest

@@ -56,8 +56,12 @@ from dpqr.tables.source import TableSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPredictions:
-    """A new session. run: table, plan and payer of its predictions; its plan says how many points are paid for, and
-    may be a locked one of a session."""
+    """A new session.
+
+    Attributes:
+        run: table, plan and payer of its predictions; its plan says how many points are paid for, and may be a locked
+            one of a session.
+    """
 
     name: str
     run: PredictionRequest
@@ -65,8 +69,11 @@ class OpenPredictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskPredictions:
-    """Points for a session. table: the private one, where it was opened from memory; None: the file that it was opened
-    with."""
+    """Points for a session.
+
+    Attributes:
+        table: the private one, where it was opened from memory; None: the file that it was opened with.
+    """
 
     name: str
     payer: LedgerRequest
@@ -78,8 +85,10 @@ class AskPredictions:
 class PredictionStatus:
     """A session as it stands. All of it is public.
 
-    points: paid for, and how many of them are left. noise: standard deviation of one prediction's noise, of a score or
-    in the target's unit; None for labels by votes.
+    Attributes:
+        points: paid for, and how many of them are left.
+        noise: standard deviation of one prediction's noise, of a score or in the target's unit; None for labels by
+            votes.
     """
 
     name: str
@@ -229,7 +238,12 @@ Codes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredPoint:
-    """One point that was asked about. ask: which question it came with. number: what was drawn for it."""
+    """One point that was asked about.
+
+    Attributes:
+        ask: which question it came with.
+        number: what was drawn for it.
+    """
 
     ask: int
     codes: Codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -62,7 +62,14 @@ def release_of(
     paper: QuestionPlan, log: Sequence[Any], rows: WeightedRows, history: Sequence[Measurement]
 ) -> FinishedRun | None:
     """The release of the answers in a log. rows: what the questions started from; history: the noisy answers."""
-    answered = list(_logged_answers(paper, log))
+    # Every query of the log with its answer; of those that were asked several times, each time.
+    asks, names, answered = read_ask_history(log, paper), Counter[str](), list[tuple[SessionQuery, Any]]()
+    for line in (line for line in log if "estimate" in line and line["ask"] in asks.documents):
+        each = asks.row(line["ask"], line["block"], line["row"])
+        title = " ".join(filter(None, [each.name, each.detail]))
+        names[title] += 1
+        unique = title if names[title] == 1 else f"{title} ({names[title]})"
+        answered.append((replace(each, block=replace(each.block, name=unique)), line))
     if not answered:
         return None
     rule = RowWeights(start_rows=rows)
@@ -94,17 +101,6 @@ def release_of(
         costs=costs,
     )
     return replace(release, planned=plan_hash(plan))
-
-
-def _logged_answers(paper: QuestionPlan, log: Sequence[Any]) -> Iterator[tuple[SessionQuery, Any]]:
-    """Every query of the log with its answer; of those that were asked several times, each time."""
-    asks, names = read_ask_history(log, paper), Counter[str]()
-    for line in (line for line in log if "estimate" in line and line["ask"] in asks.documents):
-        each = asks.row(line["ask"], line["block"], line["row"])
-        title = " ".join(filter(None, [each.name, each.detail]))
-        names[title] += 1
-        unique = title if names[title] == 1 else f"{title} ({names[title]})"
-        yield replace(each, block=replace(each.block, name=unique)), line
 
 
 def _questions(

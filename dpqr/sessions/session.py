@@ -73,9 +73,11 @@ class PastDraw:
 class SessionLock:
     """What one process holds of a session.
 
-    run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
-    charged again: this process's filters start anew. drawn: SHA-256 of what the record of the closed session says was
-    drawn; empty: there is none.
+    Attributes:
+        run: the reservation's filters and journal.
+        past: draws before this turn.
+        numbers: of their charges, for each was charged again: this process's filters start anew.
+        drawn: SHA-256 of what the record of the closed session says was drawn; empty: there is none.
     """
 
     folder: SessionFolder
@@ -322,8 +324,14 @@ def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionQuery:
-    """One query of an ask. name: of its block, place: of that in the document, row: its number there. detail: what
-    tells it from the block's other queries, in words."""
+    """One query of an ask.
+
+    Attributes:
+        name: of its block.
+        place: of that in the document.
+        row: its number there.
+        detail: what tells it from the block's other queries, in words.
+    """
 
     name: str
     detail: str
@@ -347,8 +355,14 @@ class AnsweredQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionPlan:
-    """A session of questions on paper, as its folder or its record states it. request: of what was measured first.
-    budget: of the whole session. rest: what all questions may cost together. rule: of what a surprise measures."""
+    """A session of questions on paper, as its folder or its record states it.
+
+    Attributes:
+        request: of what was measured first.
+        budget: of the whole session.
+        rest: what all questions may cost together.
+        rule: of what a surprise measures.
+    """
 
     request: PlanRequest
     budget: PrivacyBudget

@@ -54,7 +54,13 @@ ANSWER_ROOM, HARD_QUERY_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 
 @dataclass(slots=True, kw_only=True)
 class SessionHardQueryLog:
-    """Writes which query a surprise belongs to. asking: the question's writes. ask: its number; asked: the query."""
+    """Writes which query a surprise belongs to.
+
+    Attributes:
+        asking: the question's writes.
+        ask: its number.
+        asked: the query.
+    """
 
     asking: QuestionWriter
     ask: int
@@ -69,7 +75,12 @@ class SessionHardQueryLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedHardQuery:
-    """A surprise of the log. ask: its number; row: the query."""
+    """A surprise of the log.
+
+    Attributes:
+        ask: its number.
+        row: the query.
+    """
 
     ask: int
     row: SessionQuery
@@ -78,8 +89,12 @@ class LoggedHardQuery:
 
 @dataclass(slots=True, kw_only=True)
 class RestoredSession:
-    """Where the last process has left the session. epochs, surprises: paid so far. kept_surprises: those whose
-    noisy answer was not lost."""
+    """Where the last process has left the session.
+
+    Attributes:
+        epochs, surprises: paid so far.
+        kept_surprises: those whose noisy answer was not lost.
+    """
 
     session: QuestionSessionDocument
     watches: dict[Side, OpenThreshold]

@@ -18,24 +18,13 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 
 
-def test_rows_are_runs_and_empty_parts_have_no_columns():
+def test_rows_are_runs_halves_share_none_and_parts_are_joined_in_order():
     seen = Outcomes.of([((1,), (2, 3), ()), ((4,), (5, 6), ()), ((7,), (8, 9), ())])
-    assert len(seen) == 3
-    assert seen.measured.tolist() == [[2, 3], [5, 6], [8, 9]]
-    assert seen.derived.shape == (3, 0)
-
-
-def test_halves_share_no_run_and_are_equally_long():
-    seen = Outcomes.of([((), (index,), ()) for index in range(5)])
-    one, two = seen.halves()
+    assert (len(seen), seen.measured.tolist(), seen.derived.shape) == (3, [[2, 3], [5, 6], [8, 9]], (3, 0))
+    one, two = Outcomes.of([((), (index,), (-index,)) for index in range(5)]).halves()
     assert (one.measured[:, 0].tolist(), two.measured[:, 0].tolist()) == ([0, 1], [2, 3])
-
-
-def test_parts_are_joined_in_order():
-    parts = [Outcomes.of([((), (index,), (-index,))]) for index in range(3)]
-    joined = Outcomes.joined(parts)
-    assert np.array_equal(joined.measured[:, 0], [0, 1, 2])
-    assert np.array_equal(joined.derived[:, 0], [0, -1, -2])
+    joined = Outcomes.joined([one, two])
+    assert (joined.measured[:, 0].tolist(), joined.derived[:, 0].tolist()) == ([0, 1, 2, 3], [0, -1, -2, -3])
 
 
 TABLE = Private[DenseHistogram](records((4,), {(0,): 1000, (3,): 2000}))
@@ -104,10 +93,7 @@ def test_rho_of_an_event_is_the_largest_renyi_divergence_by_its_order(p, q):
             for a in map(mpmath.mpf, ORDERS.tolist())
         )
     assert rho_bounds(np.array([p]), np.array([q]))[0] == pytest.approx(float(wanted), rel=1e-9)
-
-
-def test_rho_of_an_event_that_is_likelier_on_the_neighbour_is_nothing():
-    assert rho_bounds(np.array([0.2, 0.2]), np.array([0.2, 0.9])).tolist() == [0.0, 0.0]
+    assert rho_bounds(np.array([q, q]), np.array([q, p])).tolist() == [0.0, 0.0], "likelier on the neighbour"
 
 
 def test_no_event_of_a_randomised_response_breaks_its_claim_and_its_own_attains_it():

@@ -4,36 +4,80 @@ import numpy as np
 import pytest
 
 from dpqr.audit.case import Case, worst_pair
-from dpqr.audit.cases.noisy_answers import PERSON, UNITS, answer_cases, block
+from dpqr.audit.cases.noisy_answers import PERSON, UNITS, answer_cases, block, error_cases
 from dpqr.audit.cases.selections import LEVEL, StatedAnswers, block_contest, choice_cases, query_contest
 from dpqr.audit.cases.selections import PERSON as PERSONS
+from dpqr.audit.run import cases_by_name
 from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.events import DiscreteGaussianEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 CASES = [*answer_cases(), *choice_cases()]
+ALL = [case for case in cases_by_name().values() if isinstance(case, Case)]
+PLANNED = [case for case in ALL if hasattr(case.trial, "plan")]
+SEVERAL = {"left-out-person": (6, 0), "periods-person": (2, 0)}
+"""Rows of one person in both parts of a table, or in two periods, each of which bounds them."""
 
 
-def change(case: Case) -> np.ndarray:
-    one, two = (database.counts for database in case.pair)
-    return two - one
+def by_name(cases):
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def unit_of(case):
+    """Of its plan or its first mechanism; else by its name."""
+    if hasattr(case.trial, "plan"):
+        return case.trial.plan.problem.unit
+    if hasattr(case.trial, "mechanisms") and hasattr(case.trial.mechanisms[0], "unit"):
+        return case.trial.mechanisms[0].unit
+    relation = Neighbours.REPLACE if "replace" in case.name else Neighbours.ADD_REMOVE
+    return PrivacyUnit(neighbours=relation, column="who", rows=3 if "person" in case.name else 1)
+
+
+@by_name(ALL)
 def test_the_pair_are_neighbours(case):
-    unit = case.trial.mechanisms[0].unit
-    moved = change(case)
+    """One unit comes, or takes the place of another; under replace one may also come from rows that a rule drops."""
+    one, two = (database.marginal(tuple(range(len(database.shape)))) for database in case.pair)
+    assert min(int(one.min()), int(two.min())) >= 0
+    moved = two - one
     come, gone = int(moved[moved > 0].sum()), int(-moved[moved < 0].sum())
-    allowed = {(unit.rows, 0), (0, unit.rows)}
+    unit = unit_of(case)
+    allowed = {SEVERAL.get(case.name, (unit.rows, 0))}
     if unit.neighbours is Neighbours.REPLACE:
-        allowed.add((unit.rows, unit.rows))
+        allowed |= {(unit.rows, unit.rows), (0, unit.rows)}
     assert (come, gone) in allowed
-    assert min(int(database.counts.min()) for database in case.pair) >= 0
+    if hasattr(case.trial, "plan") and unit.neighbours is Neighbours.REPLACE:
+        assert one.sum() == two.sum() == case.trial.plan.problem.n
 
 
-@pytest.mark.parametrize("case", [*answer_cases()], ids=lambda case: case.name)
+@by_name(PLANNED)
+def test_a_release_claims_its_plans_budget_or_in_rho_what_its_events_add_up_to(case):
+    plan, claim = case.trial.plan, case.trial.claim
+    assert plan.epsilon <= plan.budget.epsilon
+    if plan.budget.pure:
+        assert (claim.epsilon, claim.rho) == (plan.budget.epsilon, None)
+    else:
+        assert claim.rho == total_rho(plan.events) > 0
+        assert claim.epsilon <= plan.budget.epsilon
+
+
+@by_name([*error_cases()])
+def test_errors_move_together_by_what_the_event_states(case):
+    (mechanism,) = case.trial.mechanisms
+    here, there = (mechanism.errors.evaluate(database) for database in case.pair)
+    moved, event = np.abs(there - here), mechanism.event
+    if isinstance(event, DiscreteGaussianEvent):
+        assert int((moved**2).sum()) == event.squared_sensitivity
+    else:
+        assert int(moved.sum()) == event.sensitivity
+    for errors, laws in zip((here, there), case.laws, strict=True):
+        assert [law.answer for law in laws] == errors.tolist()
+
+
+@by_name([*answer_cases()])
 def test_answers_move_by_their_sensitivity(case):
     one, two = case.pair
     for mechanism in case.trial.mechanisms:

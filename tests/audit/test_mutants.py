@@ -25,7 +25,6 @@ from support.slow_cases import slow_but
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import Case, MechanismTrial
-from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial, buckets_outcome
 from dpqr.audit.run import ALARM, cases_by_name
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SeededNoise
@@ -70,14 +69,6 @@ def test_half_the_noise(name, field, factor):
     half = replace(right, **{field: getattr(right, field) * factor})
     assert refuted(with_mechanism(KNOWN[name], Billed(half, right)), 300)
     assert not refuted(KNOWN[name], 300)
-
-
-def test_half_the_noise_shows_in_events_alone():
-    """Without any knowledge of the law."""
-    name = "laplace-marginal-add-remove"
-    right = mechanism(name)
-    half = replace(right, scale=right.scale / 2)
-    assert share(with_mechanism(KNOWN[name], Billed(half, right)), 2_500) > 1
 
 
 @pytest.mark.parametrize(
@@ -151,48 +142,6 @@ def test_a_selection_against_the_exact_total():
     assert share(with_mechanism(case, declared), 4_000) < 1
 
 
-@pytest.mark.slow
-def test_a_release_planned_on_the_exact_total():
-    case = KNOWN["release-rounds-basic-add-remove"]
-    assert share(with_trial(case, PlannedOnData(case.trial)), 500) > 1
-
-
-def test_answers_drawn_twice_for_one_charge():
-    name = "laplace-marginal-add-remove"
-    assert share(with_mechanism(KNOWN[name], Twice(mechanism(name))), 2_500) > 1
-
-
-@pytest.mark.slow
-def test_a_release_whose_check_reuses_the_score():
-    case = KNOWN["release-rounds-basic-add-remove"]
-    plan = case.trial.plan
-    roles = replace(plan.roles, check=ExactCheck(Laplace()))
-    assert share(with_trial(case, ReleaseTrial(plan=replace(plan, roles=roles))), 500) > 1
-
-
-def test_a_selection_that_tells_the_score():
-    name = "exponential-queries-add-remove"
-    assert share(with_mechanism(KNOWN[name], ScoreLeaks(mechanism(name))), 1_000) > 1
-
-
-def test_noise_that_starts_again_at_every_draw():
-    case = KNOWN["laplace-two-draws-add-remove"]
-    assert share(with_trial(case, Restarted(case.trial)), 1_000) > 1
-
-
-@pytest.mark.parametrize("name", ["laplace-marginal-replace", "exponential-queries-replace"])
-def test_noise_that_starts_again_at_every_run(name):
-    assert share(with_trial(KNOWN[name], Stuck(KNOWN[name].trial)), 500) > 1
-
-
-@pytest.mark.slow
-def test_buckets_chosen_by_counts_without_noise():
-    case = KNOWN["release-partition-basic-add-remove"]
-    plan = case.trial.plan
-    bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
-    assert share(with_trial(case, PlannedTrial(plan=bare, shown=buckets_outcome)), 250) > 1
-
-
 @pytest.mark.parametrize("name", ["left-out-replace", "left-out-person", "left-out-rho-replace"])
 def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
     case = KNOWN[name]
@@ -202,29 +151,48 @@ def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
     assert not refuted(case, 100)
 
 
-@pytest.mark.slow
-def test_a_search_that_knows_the_number_of_records():
-    case = KNOWN["release-search-basic-add-remove"]
-    assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
+def first(fault):
+    """The case with another mechanism in the place of its first."""
+    return lambda case: with_mechanism(case, fault(case.trial.mechanisms[0]))
 
 
-@pytest.mark.slow
-def test_a_count_without_noise_that_decides_what_is_measured():
-    case = KNOWN["release-counted-basic-add-remove"]
-    roles = replace(case.trial.plan.roles, check=BareBoxes(Laplace()))
-    faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
-    assert share(with_trial(case, faulty), 200) > 1
+def around(fault):
+    """The case with its trial in the hands of another."""
+    return lambda case: with_trial(case, fault(case.trial))
 
 
-@pytest.mark.slow
-def test_a_number_of_rounds_that_the_records_tell():
-    case = KNOWN["release-queries-basic-add-remove"]
-    assert share(with_trial(case, RoundsOfData(case.trial)), 135) > 1
+def checked(check):
+    """The case by a plan of another check."""
+
+    def made(trial):
+        return replace(trial, plan=replace(trial.plan, roles=replace(trial.plan.roles, check=check)))
+
+    return around(made)
 
 
-@pytest.mark.slow
-def test_boxes_counted_without_noise_under_rho():
-    case = KNOWN["release-ordered-zcdp-add-remove"]
-    roles = replace(case.trial.plan.roles, check=BareBoxes(Gaussian(), field="variance"))
-    faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
-    assert share(with_trial(case, faulty), 90) > 1
+def halved(right):
+    return Billed(replace(right, scale=right.scale / 2), right)
+
+
+SHOWN = [
+    ("half the noise, without any knowledge of the law", "laplace-marginal-add-remove", first(halved), 2_500),
+    ("answers drawn twice for one charge", "laplace-marginal-add-remove", first(Twice), 2_500),
+    ("a selection that tells the score", "exponential-queries-add-remove", first(ScoreLeaks), 1_000),
+    ("noise that starts again at every draw", "laplace-two-draws-add-remove", around(Restarted), 1_000),
+    ("noise that starts again at every run", "laplace-marginal-replace", around(Stuck), 500),
+    ("and of choices", "exponential-queries-replace", around(Stuck), 500),
+    ("planned on the exact total", "release-rounds-basic-add-remove", around(PlannedOnData), 500),
+    ("a check that reuses the score", "release-rounds-basic-add-remove", checked(ExactCheck(Laplace())), 500),
+    ("buckets by counts without noise", "release-partition-basic-add-remove", checked(BareBoxes(Laplace())), 250),
+    ("a search that knows the number of records", "release-search-basic-add-remove", around(PlannedOnData), 150),
+    ("a count without noise decides", "release-counted-basic-add-remove", checked(BareBoxes(Laplace())), 200),
+    ("rounds that the records tell", "release-queries-basic-add-remove", around(RoundsOfData), 135),
+    ("bare boxes under rho", "release-ordered-zcdp-add-remove", checked(BareBoxes(Gaussian(), field="variance")), 90),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "made", "runs"), slow_but(set(range(6)), SHOWN), ids=[fault for fault, *_ in SHOWN]
+)
+def test_what_is_wrong_shows_in_events(fault, name, made, runs):
+    assert share(made(KNOWN[name]), runs) > 1

@@ -155,6 +155,8 @@ def test_a_point_that_is_not_certified_is_not_taken_for_one():
     """A broken build: doubles end without a certificate, and their point is returned all the same."""
     missed = 0
     for seed in range(FITS):
+        if missed and seed > FITS // 4:
+            break
         learner, table, pull = hostile_pull(seed)
         found = learner.fit(table, pull)
         with pytest.MonkeyPatch.context() as patched:

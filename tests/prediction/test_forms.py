@@ -3,9 +3,7 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import (
@@ -15,7 +13,6 @@ from dpqr.kernel.events import (
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
-from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.forms import (
     AveragesForm,
     FunctionForm,
@@ -24,10 +21,6 @@ from dpqr.prediction.forms import (
     VotesForm,
     better_selection,
 )
-from dpqr.prediction.learned_functions import GaussianWeights, SphericalWeights
-from dpqr.prediction.learners.examples import Examples, LossScale
-from dpqr.prediction.learners.losses import Hinge
-from dpqr.prediction.learners.stable import LipschitzLearner
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20
@@ -82,15 +75,3 @@ def test_a_pure_price_buys_permute_and_flip_as_much_as_the_exponential_mechanism
         assert spreads[0] == pytest.approx(dearer * spreads[1])
     assert better_selection(PrivacyBudget.parse("1")) == "permute-and-flip"
     assert better_selection(PrivacyBudget.parse("1", "1e-9")) == "exponential"
-
-
-@pytest.mark.parametrize("width", [1, 3])
-def test_what_a_form_is_charged_is_what_its_mechanism_draws(width):
-    vectors = np.eye(width)[:1]
-    given = Examples(features=Given(vectors), axis=1, values=VALUES)
-    scale = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=9)
-    learner = LipschitzLearner(examples=given, loss=Hinge(), penalty=Fraction(1, 5), scale=scale)
-    form = FunctionForm(width=width)
-    spherical, gaussian = form.event(PURE, "spherical"), form.event(RHO, "gaussian")
-    assert SphericalWeights(learner=learner, width=width, scale=spherical.scale).event == spherical
-    assert GaussianWeights(learner=learner, width=width, variance=gaussian.variance).event == gaussian

@@ -13,7 +13,7 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.losses import Pinball
 from dpqr.prediction.problem import METHODS, REGULARISED, read_target, require_method
-from dpqr.prediction.risk_bounds import NORM_GUESSES, balanced_penalty, on_grid, theory_exponent
+from dpqr.prediction.risk_bounds import NORM_GUESSES, balanced_penalty
 
 DOMAIN = Domain(
     (
@@ -47,20 +47,23 @@ def test_of_three_labels_one_must_be_named():
     assert read_target(DOMAIN, "three", "b").signs().tolist() == [-1, 1, -1]
 
 
-def test_what_does_not_fit_is_refused():
-    for name, positive, family in (("tow", None, DocumentError), ("two", "x", UsageFault), ("pay", "1", UsageFault)):
-        with pytest.raises(family):
-            read_target(DOMAIN, name, positive)
+MANY = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute(name="one", axis=Labels(("a",)))))
 
 
-def test_refusals_name_what_there_is():
-    with pytest.raises(UsageFault, match=r"'x' is no label of the target 'three'; known: 'a', 'b', 'c'$"):
-        read_target(DOMAIN, "three", "x")
-    many = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute(name="one", axis=Labels(("a",)))))
-    with pytest.raises(UsageFault, match=r"'e', 'f' and others$"):
-        read_target(many, "many", "x")
-    with pytest.raises(InfeasiblePlan, match="has one label only, so there is nothing to predict"):
-        read_target(many, "one", None).signs()
+@pytest.mark.parametrize(
+    ("domain", "name", "positive", "family", "said"),
+    [
+        (DOMAIN, "tow", None, DocumentError, "tow"),
+        (DOMAIN, "two", "x", UsageFault, "x"),
+        (DOMAIN, "pay", "1", UsageFault, "pay"),
+        (DOMAIN, "three", "x", UsageFault, r"'x' is no label of the target 'three'; known: 'a', 'b', 'c'$"),
+        (MANY, "many", "x", UsageFault, r"'e', 'f' and others$"),
+        (MANY, "one", None, InfeasiblePlan, "has one label only, so there is nothing to predict"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_refusals_name_what_there_is(domain, name, positive, family, said):
+    with pytest.raises(family, match=said):
+        read_target(domain, name, positive).signs()
 
 
 # Methods of learners.
@@ -82,10 +85,6 @@ def test_a_learner_has_its_own_methods_only():
 # Penalties on their grid, and what they balance.
 
 
-def test_two_digits_within_the_bounds():
-    assert [on_grid(value) for value in (0.012345, 1e-12, 1e6)] == [Fraction(12, 1000), Fraction(1, 10**9), 100]
-
-
 def test_no_other_penalty_has_less_of_what_is_balanced():
     """Lipschitz losses: lambda R^2 + spread C_L / (2 lambda m0) for a record that comes; R is the public guess."""
     scale, loss = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=1000), Pinball(tau=Fraction(4, 5))
@@ -95,8 +94,3 @@ def test_no_other_penalty_has_less_of_what_is_balanced():
         return penalty * NORM_GUESSES["quantile"] ** 2 + 3.0 * float(loss.lipschitz) / (2 * penalty * 1000)
 
     assert cost(found) == pytest.approx(min(cost(found * factor) for factor in (0.5, 0.9, 1, 1.1, 2)))
-
-
-def test_exponents_of_the_theory():
-    assert theory_exponent("least-squares", Fraction(1, 4)) == pytest.approx(4 / 7)
-    assert theory_exponent("svm", Fraction(1, 2)) == 0.5

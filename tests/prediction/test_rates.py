@@ -61,11 +61,6 @@ def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
 
 
-def test_a_perturbed_objective_may_have_less_noise_than_a_single_prediction():
-    _, seen = looked(wanted(2))
-    assert seen.function_from == 1
-
-
 def test_an_ensemble_has_no_function_and_no_theory():
     recipe = Aggregate(features=FEATURES, base=RidgeBase())
     _, seen = looked(wanted(50, "1/1000000", recipe))

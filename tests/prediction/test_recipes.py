@@ -119,9 +119,3 @@ def test_a_lambda_by_the_theory_lies_on_the_grid_too():
     scale = LossScale(unit=REPLACED, records=12_345)
     assert recipe("svm", smoothness=Fraction(1, 2)).chosen_penalty(scale, 1.0) == Fraction("0.009")
     assert recipe("svm", penalty=Fraction(1, 7)).chosen_penalty(scale, 1.0) == Fraction(1, 7)
-
-
-def test_a_quantile_is_the_one_that_was_asked_for():
-    learner = recipe("quantile", tau=Fraction(9, 10)).learner(problem(), 100, 1.0)
-    assert learner.loss.tau == Fraction(9, 10)
-    assert learner.loss.lipschitz == Fraction(9, 10)

@@ -1,30 +1,97 @@
-"""Model files that nobody wrote: an error of the document family, or a model, and nothing else."""
+"""Records and plans that are read as they were written; and model files that nobody wrote: an error of the document
+family, or a model, and nothing else."""
 
 import copy
 import json
 from contextlib import suppress
 from fractions import Fraction
-from math import isqrt
 
+import msgspec
 import numpy as np
 import pytest
-from support.fakes import Told
-from support.fakes import neighbouring_weights as neighbours
+from support.prediction_tables import domain
 
-from dpqr.kernel.errors import DocumentError, InfeasiblePlan
-from dpqr.kernel.events import RoundedGaussianEvent, SphericalLaplaceEvent
-from dpqr.kernel.noise.gaussian import RoundedGaussian
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.learned_functions import (
-    FINENESS,
-    GaussianWeights,
-    SphericalWeights,
-    round_to_grid,
-    step,
-    weights_sensitivity,
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.ensembles.bases import RidgeBase
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target
+from dpqr.prediction.recipes import Stability, StableRecipe
+from dpqr.prediction.record import (
+    PredictionPlanPart,
+    PredictionRecord,
+    PredictionRelease,
+    model_document,
+    prediction_document,
+    prediction_plan_document,
+    read_model,
 )
-from dpqr.prediction.record import read_model
+from dpqr.releases.record.parts import written
+
+LABELS = domain(3, 2)
+NUMBERS = Domain((LABELS.attributes[0], Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))))
+FEATURES = CellFeatures(domain=domain(3))
+PLANS = {
+    "votes": ({"vote": "randomised"}, {"delta": "1/1000000"}),
+    "averages": ({}, {"table": NUMBERS}),
+    "count and lambda": ({"name": "logistic", "tuning": Fraction(1, 5)}, {"records": None}),
+    "objective": ({"name": "svm"}, {"points": None, "delta": "1/1000000"}),
+    "moments": ({"name": "least-squares", "method": "moments"}, {"table": NUMBERS, "points": None, "delta": "1/1000"}),
+    "parts": ({"name": "quantile", "stability": Stability(parts=4, radius=Fraction(2))}, {"table": NUMBERS}),
+    "decay": (
+        {"name": "least-squares", "smoothness": Fraction(1, 2), "stability": Stability(decay=Fraction(2))},
+        {"table": NUMBERS, "points": None},
+    ),
+    "online": ({"name": "online", "releases": 3, "kernel": Kernel(name="polynomial")}, {"table": NUMBERS}),
+}
+
+
+def planned(given, table=LABELS, points=7, delta="0", records=100):
+    target = Target(attribute=table.attributes[1], axis=1, positive=1 if table is LABELS else None)
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE) if given.get("name") == "online" else PrivacyUnit()
+    recipe = (
+        StableRecipe(features=FEATURES, **given)
+        if "name" in given
+        else Aggregate(features=FEATURES, base=RidgeBase(), **given)
+    )
+    problem = PredictionProblem(domain=table, target=target, unit=unit, records=records, points=points)
+    budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
+    accountants = [PREDICTING[name] for name in (("basic",) if delta == "0" else ("zcdp", "analytic"))]
+    return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_and_a_record_are_read_as_they_were_written_byte_for_byte(name):
+    plan = planned(PLANS[name][0], **PLANS[name][1])
+    drawn = PredictionRelease(
+        plan=plan,
+        numbers=np.array([3, -(2**60)]),
+        step=0.5,
+        spent={"basic": plan.epsilon, "zcdp": None},
+        private=True,
+        records=100,
+        counted=93,
+        penalty=Fraction(1, 7),
+        bound=Fraction(3, 8),
+    )
+    session = PredictionRelease(
+        plan=plan, numbers=np.array([1]), step=0.5, spent={}, private=False, charged=plan.events
+    )
+    for document, part in (
+        (prediction_plan_document(plan), PredictionPlanPart),
+        (prediction_document(drawn, [("Guarantee", "x")]), PredictionRecord),
+        (prediction_document(session), PredictionRecord),
+        (model_document(drawn, "{}"), PredictionRecord),
+    ):
+        text = json.dumps(document)
+        assert json.dumps(written(msgspec.convert(json.loads(text), part))) == text
+
 
 DOMAIN = {
     "fields": [
@@ -90,75 +157,3 @@ def test_whatever_stands_in_a_field(tmp_path, path):
 def test_parts_that_do_not_go_together_are_refused(tmp_path, change):
     with pytest.raises(DocumentError, match="no model file"):
         read(tmp_path, MODEL | change)
-
-
-# The grid of a learner's weights, and how far they move on it.
-
-
-@pytest.mark.parametrize("width", [1, 2, 7, 100])
-def test_neighbouring_weights_stay_within_the_sensitivity_after_rounding(width):
-    for one, two, grid in neighbours(width):
-        moved = round_to_grid(one, grid) - round_to_grid(two, grid)
-        assert int((moved.astype(object) ** 2).sum()) <= weights_sensitivity(width) ** 2
-
-
-WIDTHS = [*range(1, 40), 99, 100, 101, 2**20 - 1, 2**20]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_sensitivity_holds_the_bound_every_coordinates_rounding_and_the_division(width):
-    """Worked out anew: 2^20 steps, half a step a coordinate at either end, sqrt(width) together, rounded up to the next
-    whole number above, and one step for the division in double precision."""
-    root = next(r for r in range(isqrt(width), isqrt(width) + 2) if r * r > width)
-    assert weights_sensitivity(width) == 2**20 + root + 1
-
-
-def test_the_grid_has_as_many_steps_in_the_bound_as_the_sensitivity_counts():
-    assert FINENESS == 2**20
-    assert step(Fraction(3, 7)) * 2**20 == pytest.approx(3 / 7, rel=1e-15)
-
-
-def test_rounding_is_to_the_nearest_multiple():
-    values = np.array([0.24, 0.26, -0.24, -0.26, 1.1, -1.1, 7.0])
-    assert round_to_grid(values, 0.5).tolist() == [0, 1, 0, -1, 2, -2, 14]
-    fine = np.random.default_rng(2).normal(size=1000)
-    assert float(np.abs(round_to_grid(fine, 2.0**-9) * 2.0**-9 - fine).max()) <= 2.0**-10
-
-
-# Released weights: their event from the fields that set the noise, one draw a coordinate.
-
-NOISE = SeededNoise(3)
-
-
-def test_a_function_release_is_the_weights_on_a_grid_and_noise_of_its_events_law():
-    gaussian = GaussianWeights(learner=Told([1.0, -2.0]), width=2, variance=Fraction(9))
-    assert gaussian.event == RoundedGaussianEvent(squared_sensitivity=weights_sensitivity(2) ** 2, variance=Fraction(9))
-    grid = step(Fraction(1, 8))
-    assert gaussian.sample(None, NOISE) * grid == pytest.approx([1, -2], abs=30 * grid)
-    spherical = SphericalWeights(learner=Told([1.0, -2.0]), width=2, scale=Fraction(2))
-    sensitivity = weights_sensitivity(2)
-    assert spherical.event == SphericalLaplaceEvent(sensitivity=sensitivity, scale=Fraction(2), coordinates=2)
-    assert spherical.sample(None, NOISE) * grid == pytest.approx([1, -2], abs=90 * grid)
-
-
-@pytest.mark.parametrize("width", [1, 2, 40])
-def test_every_weight_has_the_next_draw_of_the_stated_law(width):
-    """Noise is what the release adds to the weights on their grid: the law's own draws from the same bits."""
-    told = Told(np.linspace(-3, 2, width))
-    exact = round_to_grid(told.weights, step(told.bound))
-    gaussian = GaussianWeights(learner=told, width=width, variance=Fraction(9)).sample(None, SeededNoise(5))
-    np.testing.assert_array_equal(gaussian - exact, RoundedGaussian(Fraction(9)).sample(width, SeededNoise(5)))
-    spherical = SphericalWeights(learner=told, width=width, scale=Fraction(70)).sample(None, SeededNoise(5))
-    np.testing.assert_array_equal(spherical - exact, SphericalLaplace(Fraction(70), width).sample(SeededNoise(5)))
-    event = GaussianWeights(learner=told, width=width, variance=Fraction(9)).event
-    assert event.squared_sensitivity == weights_sensitivity(width) ** 2 >= (2**20 + width**0.5 + 1) ** 2
-
-
-def test_noise_out_of_range_is_refused():
-    for made in (
-        lambda: GaussianWeights(learner=Told([0]), width=1, variance=Fraction(0)),
-        lambda: GaussianWeights(learner=Told([0]), width=1, variance=Fraction(1, 65)),
-        lambda: SphericalWeights(learner=Told([0]), width=1, scale=Fraction(2**60)),
-    ):
-        with pytest.raises(InfeasiblePlan):
-            made()

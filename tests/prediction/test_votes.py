@@ -43,17 +43,13 @@ class Panel:
         return np.array([5, -5]) * FINENESS
 
 
-def test_votes_follow_half_the_epsilon():
-    votes = ExponentialVotes(ensemble=Panel(), epsilon=Fraction(40))
+@pytest.mark.parametrize(
+    ("kind", "event"), [(ExponentialVotes, ExponentialEvent), (PermuteAndFlipVotes, PermuteAndFlipEvent)]
+)
+def test_votes_follow_half_the_epsilon_and_have_an_event_of_their_own(kind, event):
+    votes = kind(ensemble=Panel(), epsilon=Fraction(40))
     assert votes.rate == 20
-    assert votes.events == ((ExponentialEvent(epsilon=Fraction(40)), 2),)
-    assert votes.sample(None, NOISE).tolist() == [0, 2]
-
-
-def test_permute_and_flip_has_the_same_rate_and_an_event_of_its_own():
-    votes = PermuteAndFlipVotes(ensemble=Panel(), epsilon=Fraction(40))
-    assert votes.rate == 20
-    assert votes.events == ((PermuteAndFlipEvent(epsilon=Fraction(40)), 2),)
+    assert votes.events == ((event(epsilon=Fraction(40)), 2),)
     assert votes.sample(None, NOISE).tolist() == [0, 2]
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.models.rows import WeightedRows
-from dpqr.sessions import folder as session_folder
-from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, read_rows, require_locks, write_rows
+from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, read_rows, write_rows
 
 
 @pytest.fixture
@@ -75,19 +74,6 @@ def test_processes_take_turns(folder):
         pass
     with folder.turn(wait=0.0):
         pass
-
-
-def test_no_session_has_no_turn(tmp_path):
-    with pytest.raises(UsageFault, match="there is none"), SessionFolder(ledger=tmp_path / "l", name="x").turn():
-        pass
-
-
-def test_without_file_locks_there_are_no_sessions(folder, monkeypatch):
-    monkeypatch.setattr(session_folder, "fcntl", None)
-    with pytest.raises(UsageFault, match=r"needs file locks.*\(fcntl\): two processes(.|\n)*Linux, macOS"):
-        require_locks()
-    with pytest.raises(UsageFault, match="needs file locks"), folder.turn():
-        pytest.fail("it has the turn")
 
 
 def test_a_blank_secret_is_none_and_keeps_its_place_on_the_disk(folder):

@@ -55,7 +55,10 @@ DOMAIN = {
 class FileCase:
     """One attack on `dpqr release` as a user has it. Fields and methods as `Case`.
 
-    tables: the header and rows of two neighbouring tables. given: options of the release. claim: what its user reads.
+    Attributes:
+        tables: the header and rows of two neighbouring tables.
+        given: options of the release.
+        claim: what its user reads.
     """
 
     name: str

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.audit.case import Case, Claim, Pair, PublicOutcome, records
-from dpqr.audit.law import Coin, Flips, IntegerGaussian, Selection, TwoSidedGeometric
+from dpqr.audit.law import Coin, Flips, IntegerGaussian, Laws, Selection, TwoSidedGeometric
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import Counts
@@ -51,6 +51,15 @@ EXAMPLES = 4
 POINTS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 
 
+SHAPE = (2, 2)
+"""Two places that a record may have, and two classes."""
+PLACES = Domain((Attribute(name="place", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))),))
+Cells = dict[tuple[int, ...], int]
+SIGNS = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
+PLACE: FloatArray = SIGNS.features.of(np.zeros((1, 1), dtype=np.int64))
+"""Features of the place of the record that changes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
     """A function release as a batch of one draw."""
@@ -76,7 +85,7 @@ def predict_cases() -> Iterator[Case]:
 def prediction_case(relation: str, unit: PrivacyUnit) -> Case:
     """One noisy prediction at the place of the record that changes."""
     learner = hinge(unit)
-    asked = LearnerAtPoints(learner=learner, points=learner.features.of(np.zeros((1, 1), dtype=np.int64)), limit=None)
+    asked = LearnerAtPoints(learner=learner, points=PLACE, limit=None)
     batch = LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))
     moved = round(hinge_shift(unit) / asked.step)
     one, two = (TwoSidedGeometric(answer=answer, scale=float(PREDICTION)) for answer in (0, moved))
@@ -90,8 +99,7 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     width = learner.features.width
     weights = GaussianWeights(learner=learner, width=width, variance=Fraction(weights_sensitivity(width) ** 2))
     trial = SingleDraw(batch=Function(weights=weights), view=POINTS, delta=DELTA)
-    direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
-    moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
+    moved = np.rint(PLACE[0] * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
     one, two = (
         tuple(IntegerGaussian(answer=int(answer), variance=float(weights.variance)) for answer in answers)
         for answers in (0 * moved, moved)
@@ -105,18 +113,16 @@ def pure_function_case(relation: str, unit: PrivacyUnit) -> Case:
     learner = hinge(unit)
     width = learner.features.width
     weights = SphericalWeights(learner=learner, width=width, scale=Fraction(weights_sensitivity(width)))
-    place = learner.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial, pair = SingleDraw(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
+    trial, pair = SingleDraw(batch=Function(weights=weights), view=PLACE, joint=True), hinge_pair(relation)
     what = "a released function at delta 0, at the place of the record"
     return Case(name=f"predict-pure-function-{relation}", what=what, pair=pair, trial=trial)
 
 
 def hinge(unit: PrivacyUnit) -> LipschitzLearner:
     """A support vector machine with so much regularisation that every record counts with its full slope."""
-    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
     declared = EXAMPLES if unit.neighbours is Neighbours.REPLACE else EXAMPLES + 1
     return LipschitzLearner(
-        examples=examples, loss=Hinge(), penalty=Fraction(1), scale=LossScale(unit=unit, records=declared)
+        examples=SIGNS, loss=Hinge(), penalty=Fraction(1), scale=LossScale(unit=unit, records=declared)
     )
 
 
@@ -172,12 +178,10 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
 
     The curvature is small, so the pull pays for most of epsilon.
     """
-    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
-    learner = PerturbedLearner(examples=examples, loss=Logistic(), strength=Fraction(8), unit=unit)
+    learner = PerturbedLearner(examples=SIGNS, loss=Logistic(), strength=Fraction(8), unit=unit)
     closing = Fraction(weights_sensitivity(learner.width)) * 64
     weights = PerturbedWeights(learner=learner, scale=Fraction(SENSITIVITY), closing=closing)
-    place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial = SingleDraw(batch=Function(weights=weights), view=place, joint=True)
+    trial = SingleDraw(batch=Function(weights=weights), view=PLACE, joint=True)
     one: Cells = {} if relation == Neighbours.ADD_REMOVE.value else {(0, 0): 1}
     pair = records(SHAPE, one), records(SHAPE, {(0, 1): 1})
     what = "a released function by objective perturbation, at the place of the record"
@@ -186,12 +190,10 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
 
 def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "logistic", loss: Sided = LOGISTIC) -> Case:
     """The same with a normal pull: beside CROWD records of one target the slope of one of another is full."""
-    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
-    learner = PerturbedLearner(examples=examples, loss=loss, strength=64 * loss.smoothness, unit=unit)
+    learner = PerturbedLearner(examples=SIGNS, loss=loss, strength=64 * loss.smoothness, unit=unit)
     closing = Fraction(weights_sensitivity(learner.width)) * 4
     weights = GaussianPerturbedWeights(learner=learner, variance=Fraction(SENSITIVITY**2), closing=closing)
-    place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial = SingleDraw(batch=Function(weights=weights), view=place, joint=True, delta=DELTA)
+    trial = SingleDraw(batch=Function(weights=weights), view=PLACE, joint=True, delta=DELTA)
     left = CROWD - (relation == Neighbours.REPLACE.value)
     pair = records(SHAPE, {(0, 0): CROWD}), records(SHAPE, {(0, 0): left, (0, 1): 1})
     what = f"a released {kind} function by objective perturbation with a normal pull, at the place of the record"
@@ -201,8 +203,7 @@ def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "logis
 
 def moments_case(relation: str, unit: PrivacyUnit) -> Case:
     """The noisy sums that a least-squares function follows from; one record's products, worked out by hand."""
-    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
-    learner = MomentsLearner(examples=examples, unit=unit)
+    learner = MomentsLearner(examples=SIGNS, unit=unit)
     moments = NoisyMoments(learner=learner, variance=Fraction(learner.squared_sensitivity))
     low, high = int(STEPS * 0.2**0.5), int(STEPS * 0.8**0.5)
     there = np.array([low**2, -low * high, high**2, -low * STEPS, high * STEPS])
@@ -259,27 +260,25 @@ def vote_cases() -> Iterator[Case]:
         yield session_case(relation)
 
 
+def vote_laws(kind: type[Selection], epsilon: Fraction, points: int = 1) -> tuple[Laws, Laws]:
+    """Of every point's label: all votes for the first class, or one of them for the second."""
+    one, two = (kind(scores=np.array(votes), rate=float(epsilon) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0)))
+    return (one,) * points, (two,) * points
+
+
 def votes_case(relation: str) -> Case:
     """One label by votes that all are for the first class, of which one changes sides: that of an empty part, which
     gets a record of the other class, or that of a part whose record is replaced by one of it."""
     trial = SingleDraw(batch=ExponentialVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
-    one, two = (
-        Selection(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
-    )
-    laws, pair = ((one,), (two,)), voters_pair(relation)
-    return Case(
-        name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=trial, brief=BRIEF, laws=laws
-    )
+    what, laws, pair = "a label by votes", vote_laws(Selection, VOTES_EPSILON), voters_pair(relation)
+    return Case(name=f"predict-votes-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
 
 
 def flips_case(relation: str) -> Case:
     """The same votes, the label by permute-and-flip: the second label's probability rises from exp(-epsilon) / 2 to
     1 / 2, so all of epsilon is used."""
     trial = SingleDraw(batch=PermuteAndFlipVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
-    one, two = (
-        Flips(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
-    )
-    what, laws, pair = "a label by permute-and-flip of votes", ((one,), (two,)), voters_pair(relation)
+    what, laws, pair = "a label by permute-and-flip of votes", vote_laws(Flips, VOTES_EPSILON), voters_pair(relation)
     return Case(name=f"predict-flips-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
 
 
@@ -294,10 +293,7 @@ def randomised_case(relation: str) -> Case:
 def session_case(relation: str) -> Case:
     """The votes of `votes_case` for two points of a session, at half of its epsilon each."""
     epsilon = VOTES_EPSILON / 2
-    one, two = (
-        Selection(scores=np.array(votes), rate=float(epsilon) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
-    )
-    laws, trial = ((one, one), (two, two)), OneByOne(epsilon=epsilon)
+    laws, trial = vote_laws(Selection, epsilon, points=2), OneByOne(epsilon=epsilon)
     what, pair = "labels by votes, one point after the other", voters_pair(relation)
     return Case(name=f"predict-session-{relation}", what=what, pair=pair, trial=trial, laws=laws)
 
@@ -322,21 +318,17 @@ def voters_pair(relation: str) -> Pair:
     return records((*SHAPE, VOTERS), one), records((*SHAPE, VOTERS), {(0, 1, 0): 1, **others})
 
 
-# Once: a mechanism whose one outcome is looked at, and the small databases of learners.
-
-SHAPE = (2, 2)
-"""Two places that a record may have, and two classes."""
-PLACES = Domain((Attribute(name="place", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))),))
-Cells = dict[tuple[int, ...], int]
+# Once: a mechanism whose one outcome is looked at.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SingleDraw:
     """A mechanism whose one outcome is a list of integers.
 
-    events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
-    joint: whether the numbers' noise is not independent, so that they are looked at together only.
-    delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
+    Attributes:
+        view: what an attacker makes of the outcome beside it, such as a function's values at points.
+        joint: whether the numbers' noise is not independent, so that they are looked at together only.
+        delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
     """
 
     batch: Batch[Counts, IntArray]

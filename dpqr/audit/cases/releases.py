@@ -298,37 +298,26 @@ def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Pu
 
 def schedule_cases() -> Iterator[Case]:
     """Add-remove, where the number of records is paid for and steers what follows."""
-    yield queries_case("basic-add-remove", PrivacyBudget(Fraction(1)))
-    yield ordered_case("zcdp-add-remove", PrivacyBudget(Fraction(1), DELTA))
-
-
-def queries_case(name: str, budget: PrivacyBudget) -> Case:
-    """Two overlapping queries; a record comes to both, one of which is answered too low and the other too high.
-
-    A noisy total decides the number of rounds, and with it their prices: two or three, nine for a noise that never is.
-    """
+    # Two overlapping queries; a record comes to both, one of which is answered too low and the other too high. A noisy
+    # total decides the number of rounds, and with it their prices: two or three, nine for a noise that never is.
     matrix = Dense(np.array([[1, 1, 0, 0], [1, 0, 1, 0]]))
-    plan = automatic(_problem(4, matrix), budget, schedule="queries")
+    plan = automatic(_problem(4, matrix), PrivacyBudget(Fraction(1)), schedule="queries")
     here: dict[tuple[int, ...], int] = {(1,): 3, (2,): 1}
-    return Case(
-        name=f"release-queries-{name}",
+    yield Case(
+        name="release-queries-basic-add-remove",
         what=f"a release by single queries whose number a total tells, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((4,), here), records((4,), {**here, (0,): 1})),
         trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, 9, 1)),
         work=WORK,
     )
-
-
-def ordered_case(name: str, budget: PrivacyBudget) -> Case:
-    """A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide.
-
-    As many records as decide what is looked at first: the noise of their count is a coin.
-    """
+    # A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide. With
+    # as many records as decide what is looked at first: the noise of their count is a coin.
+    budget = PrivacyBudget(Fraction(1), DELTA)
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
     (part,) = groups(plan)
-    here: dict[tuple[int, ...], int] = {(2,): math.floor(part.limit)}
-    return Case(
-        name=f"release-ordered-{name}",
+    here = {(2,): math.floor(part.limit)}
+    yield Case(
+        name="release-ordered-zcdp-add-remove",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
         trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, DRAWS, WIDEST)),
@@ -365,22 +354,12 @@ def partition_cases() -> Iterator[Case]:
     """Add-remove, where all three draws are made. Replace, where n is public and two are, is left to the tests: its
     worst pair is no worse, and a run takes milliseconds."""
     pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=BucketLeastSquares(), accountant=Basic())
-    yield partition_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
-
-
-def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
-    """A cumulative distribution over a few cells with a few records; one comes to the first cell."""
-    block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(CELLS,), matrix=Prefix(CELLS)),))
+    # A cumulative distribution over a few cells with a few records; one comes to the first cell.
     here: dict[tuple[int, ...], int] = {(2,): 2}
-    problem = Problem(
-        domain=Domain((Attribute(name="column", axis=Codes(CELLS)),)),
-        workload=Workload((block,)),
-        unit=unit,
-    )
-    plan = Ordered().plan(problem, budget, roles)
-    return Case(
-        name=f"release-partition-{name}",
-        what=f"a release in buckets that noisy counts choose, {roles.check.name} (a tenth of the runs)",
+    plan = Ordered().plan(_problem(CELLS, Prefix(CELLS)), PrivacyBudget(Fraction(1)), pure)
+    yield Case(
+        name="release-partition-basic-add-remove",
+        what="a release in buckets that noisy counts choose, laplace (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
         trial=PlannedTrial(plan=plan, shown=buckets_outcome),
         work=WORK,

@@ -50,9 +50,15 @@ def _faults(engine: Engine, table: Any, questions: Iterable[Question]) -> Iterat
     if not (engine.public is None or isinstance(engine.public, str)):
         yield "public: it is neither None nor a text"
     for words, asked in questions:
-        lacking_kinds = [f"{words}: {fault}" for fault in _kinds(engine, asked)]
-        yield from lacking_kinds
-        if lacking_kinds:
+        sound = True
+        for name, accepts in asked.columns.items():
+            if name not in engine.names:
+                yield f"{words}: names: {name!r} is not among them"
+                sound = False
+            elif accepts(engine.kind(name)) is not None:
+                yield f"{words}: kind: {name!r} is {engine.kind(name)}, and must hold {accepts(engine.kind(name))}"
+                sound = False
+        if not sound:
             continue
         expected = asked.counted(partial(list, table.select(list(asked.columns)).to_batches()))
         yield from (f"{words}: {fault}" for fault in _differences(expected, engine.count(asked), asked))
@@ -78,14 +84,6 @@ def questions() -> Iterator[Question]:
     yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
     for most in (1, 2, 30, 10**7):
         yield f"{most} of each person", Counting(domain=domain, asked=pairs, unit=PrivacyUnit(column="who", rows=most))
-
-
-def _kinds(engine: Engine, asked: Counting) -> Iterator[str]:
-    for name, accepts in asked.columns.items():
-        if name not in engine.names:
-            yield f"names: {name!r} is not among them"
-        elif accepts(engine.kind(name)) is not None:
-            yield f"kind: {name!r} is {engine.kind(name)}, and must hold {accepts(engine.kind(name))}"
 
 
 def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:
@@ -189,12 +187,9 @@ def _bins(edges: Sequence[object], **how: Any) -> Bins:
     return Bins(tuple(Fraction(str(edge)) for edge in edges), **how)
 
 
-def _moments(*marks: datetime) -> list[int]:
-    return [(mark - datetime(1970, 1, 1)) // timedelta(microseconds=1) for mark in marks]
-
-
-def _days(*marks: date) -> list[int]:
-    return [(mark - date(1970, 1, 1)).days for mark in marks]
+def _moments(*marks: datetime) -> Bins:
+    edges = [(mark - datetime(1970, 1, 1)) // timedelta(microseconds=1) for mark in marks]
+    return _bins(edges, kind="datetime")
 
 
 def awkward_domain(rule: Rule = Rule.CELL) -> Domain:
@@ -208,29 +203,22 @@ def awkward_domain(rule: Rule = Rule.CELL) -> Domain:
         "real": _bins((0, "0.1", "0.3", 1)),
         "single": _bins((0, "0.1", "0.2", 1), closed="right"),
         "money": _bins((0, "0.1", "0.3"), closed="right"),
-        "day": Bins(tuple(map(Fraction, _days(date(1999, 12, 31), date(2000, 3, 1), date(2001, 1, 1)))), kind="date"),
-        "moment": Bins(
-            tuple(map(Fraction, _moments(datetime(1970, 1, 1), datetime(2000, 1, 1), datetime(2001, 1, 1)))),
-            kind="datetime",
+        "day": _bins(
+            [(day - date(1970, 1, 1)).days for day in (date(1999, 12, 31), date(2000, 3, 1), date(2001, 1, 1))],
+            kind="date",
         ),
-        "instant": Bins(
-            tuple(map(Fraction, _moments(datetime(2020, 1, 1), datetime(2020, 3, 29, 1), datetime(2021, 1, 1)))),
-            kind="datetime",
-        ),
-        "written": Bins(
-            tuple(map(Fraction, _moments(datetime(2016, 1, 1), datetime(2017, 1, 1), datetime(2018, 1, 1)))),
-            kind="datetime",
-        ),
+        "moment": _moments(datetime(1970, 1, 1), datetime(2000, 1, 1), datetime(2001, 1, 1)),
+        "instant": _moments(datetime(2020, 1, 1), datetime(2020, 3, 29, 1), datetime(2021, 1, 1)),
+        "written": _moments(datetime(2016, 1, 1), datetime(2017, 1, 1), datetime(2018, 1, 1)),
     }
-    clipped = ("whole", "real", "day")
+    rules: dict[Fault, Rule] = dict.fromkeys(FAULTS, rule)
+    clipped: dict[Fault, Rule] = rules | {"outside": Rule.CLIP, "infinite": Rule.DROP}
     return Domain(
-        tuple(Attribute(name=name, axis=axis, rules=_rules(rule, name in clipped)) for name, axis in axes.items())
+        tuple(
+            Attribute(name=name, axis=axis, rules=clipped if name in ("whole", "real", "day") else rules)
+            for name, axis in axes.items()
+        )
     )
-
-
-def _rules(rule: Rule, clipped: bool) -> dict[Fault, Rule]:
-    rules = dict.fromkeys(FAULTS, rule)
-    return rules | {"outside": Rule.CLIP, "infinite": Rule.DROP} if clipped else rules
 
 
 def awkward_table(rows: int) -> Any:

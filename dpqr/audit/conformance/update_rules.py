@@ -86,7 +86,14 @@ def _behaviour(rule: Any, universe: Universe) -> Iterator[str]:
             yield from _course(rule, universe, shift, factor)
         if rule.cumulative:
             yield from _cumulative(rule, universe)
-        yield from _fits(rule, universe)
+        measured: list[Any] = []
+        for block in problem.workload.blocks:
+            fits = rule.fits(problem, tuple(measured), (block,))
+            if not isinstance(fits, bool):
+                yield "fits: it returns neither True nor False"
+            elif fits is not rule.fits(problem, tuple(measured), (block,)):
+                yield "purity: fits says another thing the second time"
+            measured.append(block)
     except _Refused:
         raise
     except Exception as error:
@@ -137,18 +144,6 @@ def _cumulative(rule: Any, universe: Universe) -> Iterator[str]:
         block.largest_coefficient for block in universe.problem.workload.blocks
     ):
         yield f"cumulative: one update after all measurements ends {apart:.3g} records from one after each"
-
-
-def _fits(rule: Any, universe: Universe) -> Iterator[str]:
-    problem = universe.problem
-    measured: list[Any] = []
-    for block in problem.workload.blocks:
-        found = rule.fits(problem, tuple(measured), (block,))
-        if not isinstance(found, bool):
-            yield "fits: it returns neither True nor False"
-        elif found is not rule.fits(problem, tuple(measured), (block,)):
-            yield "purity: fits says another thing the second time"
-        measured.append(block)
 
 
 def _sound(hypothesis: Any, universe: Universe, when: str) -> Iterator[str]:
@@ -213,7 +208,12 @@ LOOKED_AHEAD = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One step that is open to the adversary. gap: |f(x) - f(D)|; kindness: how far v lies from f(D), in records."""
+    """One step that is open to the adversary.
+
+    Attributes:
+        gap: |f(x) - f(D)|, in records.
+        kindness: how far v lies from f(D), in records.
+    """
 
     measured: Measurement
     gap: float
@@ -311,31 +311,15 @@ def _lengths(rule: Any, problem: Problem, level: Level, most: int) -> Iterator[i
     tables.append(public_generator(cells).multinomial(RECORDS, np.full(cells, 1 / cells) ** 2 * cells))
     yield 0
     for truth in tables:
-        queries = problem.workload.blocks
-        game = Game(rule=rule, problem=problem, level=level, truth=truth, queries=queries)
-        for strategy, limit in ((_least, most), (_kindest, most), (_worst, most), (_ahead, min(most, LOOKED_AHEAD))):
-            length = game.length(strategy, limit)
+        game = Game(rule=rule, problem=problem, level=level, truth=truth, queries=problem.workload.blocks)
+        for strategy in STRATEGIES:
+            length = game.length(strategy, min(most, LOOKED_AHEAD) if strategy is leave_largest_gaps else most)
             yield length
             if length >= most:
                 return
 
 
-def _least(position: Position) -> Move:
-    """The smallest gap, and the answer that says least."""
-    return min(position.moves, key=lambda move: (move.gap, move.kindness))
-
-
-def _kindest(position: Position) -> Move:
-    """The answer that says least."""
-    return min(position.moves, key=lambda move: move.kindness)
-
-
-def _worst(position: Position) -> Move:
-    """The largest gap, and the answer that says most."""
-    return max(position.moves, key=lambda move: (move.gap, move.kindness))
-
-
-def _ahead(position: Position) -> Move:
+def leave_largest_gaps(position: Position) -> Move:
     """Whatever leaves the largest gaps open after the update."""
     game, rule = position.game, position.game.rule
 
@@ -344,3 +328,12 @@ def _ahead(position: Position) -> Move:
         return -1.0 if found is None else sum(each.gap for each in game.moves(found))
 
     return max(position.moves, key=left)
+
+
+STRATEGIES: tuple[Strategy, ...] = (
+    lambda position: min(position.moves, key=lambda move: (move.gap, move.kindness)),
+    lambda position: min(position.moves, key=lambda move: move.kindness),
+    lambda position: max(position.moves, key=lambda move: (move.gap, move.kindness)),
+    leave_largest_gaps,
+)
+"""The smallest gap and the answer that says least; that answer; the largest gap and the answer that says most."""

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import IO, ClassVar, Protocol
 
+import msgspec
 import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.prediction.ensembles.member import ENDED, FAILED, FOUND, READY, Estimator, Predicts, read_estimator
+from dpqr.prediction.ensembles.member import ENDED, FAILED, FOUND, READY, Estimator, Order, Predicts, read_estimator
 
 BUILT_IN = "least-squares"
 RIDGE = 0.1
@@ -304,13 +305,8 @@ class Server:
             start_new_session=True,
         )
         estimator = self.estimator
-        order = {
-            "text": estimator.text,
-            "seeded": estimator.seeded,
-            "width": self.points.shape[1],
-            "seconds": self.seconds,
-        }
-        self._send(json.dumps(order).encode())
+        order = Order(text=estimator.text, seeded=estimator.seeded, width=self.points.shape[1], seconds=self.seconds)
+        self._send(msgspec.json.encode(order))
         self._send(np.ascontiguousarray(self.points, dtype=np.float64).tobytes())
 
     def ready(self) -> None:

@@ -245,7 +245,16 @@ class Aggregate:
         """
         if self.parts is not None:
             return self.parts
-        parts = math.ceil(self._wanted(problem, noise) / float(epsilon))
+        # r epsilon.
+        share = float(self.error)
+        if problem.target.numeric:
+            wanted = 2 / share
+        elif self.vote == "randomised":
+            wanted = 1 / share
+        else:
+            left = share / (2 if noise == "permute-and-flip" else 4)
+            wanted = -6 * math.log(2 * left / (1 + math.sqrt(1 + 4 * _others(problem) * left)))
+        parts = math.ceil(wanted / float(epsilon))
         if parts > MOST_PARTS:
             raise InfeasiblePlan(
                 f"{parts:,} parts would be needed at epsilon {float(epsilon):.3g} a prediction; raise --eps, ask for "
@@ -263,16 +272,6 @@ class Aggregate:
             return min(1.0, 1 / (parts * float(epsilon)))
         far, others = math.exp(-parts * float(epsilon) / 6), _others(problem)
         return min(1.0, (2 if noise == "permute-and-flip" else 4) * (far + others * far**2))
-
-    def _wanted(self, problem: PredictionProblem, noise: Noise) -> float:
-        """r epsilon."""
-        share = float(self.error)
-        if problem.target.numeric:
-            return 2 / share
-        if self.vote == "randomised":
-            return 1 / share
-        left = share / (2 if noise == "permute-and-flip" else 4)
-        return -6 * math.log(2 * left / (1 + math.sqrt(1 + 4 * _others(problem) * left)))
 
     def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
         """What predicts at `points`.

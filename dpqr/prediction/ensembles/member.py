@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import json
 import os
 import resource
 import signal
@@ -23,6 +22,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
@@ -69,6 +69,32 @@ class Work:
         return found.tobytes()
 
 
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server is started with.
+
+    Attributes:
+        text: the estimator, as the user wrote it.
+        width: features of a point.
+        seeded, seconds: as of `Work`.
+    """
+
+    text: str
+    width: int
+    seeded: bool
+    seconds: int
+
+    def work(self, points: bytes) -> Work:
+        """Import the estimator and make it once, which shows whether the arguments fit."""
+        name, options = parsed(self.text)
+        module, _, kind = name.rpartition(".")
+        maker = getattr(import_module(module), kind)
+        made = maker(**options)
+        if not (callable(getattr(made, "fit", None)) and callable(getattr(made, "predict", None))):
+            raise TypeError("an estimator needs fit and predict, as scikit-learn's have")
+        at = np.frombuffer(points, dtype=np.float64).reshape(-1, self.width) if points else np.zeros((0, self.width))
+        return Work(maker=maker, options=options, seeded=self.seeded, points=at.copy(), seconds=self.seconds)
+
+
 def main() -> None:
     """A server's whole life."""
     source, sink = _kept(0, os.O_RDONLY), _kept(1, os.O_WRONLY)
@@ -76,7 +102,7 @@ def main() -> None:
     if order is None or points is None:
         return
     try:
-        work = _work(json.loads(order), points)
+        work = msgspec.json.decode(order, type=Order).work(points)
     except BaseException as error:
         reason = short(error).encode(errors="replace")
         _write(sink, FAILED + len(reason).to_bytes(8, "little") + reason)
@@ -84,19 +110,6 @@ def main() -> None:
     _write(sink, READY)
     while _one_part(work, source, sink):
         _write(sink, ENDED)
-
-
-def _work(order: dict[str, Any], points: bytes) -> Work:
-    """Import the estimator and make it once, which shows whether the arguments fit."""
-    name, options = parsed(order["text"])
-    module, _, kind = name.rpartition(".")
-    maker = getattr(import_module(module), kind)
-    made = maker(**options)
-    if not (callable(getattr(made, "fit", None)) and callable(getattr(made, "predict", None))):
-        raise TypeError("an estimator needs fit and predict, as scikit-learn's have")
-    shape = (-1, order["width"])
-    at = np.frombuffer(points, dtype=np.float64).reshape(shape) if points else np.zeros((0, order["width"]))
-    return Work(maker=maker, options=options, seeded=order["seeded"], points=at.copy(), seconds=order["seconds"])
 
 
 def _one_part(work: Work, source: int, sink: int) -> bool:
@@ -282,8 +295,17 @@ def read_estimator(given: str, trust: tuple[str, ...]) -> Estimator:
         if option in options:
             raise UsageFault(f"--base {name}: {option} is not taken: {why}; leave it out")
     kind = _checked(name, found)
-    _require_made(name, kind, options)
-    seeded = "random_state" in inspect.signature(kind).parameters and "random_state" not in options
+    # Arguments that the class does not take, or takes with other values.
+    known = inspect.signature(kind).parameters
+    for option in options:
+        if option not in known:
+            taken = ", ".join(each for each in known if each not in REFUSED)
+            raise UsageFault(f"--base {name}: it has no argument {option!r}; it takes {taken}")
+    try:
+        kind(**options)._validate_params()
+    except Exception as error:
+        raise UsageFault(f"--base {name}: {short(error)}") from None
+    seeded = "random_state" in known and "random_state" not in options
     return Estimator(text=given, name=name, predicts=found, seeded=seeded)
 
 
@@ -316,34 +338,25 @@ def parsed(given: str) -> tuple[str, dict[str, Any]]:
         raise fault
     try:
         tree = ast.parse(given.strip(), mode="eval").body
-        name = _dotted(tree.func if isinstance(tree, ast.Call) else tree)
-        options = _literals(tree) if isinstance(tree, ast.Call) else {}
+        call = tree if isinstance(tree, ast.Call) else None
+        # "a.b.C" of names and attributes, with a module.
+        name, parts = call.func if call else tree, list[str]()
+        while isinstance(name, ast.Attribute):
+            parts.append(name.attr)
+            name = name.value
+        if not isinstance(name, ast.Name) or not parts:
+            raise fault
+        # Keyword arguments: none positional, starred, repeated or deeply nested.
+        options: dict[str, Any] = {}
+        if call and call.args:
+            raise fault
+        for each in call.keywords if call else ():
+            if each.arg is None or each.arg in options or _depth(each.value) > DEEPEST:
+                raise fault
+            options[each.arg] = ast.literal_eval(each.value)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise fault from None
-    return name, options
-
-
-def _dotted(tree: ast.expr) -> str:
-    """ "a.b.C" of names and attributes; ValueError for anything else, and for a name without a module."""
-    parts: list[str] = []
-    while isinstance(tree, ast.Attribute):
-        parts.append(tree.attr)
-        tree = tree.value
-    if not isinstance(tree, ast.Name) or not parts:
-        raise ValueError("no dotted name")
-    return ".".join((tree.id, *reversed(parts)))
-
-
-def _literals(call: ast.Call) -> dict[str, Any]:
-    """Keyword arguments by name; ValueError for positional, starred, repeated and deeply nested ones."""
-    options: dict[str, Any] = {}
-    if call.args:
-        raise ValueError("positional")
-    for each in call.keywords:
-        if each.arg is None or each.arg in options or _depth(each.value) > DEEPEST:
-            raise ValueError("keyword")
-        options[each.arg] = ast.literal_eval(each.value)
-    return options
+    return ".".join((name.id, *reversed(parts))), options
 
 
 def _depth(tree: ast.AST) -> int:
@@ -370,19 +383,6 @@ def _checked(name: str, predicts: Predicts) -> type[Any]:
         raise UsageFault(f"--base {name}: the installed scikit-learn has no such estimator; choose another")
     checked: type[Any] = found
     return checked
-
-
-def _require_made(name: str, kind: type[Any], options: Mapping[str, Any]) -> None:
-    """UsageFault for arguments that the class does not take, or takes with other values."""
-    known = inspect.signature(kind).parameters
-    for option in options:
-        if option not in known:
-            taken = ", ".join(each for each in known if each not in REFUSED)
-            raise UsageFault(f"--base {name}: it has no argument {option!r}; it takes {taken}")
-    try:
-        kind(**options)._validate_params()
-    except Exception as error:
-        raise UsageFault(f"--base {name}: {short(error)}") from None
 
 
 def short(error: BaseException) -> str:

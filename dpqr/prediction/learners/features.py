@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -60,7 +60,9 @@ class CellFeatures:
     _tables: tuple[FloatArray, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        width = 1 + sum(map(_width, self.domain.attributes))
+        # A number, and a feature for each cell beside its bins; else one for each cell.
+        numbers = [each.axis.size - 1 for each in self.domain.attributes if isinstance(each.axis, Bins)]
+        width = 1 + sum(each.size for each in self.domain.attributes) - sum(numbers)
         if width > MOST_FEATURES:
             raise InfeasiblePlan(
                 f"the domain's labels make {width:,} features, more than {MOST_FEATURES:,}; merge labels, or "
@@ -88,11 +90,6 @@ def clip_to_unit_norm(vectors: FloatArray) -> FloatArray:
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     vectors /= np.maximum(norms, 1.0)[:, None]
     return vectors
-
-
-def _width(attribute: Attribute) -> int:
-    """Number of features of a column."""
-    return attribute.size if not isinstance(attribute.axis, Bins) else 1 + attribute.size - attribute.axis.size
 
 
 def _table(attribute: Attribute) -> FloatArray:
@@ -210,7 +207,12 @@ class PolynomialFeatures:
     def __post_init__(self) -> None:
         chosen = np.array(list(combinations_with_replacement(range(self.rows.width), self.degree)), dtype=np.int64)
         object.__setattr__(self, "_chosen", chosen)
-        object.__setattr__(self, "_roots", np.sqrt([_arrangements(each) for each in chosen.tolist()]))
+        # Of the multinomial number of orders of each product's factors.
+        orders = [
+            math.factorial(self.degree) // math.prod(math.factorial(count) for count in Counter(each).values())
+            for each in chosen.tolist()
+        ]
+        object.__setattr__(self, "_roots", np.sqrt(orders))
 
     @property
     def width(self) -> int:
@@ -266,14 +268,6 @@ def gaussian(one: FloatArray, two: FloatArray, bandwidth: float) -> FloatArray:
 def lacking_sizes(rows: CellFeatures) -> tuple[int, ...]:
     """Cells of each column, and one for none of them."""
     return tuple(attribute.size + 1 for attribute in rows.domain.attributes)
-
-
-def _arrangements(chosen: Sequence[int]) -> int:
-    """The multinomial number of orders of the factors."""
-    ways = math.factorial(len(chosen))
-    for each in set(chosen):
-        ways //= math.factorial(chosen.count(each))
-    return ways
 
 
 KernelName = Literal["linear", "gaussian", "polynomial"]

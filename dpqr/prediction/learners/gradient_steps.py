@@ -258,11 +258,20 @@ class OnlineLearner:
             return self._by_column(codes, records, self.column)
         codes = codes[self.examples.labelled(codes)]
         codes = codes[np.argsort(codes[:, -1], kind="stable")]
+        axis, theta, start = self.examples.axis, float(self.steps.theta), self.steps.start
         weights, done = np.zeros(self.features.width), 0
         for at in range(0, len(codes), BLOCK):
             block = codes[at : at + BLOCK]
             block = block[block[:, -1] < self.slots]
-            weights, done = self._block(weights, done, block)
+            vectors = self.features.of(np.delete(block[:, :-1], axis, axis=1))
+            targets = self.examples.values[block[:, axis]]
+            # Steps in the order of slots; `done` of them have been passed.
+            for vector, target, slot in zip(vectors, targets.tolist(), block[:, -1].tolist(), strict=True):
+                weights = weights * self._shrunk(done, slot)
+                size = (slot + start) ** -theta
+                error = float(vector @ weights) - target
+                weights = weights * (1 - 1 / (slot + start)) - (size * error) * vector
+                done = slot + 1
         return weights * self._shrunk(done, self.slots)
 
     def _by_column(self, codes: AnyArray, records: IntArray, column: int) -> FloatArray:
@@ -280,23 +289,6 @@ class OnlineLearner:
             weights = weights * (1 - 1 / start) - start ** -float(self.steps.theta) * pull
             done = slot + 1
         return weights * self._shrunk(done, self.slots)
-
-    def _block(self, weights: FloatArray, done: int, block: AnyArray) -> tuple[FloatArray, int]:
-        """The steps of rows in the order of their slots.
-
-        Args:
-            done: slots before them that have been passed.
-        """
-        axis, theta, start = self.examples.axis, float(self.steps.theta), self.steps.start
-        vectors = self.features.of(np.delete(block[:, :-1], axis, axis=1))
-        targets = self.examples.values[block[:, axis]]
-        for vector, target, slot in zip(vectors, targets.tolist(), block[:, -1].tolist(), strict=True):
-            weights = weights * self._shrunk(done, slot)
-            size = (slot + start) ** -theta
-            error = float(vector @ weights) - target
-            weights = weights * (1 - 1 / (slot + start)) - (size * error) * vector
-            done = slot + 1
-        return weights, done
 
     def _shrunk(self, done: int, slot: int) -> float:
         """The factor that the empty slots from `done` on leave of f before `slot`."""

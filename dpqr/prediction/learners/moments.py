@@ -163,7 +163,8 @@ class Moments(Protocol):
 class NoisyMoments:
     """Integer moments plus rounded Gaussian noise, and the ridge function that they give.
 
-    variance: of each sum's noise, in squared steps of 1 / STEPS^2.
+    Attributes:
+        variance: of each sum's noise, in squared steps of 1 / STEPS^2.
 
     Privacy:
         The sums are exact integers, so this is the Gaussian mechanism on them, rounded (`RoundedGaussian`), at the

@@ -15,25 +15,15 @@ from dpqr.audit.cases.releases import (
     release_cases,
     schedule_cases,
 )
+from dpqr.audit.cases.selections import MOST as MOST_DRAWN
+from dpqr.audit.cases.selections import search_cases
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.unit import Neighbours
 from dpqr.releases.draws import RecordedDraw
 
 CASES = {case.name: case for case in release_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-
-
-@every_case
-def test_one_record_comes_or_takes_the_place_of_another(case):
-    one, two = (database.counts for database in case.pair)
-    assert (one >= 0).all()
-    moved = (two - one)[two != one].tolist()
-    replaced = case.trial.plan.problem.unit.neighbours is Neighbours.REPLACE
-    assert sorted(moved) == ([-1, 1] if replaced else [1])
-    if replaced:
-        assert one.sum() == two.sum() == case.trial.plan.problem.n
 
 
 @every_case
@@ -55,15 +45,6 @@ def test_the_stop_test_is_a_coin():
         stopped_at_once = (case.outcomes(0, 200, SeededNoise(5)).context[:, 2] == ABSENT).mean()
         assert 0 < stopped_at_once < 1
         assert abs(int(case.pair[0].counts.sum()) - RECORDS) <= 1
-
-
-def test_claims_are_the_plans_budgets():
-    pure = CASES["release-rounds-basic-add-remove"].trial
-    assert pure.claim.epsilon == pure.plan.budget.epsilon
-    assert pure.claim.rho is None
-    priced = CASES["release-rounds-zcdp-replace"].trial
-    assert priced.claim.epsilon <= priced.plan.budget.epsilon
-    assert priced.claim.rho > 0
 
 
 def test_what_is_derived_follows_what_was_measured():
@@ -120,12 +101,6 @@ def test_both_schedules_pay_for_what_steers_them():
 
 
 @every_schedule
-def test_one_record_comes(case):
-    one, two = (database.counts for database in case.pair)
-    assert (two - one).tolist() == [1] + [0] * (one.size - 1)
-
-
-@every_schedule
 def test_every_run_shows_as_many_numbers_and_not_the_same_rounds(case):
     trial, found = case.trial, seen(case.trial.plan.schedule.name)
     rounds_planned, widest = trial.shown.args
@@ -151,21 +126,9 @@ def test_the_paid_count_is_a_coin():
     assert 0 < (second == second.max()).mean() < 1, "a first look, at its small price, or boxes at once"
 
 
-def test_claims():
-    queries, ordered = SCHEDULES["queries"].trial, SCHEDULES["ordered"].trial
-    assert queries.claim.epsilon == queries.plan.budget.epsilon == queries.plan.epsilon
-    ((event, _),) = ordered.plan.events
-    assert ordered.claim.rho == event.rho
-
-
 # Audited releases in buckets: neighbours, columns, and what varies.
 
 (CASE,) = partition_cases()
-
-
-def test_one_record_comes_to_the_partition() -> None:
-    one, two = (database.counts for database in CASE.pair)
-    assert (two - one).tolist() == [1] + [0] * (CELLS - 1)
 
 
 def test_buckets_measurements_and_answers_are_looked_at() -> None:
@@ -179,5 +142,30 @@ def test_buckets_measurements_and_answers_are_looked_at() -> None:
     assert seen.derived.shape == (60, CELLS)
 
 
-def test_the_claim_is_the_plans_budget() -> None:
-    assert CASE.trial.claim.epsilon == CASE.trial.plan.budget.epsilon == CASE.trial.plan.epsilon
+# Searches among marginals.
+
+SEARCHES = {case.name: case for case in search_cases()}
+
+
+def test_the_count_leads_to_one_table_and_to_one_way_marginals():
+    seen = SEARCHES["release-counted-basic-add-remove"].outcomes(0, 25, SeededNoise(4))
+    assert {15, 1} == set(seen.context[:, 0].tolist())
+
+
+def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
+    """Three columns, the error, and three pairs; a search makes choices between."""
+    seen = SEARCHES["release-dependence-zcdp-replace"].outcomes(0, 25, SeededNoise(4))
+    assert (seen.context[:, 0] == 1).all()
+    rounds = seen.context[:, 1].tolist()
+    assert min(rounds) == 7 < max(rounds)
+
+
+@pytest.mark.parametrize("case", [case for name, case in SEARCHES.items() if "search" in name])
+def test_what_a_run_draws_follows_what_it_released(case):
+    seen = case.outcomes(0, 25, SeededNoise(4))
+    assert seen.context.shape == (25, 2 * MOST_DRAWN)
+    draws = (seen.context[:, ::2] != ABSENT).sum(axis=1)
+    assert 6 < draws.max() < MOST_DRAWN
+    pairs = seen.context[:, ::2][:, 3:]
+    assert ((pairs == 3).sum(axis=1) == 2).any(), "the two columns that agree are chosen, and measured again"
+    assert len({tuple(row) for row in seen.context.tolist()}) > 1

@@ -32,14 +32,6 @@ def test_the_taper_costs_nothing_up_to_the_declared_number_and_ends_at_zero():
     assert scale.weight(10 * 65) == scale.weight(10**9) == 0
 
 
-@pytest.mark.parametrize(
-    ("unit", "times"), [(ROWS, 1 + TAPER), (REPLACED, 2), (PERSONS, 3 * (1 + TAPER)), (SWAPPED, 6 * (1 + TAPER))]
-)
-def test_distance_by_unit(unit, times):
-    scale = LossScale(unit=unit, records=100)
-    assert scale.distance(Fraction(1), Fraction(1, 2)) == times * Fraction(2, 100)
-
-
 def test_under_replace_of_rows_the_number_is_used_as_it_is():
     assert LossScale(unit=REPLACED, records=4).weight(4) == 0.25
     assert LossScale(unit=REPLACED, records=4).heaviest == 1

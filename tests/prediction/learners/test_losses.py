@@ -11,7 +11,6 @@ from dpqr.prediction.learners.losses import (
     Logistic,
     Pinball,
     Square,
-    Tapered,
     cornered_loss,
     errors,
     smooth_loss,
@@ -79,32 +78,14 @@ def test_errors_of_classes_are_counted_and_of_numbers_weighed():
     assert errors(cornered_loss(HALF, classifies=False), predicted, targets, classifies=False).tolist() == [0, 1]
 
 
-# Tapered losses: second derivatives that fall towards either slope, corners close to the printed ones.
-
-TAPERED_GRID = np.linspace(-4, 4, 4001)
-
-
-@pytest.mark.parametrize("loss", [Logistic(), *TAPERED, Hinge(), Pinball()], ids=repr)
-def test_second_derivatives_of_tapered_losses_fall_towards_either_slope(loss):
-    """At most 4 smoothness p (1 - p), which those of a corner rounded by a parabola exceed."""
-    for target in (-1.0, 1.0):
-        targets = np.full_like(TAPERED_GRID, target)
-        slopes, largest = loss.slope(TAPERED_GRID, targets), float(loss.lipschitz)
-        least = -largest if slopes.min() < -0.9 * largest else -float(loss.opposite)
-        place = (slopes - least) / (largest + float(loss.opposite))
-        most = 4 * float(loss.smoothness) * place * (1 - place)
-        assert (loss.curvature(TAPERED_GRID, targets) <= most + 1e-9).all() == isinstance(loss, Tapered)
+# Tapered losses.
 
 
 def test_a_tapered_corner_stays_close_to_the_printed_loss():
     loss = TAPERED[2]
-    apart = loss.value(TAPERED_GRID, np.zeros_like(TAPERED_GRID)) - loss.corner.value(
-        TAPERED_GRID, np.zeros_like(TAPERED_GRID)
-    )
+    apart = loss.value(GRID, np.zeros_like(GRID)) - loss.corner.value(GRID, np.zeros_like(GRID))
     assert -1e-12 <= apart.min() <= apart.max() <= float(loss.width) * np.log(2) + 1e-12
-    assert float(np.sum(apart) * (TAPERED_GRID[1] - TAPERED_GRID[0])) == pytest.approx(
-        (np.pi * float(loss.width)) ** 2 / 6, rel=1e-3
-    )
+    assert float(np.sum(apart) * (GRID[1] - GRID[0])) == pytest.approx((np.pi * float(loss.width)) ** 2 / 6, rel=1e-3)
 
 
 # The largest difference of two records' pulls: by search, and where it is met.

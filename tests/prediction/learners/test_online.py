@@ -62,10 +62,6 @@ def test_some_change_reaches_half_of_the_bound_and_the_last_position_is_the_wors
     assert np.argmax(moves) == 19
 
 
-def test_a_persons_rows_move_it_by_as_many_bounds():
-    assert online([[1.0]], 50, rows=3).distance == 3 * online([[1.0]], 50).distance
-
-
 def test_the_sharper_bound_is_the_one_of_the_source_page():
     """N = 10^4, theta = 3/4: that of R + 2 is about 9 times below 2 kappa (kappa^2 + 1) M N^(1 - 2 theta), D(R) 10."""
     stable = online([[1.0]], 10**4 - 2)
@@ -176,11 +172,3 @@ def test_the_last_record_comes_within_15_percent_of_either_bound():
     replaced, stream = online([AXIS[0], *aside], 60, "99/100"), [(0, 1)] * 59
     moved = np.linalg.norm(streamed(replaced, [*stream, (1, 0)]) - streamed(replaced, [*stream, (2, 0)]))
     assert 0.85 * float(replaced.bound) <= moved <= float(replaced.bound)
-
-
-def test_the_bound_of_a_column_of_slots_by_hand():
-    """min(2 N^(1 - 2 theta), N^-theta (R + 1)), R = N^((1 - theta) / 2) / sqrt(2); K times, under replace 2K times."""
-    last = 10**4 - 1 + 3
-    expected = min(2 * last**-0.5, last**-0.75 * (last**0.125 / 2**0.5 + 1))
-    for relation, rows, times in (("added", 1, 1), ("added", 3, 3), ("replaced", 3, 6)):
-        assert float(column_stream(10**4, relation, rows=rows).distance) == pytest.approx(times * expected, rel=1e-9)

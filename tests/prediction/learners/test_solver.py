@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.prediction_tables import LOSSES, UNITS, VALUES, Given, counts, examples
+from support.prediction_tables import UNITS, VALUES, Given, counts, examples
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learned_functions import PREDICTION, LearnerAtPoints, round_to_grid, step
@@ -21,7 +21,7 @@ from dpqr.prediction.learners.solver import (
     gamma,
     gradient_error,
 )
-from dpqr.prediction.learners.stable import ARITHMETIC, LipschitzLearner, RidgeRegression
+from dpqr.prediction.learners.stable import ARITHMETIC, LipschitzLearner
 
 
 def task(loss, penalty=Fraction(1, 50), rows=40, width=3, seed=0):
@@ -297,18 +297,3 @@ def test_functions_within_the_bound_predict_within_the_sensitivity(width, record
             LearnerAtPoints(learner=each, points=direction[None], limit=None).predictions(None) for each in told
         )
         assert abs(int(first[0]) - int(second[0])) <= PREDICTION
-
-
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("relation", Neighbours)
-def test_every_learner_charges_for_twice_the_error_of_a_value(name, relation):
-    width, records, penalty = 100, 10**6, Fraction(1, 100)
-    given = Examples(features=Given(np.zeros((1, width))), axis=1, values=VALUES)
-    scale = LossScale(unit=UNITS[relation], records=records)
-    if LOSSES[name] is None:
-        found = RidgeRegression(examples=given, penalty=penalty, scale=scale)
-        norm, tolerance = found.radius or found.reach, found.tolerance
-    else:
-        found = LipschitzLearner(examples=given, loss=LOSSES[name], penalty=penalty, scale=scale)
-        norm, tolerance = found.norm, found.solver.tolerance
-    assert found.bound >= found.distance + 2 * tolerance + 2 * evaluation_error(width, norm)
