@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal
-from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.strategy_matrices import on_single_axes, query_variances
 from dpqr.workload.workload import home
@@ -215,22 +215,20 @@ def row_extremes(block: QueryBlock) -> tuple[FloatArray, FloatArray]:
     """
     low = high = np.ones(1, dtype=np.int64)
     for factor in block.factors:
+        matrix = factor.matrix
+        if isinstance(matrix, Identity):
+            ones = np.ones(matrix.rows, dtype=np.int64)
+            extremes = (ones if matrix.cells == 1 else np.zeros_like(ones)), ones
+        else:
+            rows = [matrix.row(index) for index in range(matrix.rows)]
+            extremes = np.array([row.min() for row in rows]), np.array([row.max() for row in rows])
         corners = [
             left * right if block.rowwise else np.multiply.outer(left, right).reshape(-1)
             for left in (low, high)
-            for right in _factor_extremes(factor)
+            for right in extremes
         ]
         low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
     return low.astype(np.float64), high.astype(np.float64)
-
-
-def _factor_extremes(factor: Factor) -> tuple[IntArray, IntArray]:
-    matrix = factor.matrix
-    if isinstance(matrix, Identity):
-        ones = np.ones(matrix.rows, dtype=np.int64)
-        return (ones if matrix.cells == 1 else np.zeros_like(ones)), ones
-    rows = [matrix.row(index) for index in range(matrix.rows)]
-    return np.array([row.min() for row in rows]), np.array([row.max() for row in rows])
 
 
 # LinearEstimate: unbiased estimates of cells, group of attributes by group, negative ones included.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -159,33 +158,20 @@ class PolytopeSample:
             return None
         points = np.resize(starts, self.points.shape)
         generator = public_generator(self.seed + CUT_SEED * len(bounds))
+        # Hit and run: every point moves to a uniform position on a random line through it, inside the polytope.
         for _ in range(self.steps):
-            points = _hit_and_run(points, normals, bounds, generator)
-        return PolytopeSample(
-            points=points,
-            normals=normals,
-            bounds=bounds,
-            total=self.total,
-            shape=self.shape,
-            seed=self.seed,
-            steps=self.steps,
-        )
-
-
-def _hit_and_run(points: FloatArray, normals: FloatArray, bounds: FloatArray, generator: Any) -> FloatArray:
-    """Move every point to a uniform position on a random line through it, inside the polytope."""
-    directions = generator.standard_normal(points.shape)
-    directions -= directions.mean(axis=1, keepdims=True)
-    slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
-    speed = np.concatenate([-directions, directions @ normals.T], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = slack / speed
-    ahead = np.where(speed > 0, reach, np.inf).min(axis=1)
-    behind = np.where(speed < 0, reach, -np.inf).max(axis=1)
-    lengths = behind + (ahead - behind) * generator.random(len(points))
-    moved = np.maximum(points + lengths[:, None] * directions, 0.0)
-    scaled: FloatArray = moved / moved.sum(axis=1, keepdims=True)
-    return scaled
+            directions = generator.standard_normal(points.shape)
+            directions -= directions.mean(axis=1, keepdims=True)
+            slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
+            speed = np.concatenate([-directions, directions @ normals.T], axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reach = slack / speed
+            ahead = np.where(speed > 0, reach, np.inf).min(axis=1)
+            behind = np.where(speed < 0, reach, -np.inf).max(axis=1)
+            lengths = behind + (ahead - behind) * generator.random(len(points))
+            points = np.maximum(points + lengths[:, None] * directions, 0.0)
+            points /= points.sum(axis=1, keepdims=True)
+        return replace(self, points=points, normals=normals, bounds=bounds, _kept={})
 
 
 def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
