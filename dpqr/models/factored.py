@@ -14,7 +14,7 @@ import numpy as np
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.models.junction_tree import Clique, JunctionTree, by_size
+from dpqr.models.junction_tree import JunctionTree, by_size
 from dpqr.workload.block import QueryBlock
 
 
@@ -32,30 +32,25 @@ def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: i
     generator = public_generator(seed)
     codes: CodeArray = np.zeros((count, len(tree.shape)), dtype=np.int64, order="F")
     for clique, cells in zip(tree.cliques, beliefs, strict=True):
-        _fill(codes, clique, cells, generator)
+        # The clique's table, shape (cells of the separator, cells of the other attributes).
+        shared = [place for place in range(cells.ndim) if place not in clique.dropped]
+        own = list(clique.dropped)
+        table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
+        order: IntArray = generator.permutation(count)
+        # The row of the table of each record.
+        rows = np.zeros(count, dtype=np.int64)
+        for place in shared:
+            rows *= cells.shape[place]
+            rows += codes[:, clique.axes[place]]
+        cases = rows[order]
+        # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
+        arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
+        drawn = _systematic(table, cases[arranged], generator)
+        picks = np.empty_like(drawn)
+        picks[order[arranged]] = drawn
+        for place, part in zip(own, np.unravel_index(picks, [cells.shape[place] for place in own]), strict=True):
+            codes[:, clique.axes[place]] = part
     return codes
-
-
-def _fill(codes: CodeArray, clique: Clique, cells: FloatArray, generator: Any) -> None:
-    """Draw the clique's attributes outside its separator for all records."""
-    shared = [place for place in range(cells.ndim) if place not in clique.dropped]
-    own = list(clique.dropped)
-    table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
-    order: IntArray = generator.permutation(len(codes))
-    # The row of the clique's table of each record.
-    rows = np.zeros(len(codes), dtype=np.int64)
-    for place in shared:
-        rows *= cells.shape[place]
-        rows += codes[:, clique.axes[place]]
-    cases = rows[order]
-    # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
-    arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
-    drawn = _systematic(table, cases[arranged], generator)
-    picks = np.empty_like(drawn)
-    picks[order[arranged]] = drawn
-    parts = np.unravel_index(picks, [cells.shape[place] for place in own])
-    for place, part in zip(own, parts, strict=True):
-        codes[:, clique.axes[place]] = part
 
 
 def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
@@ -224,7 +219,17 @@ class Separations:
         Args:
             wanted: attributes that no clique holds together.
         """
-        parting, lower = self._parting(wanted), Counter[int]()
+        # Of every clique the wanted attributes in it and below, first seen at their entrances.
+        every, inside = 0, Counter[int]()
+        for axis in wanted:
+            every |= 1 << axis
+            entrance: int | None = self.tree.entrances[axis]
+            while entrance is not None:
+                inside[entrance] |= 1 << axis
+                entrance = self.tree.cliques[entrance].parent
+        # Cliques whose edge to the parent separates the wanted attributes; a root's leads to all other components.
+        parting = {index: axes for index, axes in inside.items() if every & ~(axes | self._shared[index])}
+        lower = Counter[int]()
         for index in sorted(parting, reverse=True):
             lower[index] += 1
             parent = self.tree.cliques[index].parent
@@ -238,20 +243,6 @@ class Separations:
             below=tuple(axis for axis in wanted if below >> axis & 1),
             above=tuple(axis for axis in wanted if not beside >> axis & 1),
         )
-
-    def _parting(self, wanted: Axes) -> dict[int, int]:
-        """Return the cliques whose edge to the parent separates the wanted attributes, each with those below it.
-
-        A root's edge leads to all other components.
-        """
-        every, below = 0, Counter[int]()
-        for axis in wanted:
-            every |= 1 << axis
-            index: int | None = self.tree.entrances[axis]
-            while index is not None:
-                below[index] |= 1 << axis
-                index = self.tree.cliques[index].parent
-        return {index: axes for index, axes in below.items() if every & ~(axes | self._shared[index])}
 
 
 LEAST_ROOM = 2**19
@@ -296,7 +287,10 @@ class Elimination:
         """Return the table of `wanted`, which ascend by size."""
         home = self.tree.home(wanted)
         if home is not None:
-            return _summed(self.beliefs[home], self.tree.cliques[home].axes, wanted, cut)
+            axes = self.tree.cliques[home].axes
+            part = self.beliefs[home][tuple(cut.get(axis, slice(None)) for axis in axes)]
+            gone = tuple(place for place, axis in enumerate(axes) if axis not in wanted)
+            return np.asarray(part.sum(axis=gone)) if gone else part
         parted = self._separations.between(wanted)
         sides = [by_size(self.tree.shape, (*parted.shared, *side)) for side in (parted.below, parted.above)]
         for side in sides:
@@ -306,7 +300,10 @@ class Elimination:
                 return np.concatenate([self._joint(wanted, {**cut, **part}) for part in parts], wanted.index(axis))
         lower, upper = (self._cached(side, cut) for side in sides)
         weights = self._cached(parted.shared, cut)
-        given = lower / np.where(weights > 0, weights, 1.0).reshape(_along(parted.shared, weights, sides[0]))
+        # P(below | shared): the separator's table broadcasts along the lower side, whose axes ascend by size as well.
+        sizes = dict(zip(parted.shared, weights.shape, strict=True))
+        along = [sizes.get(axis, 1) for axis in sides[0]]
+        given = lower / np.where(weights > 0, weights, 1.0).reshape(along)
         table, axes = contract_tables(given, sides[0], upper, sides[1], wanted)
         return table.transpose([axes.index(axis) for axis in wanted])
 
@@ -365,20 +362,6 @@ def _matrices(table: FloatArray, axes: Axes, *groups: Axes) -> FloatArray:
     order = [axes.index(axis) for group in groups for axis in group]
     sizes = [math.prod(table.shape[axes.index(axis)] for axis in group) for group in groups]
     return table.transpose(order).reshape(sizes)
-
-
-def _along(axes: Axes, table: FloatArray, others: Axes) -> list[int]:
-    """Return the shape in which a table over some of the axes broadcasts along all of them; both ascend by size."""
-    sizes = dict(zip(axes, table.shape, strict=True))
-    return [sizes.get(axis, 1) for axis in others]
-
-
-def _summed(table: FloatArray, axes: Axes, keep: Axes, cut: Cut) -> FloatArray:
-    """Sum a table down to `keep`, in the table's order, at the values of the cut."""
-    gone = tuple(place for place, axis in enumerate(axes) if axis not in keep)
-    part = table[tuple(cut.get(axis, slice(None)) for axis in axes)]
-    summed: FloatArray = part.sum(axis=gone) if gone else part
-    return summed
 
 
 # All pairs of attributes at once: two matrix products for all pairs that meet in one clique of the tree.

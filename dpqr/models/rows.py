@@ -248,29 +248,27 @@ class RowFit:
         visited = fittable_records(self.shape, self.wanted, len(codes))
         if not visited:
             return 0
-        gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
+        gaps = {}
+        for axes, table in self.wanted.items():
+            counts = np.bincount(_places(codes, axes, self.shape), minlength=table.size)
+            gaps[axes] = table - counts.reshape(table.shape).astype(np.float64)
         drawn, distance, share = codes.astype(np.min_scalar_type(max(self.shape))), _distance(gaps), TUNING.share
         for sweep in range(TUNING.sweeps):
             start = sweep * visited % len(codes)
             part = codes[start : start + visited]
-            kept, known = part.copy(order="F"), dict(gaps)
+            before, gaps_before = part.copy(order="F"), dict(gaps)
             for axis in sorted({axis for axes in gaps for axis in axes}):
                 self._sweep(part, axis, gaps, share)
-            found = _distance(gaps)
-            if found > (1.0 - TUNING.least_gain) * distance:
+            reached = _distance(gaps)
+            if reached > (1.0 - TUNING.least_gain) * distance:
                 share /= 2.0
-            if found < distance:
-                distance = found
+            if reached < distance:
+                distance = reached
             else:
-                part[:], gaps = kept, known
+                part[:], gaps = before, gaps_before
             if share < TUNING.least_share:
                 break
         return int(np.count_nonzero(codes != drawn))
-
-    def _counted(self, codes: CodeArray, axes: Axes) -> FloatArray:
-        sizes = [self.shape[axis] for axis in axes]
-        places = _places(codes, axes, self.shape)
-        return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
 
     def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
         """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
@@ -279,20 +277,18 @@ class RowFit:
         step = max(-(-len(codes) // TUNING.blocks), TUNING.least_block)
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]
-            self._move(block, axis, faces, math.ceil(needed * len(block)))
+            most = math.ceil(needed * len(block))
+            # The `most` records of largest gain get their best value, unless they would cross a fixed region.
+            places = [_places(block, face.others, self.shape) for face in faces]
+            best, gains = _best(block[:, axis], places, faces)
+            least = max(int(np.partition(gains, -most)[-most]), 1)
+            movers = np.flatnonzero(gains >= least)[:most]
+            movers = movers[self._stays(block[movers], axis, best[movers])]
+            for face, place in zip(faces, places, strict=True):
+                face.moved(place[movers], block[movers, axis], best[movers])
+            block[movers, axis] = best[movers]
         for face in faces:
             gaps[face.axes] = face.restored()
-
-    def _move(self, codes: CodeArray, axis: int, faces: Sequence[Face], most: int) -> None:
-        """Give the `most` records of largest gain their best value, and update the faces' gaps."""
-        places = [_places(codes, face.others, self.shape) for face in faces]
-        best, gains = _best(codes[:, axis], places, faces)
-        least = max(int(np.partition(gains, -most)[-most]), 1)
-        movers = np.flatnonzero(gains >= least)[:most]
-        movers = movers[self._stays(codes[movers], axis, best[movers])]
-        for face, place in zip(faces, places, strict=True):
-            face.moved(place[movers], codes[movers, axis], best[movers])
-        codes[movers, axis] = best[movers]
 
     def _stays(self, codes: CodeArray, axis: int, values: IntArray) -> AnyArray:
         """Flags of records that stay in the same fixed regions with their new values of the attribute."""
