@@ -280,31 +280,12 @@ class HiddenMarkovSmoother:
             shares /= shares.sum(axis=1, keepdims=True)
             prior = (1.0 - PRIOR_SHARE) * shares.mean(axis=0) + PRIOR_SHARE * self._initial_prior
         moves = (1.0 - self.jump) * self._kernels + self.jump * prior
-        # Forward: odds of the levels given the cells so far, shape (cells, step sizes, levels), and the log likelihood
-        # of every step size.
-        forward, likelihoods = np.empty((len(fits), len(moves), prior.size)), np.zeros(len(moves))
-        ahead = restart = np.tile(prior, (len(moves), 1))
-        for cell, fit in enumerate(fits):
-            if exact[cell]:
-                forward[cell] = ahead = restart
-                continue
-            joint = ahead * fit
-            sums = joint.sum(axis=1)
-            likelihoods += np.log(sums)
-            forward[cell] = joint / sums[:, None]
-            ahead = np.matmul(forward[cell][:, None, :], moves)[:, 0]
+        forward, likelihoods = _forward(fits, exact, prior, moves)
         best = int(likelihoods.argmax())
         if likelihoods[best] - np.log(fits[~exact] @ prior).sum() < LEAST_GAIN:
             return None
-        # Backward, at the best step size: odds of the levels given all cells, shape (cells, levels).
-        odds = np.empty_like(forward[:, best])
-        behind = restart = np.ones(prior.size)
-        for cell in range(len(fits) - 1, -1, -1):
-            odds[cell] = forward[cell, best] * behind
-            odds[cell] /= odds[cell].sum()
-            behind = restart if exact[cell] else moves[best] @ (fits[cell] * behind)
-            behind = behind / behind.max()
         levels = _grid()
+        odds = _posterior(forward[:, best], fits, exact, moves[best])
         means = odds @ levels
         spread = np.where(exact, 1.0, odds @ levels**2 - means**2)
         values: FloatArray = np.where(exact, seen, means) * deviation
@@ -335,6 +316,37 @@ def _grid() -> FloatArray:
     while levels[-1] < CLEAR + 6.0:
         levels.append(levels[-1] + max(0.5, 0.04 * levels[-1]))
     return np.array(levels)
+
+
+def _forward(
+    fits: FloatArray, exact: np.ndarray, prior: FloatArray, moves: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Odds of the levels given the cells so far, shape (cells, steps, levels), and every step size's log likelihood."""
+    odds = np.empty((len(fits), len(moves), prior.size))
+    likelihoods = np.zeros(len(moves))
+    ahead = restart = np.tile(prior, (len(moves), 1))
+    for cell, fit in enumerate(fits):
+        if exact[cell]:
+            odds[cell] = ahead = restart
+            continue
+        joint = ahead * fit
+        sums = joint.sum(axis=1)
+        likelihoods += np.log(sums)
+        odds[cell] = joint / sums[:, None]
+        ahead = np.matmul(odds[cell][:, None, :], moves)[:, 0]
+    return odds, likelihoods
+
+
+def _posterior(forward: FloatArray, fits: FloatArray, exact: np.ndarray, moves: FloatArray) -> FloatArray:
+    """Odds of the levels given all cells, shape (cells, levels)."""
+    odds = np.empty_like(forward)
+    behind = restart = np.ones(len(moves))
+    for cell in range(len(fits) - 1, -1, -1):
+        odds[cell] = forward[cell] * behind
+        odds[cell] /= odds[cell].sum()
+        behind = restart if exact[cell] else moves @ (fits[cell] * behind)
+        behind = behind / behind.max()
+    return odds
 
 
 # Uneven cells: tables that may lie behind the noisy counts of buckets, drawn with public randomness.
