@@ -16,7 +16,7 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.domain.histogram import RECORDS
-from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
@@ -57,18 +57,15 @@ def box_scores(blocks: tuple[QueryBlock, ...], index: BoxIndex, hypothesis: Hypo
     """
     room = CEILING // (2 * records + 1)
     bits = max(0, min(MOST_BITS, room.bit_length() - 2))
-    expected = _rounded_cells(index, hypothesis, records, bits)
-    return BoxScores(blocks=blocks, index=index, expected=expected, bits=bits, records=records)
-
-
-def _rounded_cells(index: BoxIndex, hypothesis: Hypothesis, records: int, bits: int) -> IntArray:
-    """The hypothesis' cells in units of 2^-bits records, shrunk where they stand for more than any table could hold."""
+    # The hypothesis' cells in units of 2^-bits records, shrunk where they stand for more than any table could hold.
     factors = tuple(Factor.identity(axis, size) for axis, size in zip(index.axes, index.sizes, strict=True))
     answers = hypothesis.answer(QueryBlock(name="table", factors=factors))
-    known = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
-    total = float(np.abs(known / records).sum())
-    cells = round_answers(known / max(total, 1.0) * float(1 << bits), records << bits)
-    return cells.reshape(index.sizes or (1,))
+    finite = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
+    total = float(np.abs(finite / records).sum())
+    cells = round_answers(finite / max(total, 1.0) * float(1 << bits), records << bits)
+    return BoxScores(
+        blocks=blocks, index=index, expected=cells.reshape(index.sizes or (1,)), bits=bits, records=records
+    )
 
 
 FEWEST_SEARCHED = 2**16
@@ -150,13 +147,10 @@ class BlockCandidates:
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
         """Kept for further choices from the same hypothesis."""
-        if not self._kept or self._kept[0][0] is not hypothesis:
-            self._kept[:] = [(hypothesis, self._scored(hypothesis))]
-        return self._kept[0][1]
-
-    def _scored(self, hypothesis: Hypothesis) -> BlockScores:
+        if self._kept and self._kept[0][0] is hypothesis:
+            return self._kept[0][1]
         prepare(hypothesis, self.blocks)
-        return BlockScores(
+        scores = BlockScores(
             candidates=self._groups,
             expected=tuple(
                 (_expected(block, hypothesis, max(1, largest)),)
@@ -167,6 +161,8 @@ class BlockCandidates:
             records=self.records,
             keep=self.keep,
         )
+        self._kept[:] = [(hypothesis, scores)]
+        return scores
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
@@ -192,13 +188,9 @@ def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
     if not math.isfinite(share):
         answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
         share = float(np.abs(answers / room).sum())
-    return _narrow(round_answers(answers / max(share, 1.0), room))
-
-
-def _narrow(answers: IntArray) -> AnyArray:
-    """The same integers in words of four bytes where they fit: those of all blocks are held at a time."""
-    fits = np.abs(answers).max(initial=0) <= LARGEST_NARROW
-    return answers.astype(np.int32) if fits else answers
+    rounded = round_answers(answers / max(share, 1.0), room)
+    # In words of four bytes where they fit: those of all blocks are held at a time.
+    return rounded.astype(np.int32) if np.abs(rounded).max(initial=0) <= LARGEST_NARROW else rounded
 
 
 @final

@@ -34,8 +34,12 @@ def records_total(
     Privacy:
         Post-processing of released values and public facts.
     """
-    known = problem.n is not None and problem.unit.rows_public
-    return bounded_total(problem, 0.0 if known else _observed_total(problem, history, answer))
+    if problem.n is not None and problem.unit.rows_public:
+        return float(problem.n)
+    observed = measured_total(history)
+    if observed is None:
+        observed = matched_total(history, answer) if problem.n is None else float(problem.n)
+    return bounded_total(problem, observed)
 
 
 def bounded_total(problem: Problem, observed: float) -> float:
@@ -51,15 +55,6 @@ def bounded_total(problem: Problem, observed: float) -> float:
     least = float(facts.least) if facts.least else -math.inf
     bounds = [float(most) for most in (facts.most, problem.most) if most is not None]
     return min([max(observed, least), *bounds])
-
-
-def _observed_total(
-    problem: Problem, history: Sequence[Measurement], answer: Callable[[QueryBlock], FloatArray]
-) -> float:
-    measured = measured_total(history)
-    if measured is not None:
-        return measured
-    return float(problem.n) if problem.n is not None else matched_total(history, answer)
 
 
 def measured_total(history: Sequence[Measurement]) -> float | None:
