@@ -23,14 +23,15 @@ LISTED = 2**24
 class PiecewiseDistribution:
     """`total` records over a domain whose attributes are cut into runs of neighbouring cells.
 
-    edges: one array per attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
-    masses: probability of every piece, shape = runs of each attribute, spread evenly over the piece's cells.
-    total: records, at least 0. Both arrays are read-only.
-    memory: state of the update rule, the warm start of its next fit; it never changes an answer.
-
     Why pieces: after T measured ranges the distribution of largest entropy is constant on 2 T + 1 runs, so the work of
     a round does not grow with the universe. Ranges, prefixes, rectangles and conjunctions are answered from running
     sums of the pieces, linear between them; other queries from the cells of a marginal.
+
+    Attributes:
+        edges: one array per attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
+        masses: probability of every piece, shape = runs of each attribute, spread evenly over the piece's cells.
+        total: records, at least 0. Both arrays are read-only.
+        memory: state of the update rule, the warm start of its next fit; it never changes an answer.
 
     >>> halves = PiecewiseDistribution(edges=(np.array([0, 2, 4]),), masses=np.array([0.75, 0.25]), total=8.0)
     >>> halves.marginal((0,)).tolist()
@@ -41,7 +42,7 @@ class PiecewiseDistribution:
     masses: FloatArray
     total: float
     memory: Any = field(default=None, repr=False)
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
     _sums: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     @property
@@ -55,15 +56,15 @@ class PiecewiseDistribution:
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total."""
-        if axes not in self._kept:
+        if axes not in self._cache:
             tensor = self._coarse(axes)
             for position, axis in enumerate(axes):
                 runs = np.diff(self.edges[axis])
                 if len(runs) < self.edges[axis][-1]:
                     along = [-1 if other == position else 1 for other in range(tensor.ndim)]
                     tensor = np.repeat(tensor / runs.reshape(along), runs, axis=position)
-            self._kept[axes] = freeze(np.asarray(tensor * self.total))
-        return self._kept[axes]
+            self._cache[axes] = freeze(np.asarray(tensor * self.total))
+        return self._cache[axes]
 
     def _coarse(self, axes: Axes) -> FloatArray:
         """Probabilities of the pieces of `axes` alone."""
@@ -85,8 +86,8 @@ class PiecewiseDistribution:
             sums, matrix = np.concatenate([[0.0], np.cumsum(coarse)]), block.factors[0].matrix
             if isinstance(matrix, Ranges):
                 places, starts, stops = matrix.places
-                known = np.interp(places, edges[0], sums)
-                return np.asarray(known.take(stops) - known.take(starts)) * self.total
+                at_places = np.interp(places, edges[0], sums)
+                return np.asarray(at_places.take(stops) - at_places.take(starts)) * self.total
             starts, stops = ends[0]
             return np.asarray(np.interp(stops, edges[0], sums) - np.interp(starts, edges[0], sums)) * self.total
         # Row by row: each query reads the corners of its box.

@@ -22,8 +22,11 @@ LISTED = 2**17
 class Tilt:
     """What one measured table did to the weights.
 
-    places: of every row in the table, shape (rows,). wanted: the noisy answers, deviation: of their noise, both in
-    records. logs: a row in place p has exp(logs[p]) times the weight that it would have without the table.
+    Attributes:
+        places: of every row in the table, shape (rows,).
+        wanted: the noisy answers, in records.
+        deviation: of their noise, in records.
+        logs: a row in place p has exp(logs[p]) times the weight that it would have without the table.
 
     >>> Tilt(places=np.array([0, 1]), wanted=np.array([3.0, 5.0]), deviation=1.0, logs=np.zeros(2)).wanted.sum()
     np.float64(8.0)
@@ -39,8 +42,10 @@ class Tilt:
 class WeightedRows:
     """`total` records, spread over rows by their shares.
 
-    codes: cells of each row, shape (rows, attributes). shares: sum 1, shape (rows,). tilts: parameters of the update
-    rule, from which the shares follow; they never change an answer.
+    Attributes:
+        codes: cells of each row, shape (rows, attributes).
+        shares: sum 1, shape (rows,).
+        tilts: parameters of the update rule, from which the shares follow; they never change an answer.
 
     >>> rows = WeightedRows(shape=(2, 2), codes=np.array([[0, 0], [1, 1]]), shares=np.array([0.5, 0.5]), total=8.0)
     >>> rows.marginal((1,)).tolist()
@@ -124,9 +129,12 @@ FULL = 2**15 - 2
 class Face:
     """The gaps of a table, arranged along one of its attributes: records wanted minus records there.
 
-    axes: the table's attributes. place: position of the attribute. sizes: of the table with the attribute last.
-    gap: shape (cells of the other attributes, values), single precision, changed by `moved`.
-    scale: weight of a gap of one record, of the same shape: 1 where no record is wanted, less where many are.
+    Attributes:
+        axes: the table's attributes.
+        place: position of the attribute.
+        sizes: of the table with the attribute last.
+        gap: shape (cells of the other attributes, values), single precision, changed by `moved`.
+        scale: weight of a gap of one record, of the same shape: 1 where no record is wanted, less where many are.
     """
 
     axes: Axes
@@ -217,8 +225,10 @@ class RowFit:
     far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional
     fitting (Deming and Stephan 1940) must be resampled, which loses most of their accuracy.
 
-    shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
-    fixed: regions that no record enters or leaves, so that public facts about them stay true.
+    Attributes:
+        shape: sizes of all attributes.
+        wanted: tables over groups of attributes, of as many records as there are rows.
+        fixed: regions that no record enters or leaves, so that public facts about them stay true.
 
     Privacy:
         Post-processing. No randomness: the same rows move in the same way.

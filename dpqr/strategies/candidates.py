@@ -102,9 +102,11 @@ class Candidates(Protocol):
 class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
-    unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. keep: whether true
-    answers are cached, inside the seal, for later choices among the same blocks.
+    Attributes:
+        unit: the neighbour relation whose sensitivities the candidates are made comparable by.
+        penalties: one integer a block, in its grid: the L1 error that measuring it would leave anyway (public); empty
+            for none.
+        keep: whether true answers are cached, inside the seal, for later choices among the same blocks.
 
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
@@ -122,13 +124,13 @@ class BlockCandidates:
     keep: bool = False
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
     _largest: tuple[int, ...] = field(init=False, repr=False)
-    _kept: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
+    _cache: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_multipliers", _fair(self.blocks, self.unit))
         object.__setattr__(self, "_largest", tuple(largest_total(group, self.records) for group in self._groups))
-        known = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
-        for block, times, penalty, largest in known:
+        limits = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
+        for block, times, penalty, largest in limits:
             refuse_large_score((block,), times, penalty, expected=2 * (largest + block.rows), records=self.records)
 
     @property
@@ -147,8 +149,8 @@ class BlockCandidates:
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
         """Kept for further choices from the same hypothesis."""
-        if self._kept and self._kept[0][0] is hypothesis:
-            return self._kept[0][1]
+        if self._cache and self._cache[0][0] is hypothesis:
+            return self._cache[0][1]
         prepare(hypothesis, self.blocks)
         scores = BlockScores(
             candidates=self._groups,
@@ -161,7 +163,7 @@ class BlockCandidates:
             records=self.records,
             keep=self.keep,
         )
-        self._kept[:] = [(hypothesis, scores)]
+        self._cache[:] = [(hypothesis, scores)]
         return scores
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
@@ -198,9 +200,11 @@ def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
 class QueryCandidates:
     """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
 
-    unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
-    relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count otherwise.
-    whole: names of the blocks of which all queries are measured where one of them is chosen.
+    Attributes:
+        unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
+            relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count
+            otherwise.
+        whole: names of the blocks of which all queries are measured where one of them is chosen.
 
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.

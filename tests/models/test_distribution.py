@@ -136,7 +136,7 @@ def test_many_pairs_are_computed_together(cached):
     for axes in cached:
         model.marginal(axes)
     model.prefetch([*pairs, (0,), (1, 2, 3)])
-    assert sorted(model._kept) == pairs
+    assert sorted(model._cache) == pairs
     for axes in pairs:
         assert model.marginal(axes) == pytest.approx(model._elimination.joint(axes) * 8)
         assert model.joint(axes) is model.marginal(axes)

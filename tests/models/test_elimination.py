@@ -54,10 +54,10 @@ def test_tables_on_the_way_are_shared():
     tree, beliefs, _ = chain(30, 50)
     elimination = Elimination(tree=tree, beliefs=beliefs)
     elimination.joint((0, 29))
-    before = dict(elimination._kept._tables)
+    before = dict(elimination._cache._tables)
     elimination.joint((0, 29))
-    assert elimination._kept._tables.keys() == before.keys()
-    assert all(elimination._kept._tables[axes] is table for axes, table in before.items())
+    assert elimination._cache._tables.keys() == before.keys()
+    assert all(elimination._cache._tables[axes] is table for axes, table in before.items())
     assert len(before) >= 25
 
 

@@ -33,8 +33,8 @@ class BisectionLevel:
     @property
     def moves(self) -> FloatArray:
         """What a difference of 1 between the halves adds to every bucket, shape (boxes, buckets)."""
-        found: FloatArray = (self.left - self.right) / 2
-        return found
+        moves: FloatArray = (self.left - self.right) / 2
+        return moves
 
 
 def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covariance: FloatArray) -> FloatArray:

@@ -78,7 +78,7 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Line
     Privacy:
         Post-processing of released values.
     """
-    found: dict[Hashable, LinearMeasurement] = {}
+    by_key: dict[Hashable, LinearMeasurement] = {}
     for measurement in history:
         deviation = max(measurement.law.deviation, UNDERFLOW)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
@@ -92,9 +92,9 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Line
                 seen = LinearMeasurement(key=axes, axes=axes, values=table, deviation=deviation)
             else:
                 seen = LinearMeasurement(key=block, axes=axes, values=answers, deviation=deviation, block=block)
-            old = found.get(seen.key)
-            found[seen.key] = seen if old is None else _merged((old, seen))
-    return tuple(found.values())
+            old = by_key.get(seen.key)
+            by_key[seen.key] = seen if old is None else _merged((old, seen))
+    return tuple(by_key.values())
 
 
 def _merged(parts: Sequence[LinearMeasurement]) -> LinearMeasurement:
@@ -116,10 +116,10 @@ def merge_measurements(evidence: Iterable[LinearMeasurement]) -> tuple[LinearMea
     >>> both.values, round(both.deviation, 3)
     (array([2.]), 1.414)
     """
-    found: dict[Hashable, list[LinearMeasurement]] = {}
+    by_key: dict[Hashable, list[LinearMeasurement]] = {}
     for seen in evidence:
-        found.setdefault(seen.key, []).append(seen)
-    return tuple(_merged(parts) for parts in found.values())
+        by_key.setdefault(seen.key, []).append(seen)
+    return tuple(_merged(parts) for parts in by_key.values())
 
 
 def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[LinearMeasurement, ...]:
@@ -127,12 +127,12 @@ def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[Line
 
     A sum of k independent answers has sqrt(k) times their deviation.
     """
-    found: dict[Axes, list[LinearMeasurement]] = {}
+    by_axes: dict[Axes, list[LinearMeasurement]] = {}
     for seen in evidence:
         if seen.block is None and seen.order >= order:
             for axes in combinations(seen.axes, order):
-                found.setdefault(axes, []).append(marginalise(seen, axes))
-    return tuple(_merged(parts) for parts in found.values())
+                by_axes.setdefault(axes, []).append(marginalise(seen, axes))
+    return tuple(_merged(parts) for parts in by_axes.values())
 
 
 def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:

@@ -66,9 +66,9 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatAr
         place += shift(place, (), np.asarray(total / ridge))
         if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
             break
-    found: FloatArray = ridge * omega(place)
-    found *= total / found.sum() if found.sum() > 0.0 else 0.0
-    return found if found.any() else base
+    table: FloatArray = ridge * omega(place)
+    table *= total / table.sum() if table.sum() > 0.0 else 0.0
+    return table if table.any() else base
 
 
 def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[FloatArray]) -> FloatArray:
@@ -93,9 +93,9 @@ def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[Fl
     for _ in range(TUNING.sweeps):
         for axis, wanted in enumerate(margins, start=1):
             place += shift(place, (0, axis), wanted / ridge.reshape(-1, 1))
-    found: FloatArray = ridge * omega(place)
-    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (found, base))
-    return np.where(sums > 0.0, found * (wanted / np.maximum(sums, TUNING.least)), base)
+    tables: FloatArray = ridge * omega(place)
+    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (tables, base))
+    return np.where(sums > 0.0, tables * (wanted / np.maximum(sums, TUNING.least)), base)
 
 
 def _start(base: FloatArray, values: FloatArray, ridge: FloatArray) -> FloatArray:
@@ -119,12 +119,12 @@ def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
         What is added to `place`, of a shape that broadcasts to it.
     """
     others = tuple(other for other in range(place.ndim) if other not in axes)
-    found, largest = omega(place), place.max(axis=others)
+    cells, largest = omega(place), place.max(axis=others)
     goal = np.maximum(wanted, np.exp(TUNING.lowest_log))
     most = goal + np.log(goal) - largest
-    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(TUNING.lowest_log))
+    slopes = np.maximum((cells / (1.0 + cells)).sum(axis=others), np.exp(TUNING.lowest_log))
     with np.errstate(over="ignore"):
-        step = (goal - found.sum(axis=others)) / slopes
+        step = (goal - cells.sum(axis=others)) / slopes
     step = np.where(step > 0.0, np.minimum(step, most), step)
     return np.expand_dims(np.where(np.isfinite(largest), step, 0.0), others)
 
@@ -134,8 +134,8 @@ def omega(place: FloatArray) -> FloatArray:
     from scipy.special import wrightomega
 
     with np.errstate(under="ignore"):
-        found: FloatArray = wrightomega(place)
-    return found
+        value: FloatArray = wrightomega(place)
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -275,28 +275,28 @@ def put_together(evidence: Sequence[LinearMeasurement], total: float) -> tuple[L
             parts[seen.axes] = LinearMeasurement(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
     if not parts:
         return tuple(evidence)
-    kept = {seen.key: seen for seen in evidence if seen.block is None or not is_interaction(seen.block)}
-    singles = [seen for key, seen in kept.items() if seen.order == 1 and seen.block is None]
+    by_key = {seen.key: seen for seen in evidence if seen.block is None or not is_interaction(seen.block)}
+    singles = [seen for key, seen in by_key.items() if seen.order == 1 and seen.block is None]
     lower: dict[Axes, FloatArray] = {}
     for axes in {*(seen.axes for seen in singles), *(axes for axes in parts if len(axes) == 1)}:
-        together = _together(axes, parts, kept)
+        together = _together(axes, parts, by_key)
         lower[axes] = together.values
-        kept[axes] = replace(together, values=together.values + total / together.values.size)
+        by_key[axes] = replace(together, values=together.values + total / together.values.size)
     for axes in (axes for axes in parts if len(axes) == 2):
         first, second = axes[:1], axes[1:]
         if first in lower and second in lower:
-            last = _together(axes, parts, kept)
+            last = _together(axes, parts, by_key)
             rows, columns = last.values.shape
             below = lower[first][:, None] / columns + lower[second] / rows + total / (rows * columns)
-            kept[axes] = replace(last, values=last.values + below)
-    return tuple(kept.values())
+            by_key[axes] = replace(last, values=last.values + below)
+    return tuple(by_key.values())
 
 
 def _together(
-    axes: Axes, parts: dict[Axes, LinearMeasurement], kept: dict[object, LinearMeasurement]
+    axes: Axes, parts: dict[Axes, LinearMeasurement], by_key: dict[object, LinearMeasurement]
 ) -> LinearMeasurement:
     """The inverse-variance mean of the last part of a marginal, from all that holds it."""
-    whole = kept.get(axes)
+    whole = by_key.get(axes)
     if whole is None:
         return parts[axes]
     centred = whole.values
@@ -358,8 +358,8 @@ class Refinement:
     def holder(self, axes: Axes) -> Axes | None:
         """The attributes, ascending, of the smallest marginal of `left` that contains all of these; None without
         one."""
-        found = self._by_pair.get(next(_pairs(axes)), ())
-        holding = [self.left[index] for index in found if set(axes) <= set(self.left[index].axes)]
+        indices = self._by_pair.get(next(_pairs(axes)), ())
+        holding = [self.left[index] for index in indices if set(axes) <= set(self.left[index].axes)]
         smallest = min(holding, key=lambda seen: (seen.values.size, seen.axes), default=None)
         return None if smallest is None else tuple(sorted(smallest.axes))
 
@@ -381,7 +381,7 @@ class Refinement:
             free = [one for one in parts if not any(set(one[0]) <= set(other) for other in places)]
             observed.append(sorted(free, key=lambda one: (len(one[0]), one[0])))
         # Tables of one shape and the same places are fitted together.
-        found: dict[int, FloatArray] = {}
+        fitted_tables: dict[int, FloatArray] = {}
         alike: dict[object, list[int]] = {}
         for index, base in enumerate(bases):
             key = (base.shape, fixed[index], tuple(places for places, _ in observed[index]))
@@ -400,8 +400,8 @@ class Refinement:
                     for ones in zip(*(observed[index] for index in some), strict=True)
                 ]
                 fitted = shared_fit(tables, fixed[some[0]], noisy, CLOSE)
-                found.update(zip(some, fitted, strict=True))
-        return [found[index] for index in range(len(groups))]
+                fitted_tables.update(zip(some, fitted, strict=True))
+        return [fitted_tables[index] for index in range(len(groups))]
 
     def _fixed(self, axes: Axes) -> tuple[Axes, ...]:
         """Places whose sums are the model's, none within another; ascending."""
@@ -417,11 +417,11 @@ def _pairs(axes: Axes) -> Iterator[Axes]:
 
 def _by_pair(groups: Sequence[Axes], entries: Sequence[Entry]) -> dict[Axes, tuple[Entry, ...]]:
     """Entries by the pairs of attributes that their groups contain."""
-    found: dict[Axes, list[Entry]] = {}
+    by_pair: dict[Axes, list[Entry]] = {}
     for group, entry in zip(groups, entries, strict=True):
         for pair in _pairs(group):
-            found.setdefault(pair, []).append(entry)
-    return {pair: tuple(ones) for pair, ones in found.items()}
+            by_pair.setdefault(pair, []).append(entry)
+    return {pair: tuple(ones) for pair, ones in by_pair.items()}
 
 
 def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:
@@ -431,17 +431,17 @@ def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurem
     L1 distance, in records, between a fit to the noisy marginal and the product of its one-way sums; 0 where it holds
     no records.
     """
-    known = tuple(evidence)
-    distances = [np.inf] * len(known)
+    measured = tuple(evidence)
+    distances = [np.inf] * len(measured)
     alike: dict[Axes, list[int]] = {}
-    for index, seen in enumerate(known):
+    for index, seen in enumerate(measured):
         if seen.order > 1 and seen.block is None:
             alike.setdefault(seen.values.shape, []).append(index)
     for shape, same in alike.items():
         step = max(1, BATCH // max(math.prod(shape), 1))
         for start in range(0, len(same), step):
             some = same[start : start + step]
-            values, tables = np.stack([known[index].values for index in some]), len(some)
+            values, tables = np.stack([measured[index].values for index in some]), len(some)
             # One-way sums along each axis, clipped at zero and scaled to the totals, shape (tables, size).
             totals = np.maximum(values.reshape(tables, -1).sum(axis=1, keepdims=True), 0.0)
             margins = []
@@ -455,11 +455,12 @@ def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurem
                 shares = margin / np.maximum(totals, TUNING.least)
                 base = base[..., None] * shares.reshape(tables, *[1] * (base.ndim - 1), -1)
             base *= totals.reshape(tables, *[1] * len(margins))
-            deviations = np.array([known[index].deviation for index in some])
+            deviations = np.array([measured[index].deviation for index in some])
             part = NoisyMarginals(places=tuple(range(len(margins))), values=values, deviations=deviations)
             moved = np.abs(fits_to_margins(base, part, margins) - base).reshape(tables, -1).sum(axis=1)
             for index, distance in zip(some, moved, strict=True):
                 distances[index] = float(distance)
     return [
-        known[index] for index in sorted(range(len(known)), key=lambda index: (-distances[index], known[index].axes))
+        measured[index]
+        for index in sorted(range(len(measured)), key=lambda index: (-distances[index], measured[index].axes))
     ]

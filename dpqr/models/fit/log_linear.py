@@ -195,9 +195,9 @@ class LogLinear:
     def joined(self, potentials: Sequence[FloatArray | None]) -> FloatArray:
         """z from each evidence's eta; 0 where there is none."""
         point = np.zeros(self.targets.size)
-        for slot, known in zip(self.slots, potentials, strict=True):
-            if known is not None and known.shape == point[slot].shape:
-                point[slot] = known / self.scales[slot]
+        for slot, own in zip(self.slots, potentials, strict=True):
+            if own is not None and own.shape == point[slot].shape:
+                point[slot] = own / self.scales[slot]
         return point
 
     def split(self, point: FloatArray) -> list[FloatArray]:
@@ -249,9 +249,9 @@ class MarginalTree:
 
     def marginals(self, tensor: FloatArray) -> list[FloatArray]:
         """One tensor per group, shape = sizes of its axes."""
-        found: list[FloatArray] = [tensor] * len(self.groups)
-        _collect(self.root, tensor, found)
-        return found
+        tables: list[FloatArray] = [tensor] * len(self.groups)
+        _collect(self.root, tensor, tables)
+        return tables
 
     def spread(self, tables: Sequence[FloatArray], onto: FloatArray) -> FloatArray:
         """The transposed product: add every group's table, constant along the other axes, to `onto` in place."""
@@ -273,11 +273,11 @@ class MarginalTree:
         return total
 
 
-def _collect(branch: Branch, tensor: FloatArray, found: list[FloatArray]) -> None:
+def _collect(branch: Branch, tensor: FloatArray, tables: list[FloatArray]) -> None:
     for index in branch.wanted:
-        found[index] = tensor
+        tables[index] = tensor
     for below in branch.branches:
-        _collect(below, np.add.reduce(tensor, axis=below.dropped), found)
+        _collect(below, np.add.reduce(tensor, axis=below.dropped), tables)
 
 
 def _grow(
@@ -291,10 +291,10 @@ def _grow(
         missing = {axis: [index for index, group in left.items() if axis not in group] for axis in axes}
         axis = max(axes, key=lambda axis: (len(missing[axis]), shape[axis]))
         chosen = {index: left.pop(index) for index in missing[axis]}
-        kept = tuple(a for a in axes if any(a in group for group in chosen.values()))
-        gone = tuple(position for position, a in enumerate(axes) if a not in kept)
-        places = tuple(shape[a] if a in kept else 1 for a in axes)
-        branches.append(_grow(shape, kept, gone, places, chosen))
+        axes_below = tuple(a for a in axes if any(a in group for group in chosen.values()))
+        gone = tuple(position for position, a in enumerate(axes) if a not in axes_below)
+        places = tuple(shape[a] if a in axes_below else 1 for a in axes)
+        branches.append(_grow(shape, axes_below, gone, places, chosen))
     return Branch(axes=axes, dropped=dropped, layout=layout, wanted=wanted, branches=tuple(branches))
 
 
@@ -404,7 +404,7 @@ class Propagation:
             else:
                 messages[index] = logs
         # Parents first: each clique is multiplied by the marginal of its separator.
-        found: list[FloatArray] = [np.empty(0)] * self.wanted
+        group_marginals: list[FloatArray] = [np.empty(0)] * self.wanted
         above: dict[int, FloatArray] = {}
         for index, site in enumerate(self.sites):
             if index in above:
@@ -414,8 +414,8 @@ class Propagation:
             above.update(zip(site.children, marginals, strict=False))
             found_here = marginals[len(site.children) :]
             for number, marginal in zip(site.requested, found_here, strict=True):
-                found[number] = marginal
-        return mass, found
+                group_marginals[number] = marginal
+        return mass, group_marginals
 
     def beliefs(self, tables: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
         """Every clique's probabilities, read-only copies."""

@@ -145,7 +145,7 @@ def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, tot
     if home is not None:
         axes = tree.cliques[home].axes
         tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
-    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _kept={})
+    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _cache={})
 
 
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
@@ -182,8 +182,8 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     if all(seen.order == 1 for seen in evidence):
         single = [seen for seen in evidence if seen.block is None]
         noise = np.array([seen.deviation * seen.values.size / total for seen in single])
-        found = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
-        return [next(found) if seen.block is None else 1.0 for seen in evidence]
+        single_strengths = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
+        return [next(single_strengths) if seen.block is None else 1.0 for seen in evidence]
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
     times = Counter(pair for own in pairs for pair in own)
     return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
@@ -210,8 +210,8 @@ def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: floa
     precise = precision + 1 / mean**2
     likely = np.maximum((shown * precision + 1 / mean) / precise, 0) + 2 / np.sqrt(precise)
     likely = np.minimum(likely, most * start / (most + start))
-    found: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
-    return found
+    variances: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
+    return variances
 
 
 def strengths_by_cell(
@@ -232,10 +232,10 @@ def strengths_by_cell(
     >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
     [array([0.1, 0.1])]
     """
-    found = []
+    by_cell = []
     for seen, strength in zip(evidence, strengths(evidence, total), strict=True):
         alike = np.full(seen.values.size, strength)
-        found.append(alike)
+        by_cell.append(alike)
         if seen.block is not None or seen.order < 2:
             continue
         expected, values = (base.marginal(seen.axes) * total).reshape(-1), seen.values.reshape(-1)
@@ -248,8 +248,8 @@ def strengths_by_cell(
         variance = min(LARGEST_CREDIT, float((squares / expected[large]).sum() / expected[large].sum()))
         if variance > 0.0:
             cells = np.maximum(np.maximum(expected, values), noise)
-            found[-1] = alike * np.clip(noise / (variance * cells), LEAST_FACTOR, 1.0)
-    return found
+            by_cell[-1] = alike * np.clip(noise / (variance * cells), LEAST_FACTOR, 1.0)
+    return by_cell
 
 
 # Constraints: structural zeros and known totals of the domain file, as a fit takes them.
@@ -295,24 +295,24 @@ def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[LinearMeas
     by_axes: dict[Axes, list[tuple[FloatArray, float]]] = {}
     for total in facts.totals:
         by_axes.setdefault(total.region.axes, []).append((total.region.cells.reshape(-1), float(total.count)))
-    found = []
+    totals = []
     for axes, rows in by_axes.items():
         matrix = Dense(np.array([cells for cells, _ in rows]).astype(np.int64))
         sizes = tuple(shape[axis] for axis in axes)
         block = QueryBlock(name="known totals", factors=(Factor(axes=axes, sizes=sizes, matrix=matrix),))
         ordered = tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
         counts = np.array([count for _, count in rows])
-        found.append(
+        totals.append(
             LinearMeasurement(key=("known", axes), axes=ordered, values=counts, deviation=KNOWN_DEVIATION, block=block)
         )
-    return tuple(found)
+    return tuple(totals)
 
 
 def without_impossible_cells(
     evidence: Sequence[LinearMeasurement], facts: PublicFacts
 ) -> tuple[LinearMeasurement, ...]:
     """The evidence with 0 in impossible cells of marginals: what was measured there is noise alone."""
-    found = []
+    cleared = []
     for seen in evidence:
         inside = [] if seen.block is not None else [region.within(seen.axes) for region in facts.impossible]
         values = seen.values
@@ -322,5 +322,5 @@ def without_impossible_cells(
             for place, size in zip(region.axes, region.cells.shape, strict=True):
                 shape[place] = size
             values = np.where(region.cells.reshape(shape), 0.0, values)
-        found.append(seen if values is seen.values else replace(seen, values=values))
-    return tuple(found)
+        cleared.append(seen if values is seen.values else replace(seen, values=values))
+    return tuple(cleared)

@@ -123,8 +123,8 @@ def equal_buckets(
     """
     depth = Bisection(shape).depth
     levels: Sequence[int] = range(0, min(depth, LARGEST_TABLE.bit_length()), LEVELS_APART)
-    asked = [level_queries(blocks, axes, shape, level) for level in levels]
-    roots = [bucket_design(queries, norm)[1] ** 0.5 for queries in asked]
+    of_levels = [level_queries(blocks, axes, shape, level) for level in levels]
+    roots = [bucket_design(queries, norm)[1] ** 0.5 for queries in of_levels]
     logarithms = [*levels, math.log2(math.prod(shape))]
     return EqualBuckets(logarithms=np.array(logarithms), roots=np.array([*roots, math.sqrt(whole)]))
 
@@ -269,20 +269,20 @@ def _halves(counted: BoxCounts, cells: list[IntArray]) -> tuple[list[Halves], li
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, found = [np.array([max(counted.total, counted.deviation, 1.0)])], []
-    known = Imbalances(weights=PRIOR)
+    counts, halves = [np.array([max(counted.total, counted.deviation, 1.0)])], []
+    imbalances = Imbalances(weights=PRIOR)
     for level, both in enumerate(cells[:-1]):
         inside, own = cells[level + 1].reshape(-1, 2), counts[-1]
         even, split = own * (inside[:, 0] - inside[:, 1]) / np.maximum(both, 1), inside.min(axis=1) > 0
-        known, unlike, variances = known.below(), np.zeros_like(own), np.full(len(own), np.inf)
+        imbalances, unlike, variances = imbalances.below(), np.zeros_like(own), np.full(len(own), np.inf)
         if level < counted.level:
             observed = levels[counted.level - level - 1].reshape(-1, 2)
             unlike, variances = observed[:, 0] - observed[:, 1] - even, np.full(len(own), counted.variances[level])
-            known = known.learned(unlike[split], own[split], variances[split])
-        found.append(known.posterior(unlike, np.where(split, own, 0.0), variances))
-        left = np.where(split, np.clip((own + even + found[-1].means) / 2, 0.0, own), (own + even) / 2)
+            imbalances = imbalances.learned(unlike[split], own[split], variances[split])
+        halves.append(imbalances.posterior(unlike, np.where(split, own, 0.0), variances))
+        left = np.where(split, np.clip((own + even + halves[-1].means) / 2, 0.0, own), (own + even) / 2)
         counts.append(np.stack([left, own - left], axis=1).reshape(-1))
-    return found, counts
+    return halves, counts
 
 
 def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
@@ -291,14 +291,14 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
     Below the queries' own level a box has half the effect of the one above.
     """
     finest = queries.size.bit_length() - 1
-    pairs, found = queries.matrix, []
+    pairs, effects = queries.matrix, []
     for level in range(finest - 1, -1, -1):
         side = 2.0 ** -(finest - level)
         twice = pairs.reshape(2**level, 2, 2**level, 2)
         own = np.einsum("iaib->iab", twice)
-        found.append((own[:, 0, 0] + own[:, 1, 1] - own[:, 0, 1] - own[:, 1, 0]) * side**2)
+        effects.append((own[:, 0, 0] + own[:, 1, 1] - own[:, 0, 1] - own[:, 1, 0]) * side**2)
         pairs = twice.sum(axis=(1, 3))
-    effects = found[::-1]
+    effects = effects[::-1]
     while len(effects) < depth:
         effects.append(np.repeat(effects[-1], 2) / 2 if effects else np.zeros(1))
     return [np.maximum(one, 0.0) for one in effects[:depth]]

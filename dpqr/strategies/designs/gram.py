@@ -68,9 +68,9 @@ class AxisQueries:
         groups = len(edges) - 1
         pairs, diagonal = np.zeros((groups, groups)), np.zeros(groups)
         for matrix, weights in self.terms:
-            known = spans(matrix)
-            if known is not None:
-                overlaps = Overlaps.of(*known, edges)
+            ends = spans(matrix)
+            if ends is not None:
+                overlaps = Overlaps.of(*ends, edges)
                 pairs += overlaps.gram(weights)
                 diagonal += overlaps.sums(weights)
                 continue
@@ -91,10 +91,10 @@ class AxisQueries:
         """
         total = np.zeros(len(widths))
         for matrix, weights in self.terms:
-            known = spans(matrix)
-            if known is not None:
+            ends = spans(matrix)
+            if ends is not None:
                 # (1 / width) sum over groups of |overlap|^2: whole groups inside, and the two that the ends cut.
-                starts, stops = known
+                starts, stops = ends
                 for level, width in enumerate(widths):
                     first, last = -(-starts // width), stops // width
                     inside = np.maximum(last - first, 0) * float(width) ** 2
@@ -176,11 +176,11 @@ class BucketQueries:
 
     def energies(self, widths: tuple[int, ...]) -> FloatArray:
         """See `AxisQueries.energies`."""
-        found = []
+        sums = []
         for width in widths:
             edges = np.array([*range(0, self.size, width), self.size])
-            found.append(float(np.trace(self.gram(edges)[0])) / width)
-        return np.array(found)
+            sums.append(float(np.trace(self.gram(edges)[0])) / width)
+        return np.array(sums)
 
     def error(self, coefficients: FloatArray) -> float:
         """Weighted sum of squared errors over all queries at noise of variance 1: tr G (A^T A)^-1.
@@ -218,17 +218,17 @@ def bucket_queries(blocks: Sequence[QueryBlock], axes: Axes, boxes: Boxes) -> Bu
 
 def _of_axis(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
     """The Gram matrix of one axis' rows, summed over each box's side on it; shape (boxes, boxes)."""
-    known = spans(matrix)
-    if known is not None:
+    ends = spans(matrix)
+    if ends is not None:
         # Sides of boxes are runs of the groups between all of their ends.
         sides = np.stack([boxes.starts[:, position], boxes.stops[:, position]])
         edges = np.union1d([0, matrix.cells], sides)
         low, high = np.searchsorted(edges, sides)
         sums = np.zeros((len(edges), len(edges)))
-        sums[1:, 1:] = Overlaps.of(*known, edges).gram(np.ones(matrix.rows)).cumsum(axis=0).cumsum(axis=1)
+        sums[1:, 1:] = Overlaps.of(*ends, edges).gram(np.ones(matrix.rows)).cumsum(axis=0).cumsum(axis=1)
         runs: FloatArray = sums[high] - sums[low]
-        found: FloatArray = runs[:, high] - runs[:, low]
-        return found
+        gram: FloatArray = runs[:, high] - runs[:, low]
+        return gram
     gram = np.zeros((len(boxes), len(boxes)))
     for start, stop in _slices(matrix.rows, max(matrix.cells, len(boxes))):
         sums = _sums(matrix, boxes, position, start, stop)
@@ -251,15 +251,14 @@ def _rowwise(parts: Sequence[IntMatrix], has_factor: Sequence[bool], boxes: Boxe
 def _sums(matrix: IntMatrix, boxes: Boxes, position: int, start: int, stop: int) -> FloatArray:
     """Coefficients of the rows start .. stop - 1 summed over each box's side on one axis, shape (rows, boxes)."""
     low, high = boxes.starts[:, position], boxes.stops[:, position]
-    known = spans(matrix)
-    if known is not None:
-        starts, stops = (ends[start:stop, None] for ends in known)
-        overlap: FloatArray = np.maximum(np.minimum(stops, high) - np.maximum(starts, low), 0).astype(np.float64)
-        return overlap
+    all_ends = spans(matrix)
+    if all_ends is not None:
+        starts, stops = (ends[start:stop, None] for ends in all_ends)
+        overlap = np.maximum(np.minimum(stops, high) - np.maximum(starts, low), 0)
+        return np.asarray(overlap, dtype=np.float64)
     sums = np.zeros((stop - start, matrix.cells + 1))
     np.cumsum(matrix.table(start, stop), axis=1, out=sums[:, 1:])
-    found: FloatArray = sums[:, high] - sums[:, low]
-    return found
+    return np.asarray(sums[:, high] - sums[:, low])
 
 
 def _slices(rows: int, entries: int) -> list[tuple[int, int]]:

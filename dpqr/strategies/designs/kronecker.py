@@ -48,10 +48,10 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
     """The matrix product, a few columns at a time."""
     rows, inner = left.shape
     step = max(1, TUNING.piece // max(rows * inner, 1))
-    found = np.empty((rows, right.shape[1]))
+    result = np.empty((rows, right.shape[1]))
     for first in range(0, right.shape[1], step):
-        found[:, first : first + step] = left @ right[:, first : first + step]
-    return found
+        result[:, first : first + step] = left @ right[:, first : first + step]
+    return result
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
@@ -64,10 +64,10 @@ def inverse(matrix: FloatArray) -> FloatArray:
     across = product(first, matrix[:half, half:])
     second = inverse(matrix[half:, half:] - product(matrix[half:, :half], across))
     corner = product(across, second)
-    found = np.empty((size, size))
-    found[:half, :half] = first + product(corner, across.T)
-    found[:half, half:], found[half:, :half], found[half:, half:] = -corner, -corner.T, second
-    return found
+    result = np.empty((size, size))
+    result[:half, :half] = first + product(corner, across.T)
+    result[:half, half:], result[half:, :half], result[half:, half:] = -corner, -corner.T, second
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,13 +221,13 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     >>> [design.kinds for design in designs("s", (0,), (64,), (cdf,), Norm.L1)]
     [('identity',), ('hierarchy',), ('p-identity',)]
     """
-    found: dict[tuple[str, ...], Design] = {}
+    by_kinds: dict[tuple[str, ...], Design] = {}
     blocks = balance_levels(blocks)
     merged = any(isinstance(factor.matrix, BucketMatrix) for block in blocks for factor in block.factors)
     for kinds in (KINDS[:1], *([KINDS[:2]] if merged else []), KINDS[:3], KINDS):
         design = _descended(name, axes, sizes, blocks, norm, kinds)
-        found.setdefault(design.kinds, design)
-    return list(found.values())
+        by_kinds.setdefault(design.kinds, design)
+    return list(by_kinds.values())
 
 
 def expected_error(strategy: QueryBlock, blocks: Sequence[QueryBlock]) -> float:

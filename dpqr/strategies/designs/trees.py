@@ -73,9 +73,11 @@ def hierarchy(queries: CellQueries, norm: Norm, precision: int = PRECISION) -> T
     shares /= shares.sum()
     weights = np.rint(shares * precision).astype(int)
     weights[-1] = max(weights[-1], 1)
-    kept = [level for level, weight in enumerate(weights) if weight > 0]
-    divisor = int(np.gcd.reduce(weights[kept]))
-    return Tree(queries.size, tuple(widths[level] for level in kept), tuple(int(weights[k]) // divisor for k in kept))
+    measured = [level for level, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[measured]))
+    return Tree(
+        queries.size, tuple(widths[level] for level in measured), tuple(int(weights[k]) // divisor for k in measured)
+    )
 
 
 def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, norm: Norm) -> tuple[float, FloatArray]:
@@ -129,24 +131,24 @@ def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
 
     The blocks' own weights multiply this. All answers of the levels count as much together as before.
     """
-    found = list(blocks)
+    balanced = list(blocks)
     for axis in {
         factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, BucketMatrix)
     }:
         # Nodes of the column's level that each block counts; blocks that count none are left out.
         nodes: dict[int, int] = {}
-        for place, block in enumerate(found):
+        for place, block in enumerate(balanced):
             own = next((factor.matrix for factor in block.factors if factor.axes == axis), None)
             groups = None if own is None else groups_of(own)
             if groups is not None:
                 nodes[place] = int(groups.max()) + 1
         lowest = max(nodes.values())
         parts = {place: Fraction(1) if count == lowest else LEVEL_ABOVE for place, count in nodes.items()}
-        common = Fraction(sum(found[place].rows for place in nodes), 1) / sum(parts.values())
+        common = Fraction(sum(balanced[place].rows for place in nodes), 1) / sum(parts.values())
         for place, part in parts.items():
-            weight = found[place].weight * part * common / found[place].rows
-            found[place] = replace(found[place], weight=weight)
-    return tuple(found)
+            weight = balanced[place].weight * part * common / balanced[place].rows
+            balanced[place] = replace(balanced[place], weight=weight)
+    return tuple(balanced)
 
 
 def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
@@ -155,19 +157,19 @@ def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
     Returns:
         The group of every cell on each level, numbered from 0 without gaps; empty if the levels are not nested.
     """
-    found: list[IntArray] = []
+    levels: list[IntArray] = []
     for matrix in matrices:
         if isinstance(matrix, BucketMatrix) and (groups := groups_of(matrix)) is not None:
             own = _numbered(groups)
-            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
-                found.append(own)
-    found.sort(key=lambda groups: int(groups.max()))
-    for above, below in pairwise(found):
+            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in levels):
+                levels.append(own)
+    levels.sort(key=lambda groups: int(groups.max()))
+    for above, below in pairwise(levels):
         parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
         parent[below] = above
         if not np.array_equal(parent[below], above):
             return ()
-    return tuple(found)
+    return tuple(levels)
 
 
 def _numbered(groups: IntArray) -> IntArray:
@@ -228,7 +230,7 @@ def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
     shares = np.exp(Descent(tolerance=LEVEL_TOLERANCE, steps=LEVEL_STEPS).run(objective, start))
     weights = np.rint(shares / shares.sum() * precision).astype(int)
     weights[-1] = max(weights[-1], 1)
-    kept = [place for place, weight in enumerate(weights) if weight > 0]
-    divisor = int(np.gcd.reduce(weights[kept]))
-    measured = [levels[place] for place in kept[:-1]]
-    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept]))
+    kept_levels = [place for place, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[kept_levels]))
+    measured = [levels[place] for place in kept_levels[:-1]]
+    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept_levels]))

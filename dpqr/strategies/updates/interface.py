@@ -196,8 +196,8 @@ def exponential_step(distribution: DenseDistribution, block: QueryBlock, exponen
 
 def logs_of(distribution: DenseDistribution) -> FloatArray:
     """Logs of the weights, shape = domain shape: those kept by earlier steps, else those of the cells."""
-    known = distribution.potentials.get(LOGS)
-    return np.log(np.maximum(distribution.probabilities, np.finfo(np.float64).tiny)) if known is None else known
+    logs = distribution.potentials.get(LOGS)
+    return np.log(np.maximum(distribution.probabilities, np.finfo(np.float64).tiny)) if logs is None else logs
 
 
 def of_logs(logs: FloatArray, total: float) -> DenseDistribution:

@@ -44,8 +44,8 @@ class WeightedAnswers:
         """The block's answers on a tensor over `axes`, in deviations."""
         own = self.block.axes
         others = tuple(position for position, axis in enumerate(axes) if axis not in own)
-        kept = [axis for axis in axes if axis in own]
-        marginal = cells.sum(axis=others).transpose([kept.index(axis) for axis in own])
+        present = [axis for axis in axes if axis in own]
+        marginal = cells.sum(axis=others).transpose([present.index(axis) for axis in own])
         answers: FloatArray = self.block.apply(marginal) * (float(self.block.scale) / self.deviation)
         return answers
 
@@ -90,8 +90,8 @@ def least_norm(measured: Sequence[WeightedAnswers], axes: Axes, shape: tuple[int
     operator = LinearOperator((int(ends[-1]), size), matvec=apply, rmatvec=adjoint, dtype=np.float64)
     targets = np.concatenate([one.values / one.deviation for one in measured])
     steps = 4 * min(size, int(ends[-1]), 5000) + 20
-    found = lsqr(operator, targets, atol=TOLERANCE, btol=TOLERANCE, conlim=0, iter_lim=steps)[0]
-    solution: FloatArray = found.reshape(shape)
+    cells = lsqr(operator, targets, atol=TOLERANCE, btol=TOLERANCE, conlim=0, iter_lim=steps)[0]
+    solution: FloatArray = cells.reshape(shape)
     return solution
 
 
@@ -293,10 +293,10 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
         rows = merged.inner.apply(shares) / deviation
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
-    known = sizes > 0
-    covariance = np.linalg.inv(moments[np.ix_(known, known)]).astype(np.float64)
-    places = (np.cumsum(known) - 1)[last.buckets]
-    return BucketCounts(places=places, counts=covariance @ right[known], covariance=covariance)
+    filled = sizes > 0
+    covariance = np.linalg.inv(moments[np.ix_(filled, filled)]).astype(np.float64)
+    places = (np.cumsum(filled) - 1)[last.buckets]
+    return BucketCounts(places=places, counts=covariance @ right[filled], covariance=covariance)
 
 
 def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:

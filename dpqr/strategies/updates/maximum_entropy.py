@@ -246,7 +246,7 @@ class PiecewiseWeights:
             )
             edges = finer
         base = volumes(edges)
-        total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
+        total = max(records_total(problem, history, replace(hypothesis, total=1.0, _cache={}).answer), 0.0)
         scale = max(total, 1.0)
         tilts, masses = self.fit.run(
             memory.design, base, memory.answers / scale, TUNING.regularisation * memory.deviations / scale, memory.tilts

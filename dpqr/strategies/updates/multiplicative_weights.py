@@ -127,7 +127,7 @@ class MultiplicativeWeights:
         """The number of records, as all measurements say (`records_total`)."""
         # The hypothesis' answers at one record; of a refined one the model's.
         model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
-        return records_total(problem, history, replace(model, total=1.0, _kept={}).answer)
+        return records_total(problem, history, replace(model, total=1.0, _cache={}).answer)
 
     def fitted(
         self,
@@ -143,11 +143,11 @@ class MultiplicativeWeights:
             seen = merge_measurements([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
         observed = merge_measurements([*chosen, *lower_order(left, 1)])
-        found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
-        model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
+        fitted = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
+        model: DenseDistribution | FactoredDistribution = replace(fitted, total=max(total, 0.0))
         if problem.domain.size <= MOST_LISTED:
-            cells = freeze(found.probabilities())
-            model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
+            cells = freeze(fitted.probabilities())
+            model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=fitted.potentials)
         if not left or model.total <= 0.0:
             return model
         inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
@@ -262,7 +262,9 @@ class RowWeights:
     deviations of residual. `MaximumEntropyFit` is the same over all cells of the domain, where this is over the listed
     rows alone.
 
-    start_rows: what the weights start from. sweeps: over all tables in one update, at most.
+    Attributes:
+        start_rows: what the weights start from.
+        sweeps: over all tables in one update, at most.
 
     References:
         Hardt and Rothblum 2010 (private multiplicative weights, over a bounded universe); Deming and Stephan 1940.

@@ -77,7 +77,7 @@ def test_questions_asked_together_are_answered_as_one_by_one():
     ]
     together, alone = refined(model(), left), refined(model(), left)
     together.prefetch([(0, 1, 2), (0, 1), (1, 0, 2), (2,), ()])
-    assert set(together._kept) == {(0, 1, 2), (0, 1)}
+    assert set(together._cache) == {(0, 1, 2), (0, 1)}
     assert together.marginal((2, 1, 0)) == pytest.approx(alone.marginal((2, 1, 0)))
     assert together.marginal((0, 1)) == pytest.approx(alone.marginal((0, 1)))
 
