@@ -42,11 +42,8 @@ def test_repeated_marginals_become_their_inverse_variance_mean():
     assert seen.deviation == pytest.approx(12 / 5)
 
 
-def test_the_bare_total_is_no_evidence_of_shape():
+def test_the_bare_total_is_no_evidence_of_shape_and_no_answer_is_taken_for_exact():
     assert gather([measured([QueryBlock(name="all")], [[7]])], SHAPE) == ()
-
-
-def test_no_answer_is_taken_for_exact():
     (seen,) = gather([measured([marginal((0,), SHAPE)], [[1, 2, 3, 4]], 0.0)], SHAPE)
     assert seen.deviation == UNDERFLOW
 

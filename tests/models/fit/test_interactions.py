@@ -74,8 +74,5 @@ def test_a_pair_without_its_columns_is_left_out_and_other_evidence_stays():
     other = LinearMeasurement(key="x", axes=(0,), values=np.array([1.0]), deviation=1.0, block=QueryBlock(name="x"))
     assert put_together([other], 5.0) == (other,)
     assert not together(apart(0, 1))
-
-
-def test_nothing_changes_without_interactions():
     seen = gather([exact(marginal(0, 1))], SIZES)
     assert put_together(seen, 5.0) == seen
