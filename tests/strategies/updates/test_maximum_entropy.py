@@ -59,16 +59,13 @@ def test_a_domain_of_many_cells(n):
     assert max(errors) <= min(outcome.transcript.bounds) < N / 10
 
 
-def test_no_alpha_is_certain_and_a_fixed_plan_calls_its_own_heuristic():
+def test_no_alpha_is_certain_a_fixed_plan_calls_its_own_heuristic_and_rounds_are_those_of_an_exact_projection():
     assert planned(update=MaximumEntropy()).stop.certain is None
     who = roles(update=MaximumEntropy())
     sharp = Theory(variant="sharp").plan(stated(alpha=Fraction(1, 4)), PrivacyBudget(Fraction(1)), who)
     assert sharp.stop.promise == "heuristic"
     with pytest.raises(InfeasiblePlan, match="state --alpha for a heuristic one"):
         Theory(variant="sharp").plan(stated(), PrivacyBudget(Fraction(1)), who)
-
-
-def test_expected_mistakes_are_those_of_an_exact_projection():
     problem, level = stated(), Level(value=Fraction(1, 8), variant="sharp")
     assert MaximumEntropy().expected_mistakes(problem, level) == MultiplicativeWeights().mistakes(problem, level)
     assert MaximumEntropy().mistakes(problem, level) is None
