@@ -123,9 +123,6 @@ def test_reach_of_large_jobs():
     assert reachable((2, 300, 300, 3), [(1, 2), (3, 0), (0, 3), (1,), ()]) == [(0, 3)]
 
 
-RANDOM = np.random.default_rng(5)
-
-
 def test_a_gain_is_what_one_record_takes_off_the_gap_and_less_within_the_spread_of_a_count():
     gap = np.array([[-3.0, -0.75, -0.25, 0.0, 0.25, 0.75, 3.0]])
     more, less = Face.of((0, 1), 1, gap, np.zeros_like(gap)).gains(7)
@@ -143,25 +140,6 @@ def test_gains_of_all_faces_add_up_in_16_bits(faces):
     for gains in Face.of((0, 1), 1, gap, np.zeros_like(gap)).gains(faces):
         assert gains.dtype == np.int16
         assert abs(int(gains[0, 0])) == abs(int(gains[0, 1])) == FULL // faces > 0
-
-
-@pytest.mark.parametrize("axis", [2, 5, 7])
-def test_moves_are_those_of_the_table(axis):
-    axes, sizes = (2, 5, 7), (3, 4, 5)
-    gap = RANDOM.integers(-9, 9, sizes).astype(float)
-    face = Face.of(axes, axis, gap, np.ones(sizes))
-    assert np.array_equal(face.restored(), gap)
-    place = axes.index(axis)
-    codes = np.stack([RANDOM.integers(0, size, 50) for size in sizes])
-    after = codes.copy()
-    after[place] = RANDOM.integers(0, sizes[place], 50)
-    others = [each for each in range(3) if each != place]
-    assert face.others == tuple(axes[each] for each in others)
-    flat = codes[others[0]] * sizes[others[1]] + codes[others[1]]
-    face.moved(flat, codes[place], after[place])
-    np.add.at(gap, tuple(codes), 1.0)
-    np.subtract.at(gap, tuple(after), 1.0)
-    assert np.array_equal(face.restored(), gap)
 
 
 # Weighted rows answer as the table of their records does.

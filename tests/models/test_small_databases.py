@@ -19,12 +19,6 @@ def test_every_database_is_listed_once(size, cells):
     }
 
 
-def test_sizes_of_the_issue_s_toys():
-    """|X| = 8: level 0.1 (alpha 0.2) has 1,184,040 members; level 0.15 (alpha 0.3) has 116,280."""
-    assert comb(rounding_size(8, Fraction(1, 10)) + 7, 7) == 1_184_040
-    assert comb(rounding_size(8, Fraction(3, 20)) + 7, 7) == 116_280
-
-
 @pytest.mark.parametrize(("cells", "level"), [(2, Fraction(1, 5)), (3, Fraction(1, 6)), (4, Fraction(1, 4))])
 def test_rounding_size_is_enough(cells, level):
     """Every distribution of a fine grid has a member within the level for all queries (half the L1 distance)."""

@@ -120,23 +120,19 @@ def test_even_halves_are_learned_to_be_alike_and_uneven_ones_not() -> None:
 
 
 def test_the_level_below_is_nearly_as_this_one() -> None:
-    known = BLANK.learned(np.zeros(64), np.full(64, 1e7), np.ones(64))
-    below = known.below()
+    below = BLANK.learned(np.zeros(64), np.full(64, 1e7), np.ones(64)).below()
     assert below.weights.sum() == pytest.approx(1)
     assert below.weights[:2].sum() > 0.8
     assert below.weights.min() > 0
 
 
-def test_differences_are_shrunk_by_their_noise() -> None:
+def test_differences_are_shrunk_by_their_noise_and_are_at_most_the_count() -> None:
     counts = np.full(3, 1000.0)
     found = BLANK.posterior(np.full(3, 200.0), counts, np.array([1e-6, 1e4, np.inf]))
     np.testing.assert_allclose(found.means[[0, 2]], [200, 0], rtol=1e-6, atol=1e-9)
     assert 50 < found.means[1] < 200
     variances = found.systematic + found.sampled
     assert variances[0] < 1e-3 < variances[1] < variances[2]
-
-
-def test_a_difference_is_at_most_the_count() -> None:
     counts = np.array([0.0, 3.0])
     found = BLANK.posterior(np.zeros(2), counts, np.full(2, np.inf))
     assert (found.means**2 + found.systematic + found.sampled <= counts**2).all()
@@ -249,12 +245,9 @@ def test_sure_counts_come_back() -> None:
     np.testing.assert_allclose(found.mean(axis=0), counts, atol=1.0)
 
 
-def test_cells_are_the_more_uneven_the_less_is_known_of_them() -> None:
+def test_cells_are_the_more_uneven_the_less_is_known_of_them_and_the_more_uneven_the_boxes_above() -> None:
     sure, noisy, blind = (float(drawn(known).std()) for known in (counted(EVEN, 1.0), counted(EVEN, 500.0), None))
     assert sure < 10.0 < noisy < blind
-
-
-def test_uneven_boxes_above_make_cells_below_likely_to_be_uneven() -> None:
     heaped = np.where(np.arange(16) % 2 == 0, 8000.0, 0.0)
     even = np.full(16, 4000.0)
     smooth, rough = (float(drawn(counted(counts, 10.0)).std()) for counts in (even, heaped))

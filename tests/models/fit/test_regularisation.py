@@ -35,12 +35,6 @@ def test_large_cells_of_a_table_that_departs_lean_less_but_none_below_the_noise(
     assert (found == 1.0).all()
 
 
-def test_single_attributes_lean_as_before() -> None:
-    seen = [observed(EVEN.sum(axis=1), 0), observed(EVEN.sum(axis=0), 1)]
-    by_cell = regularisation.strengths_by_cell(seen, BASE, RECORDS)
-    assert [set(one) for one in by_cell] == [{figure} for figure in regularisation.strengths(seen, RECORDS)]
-
-
 def test_single_attributes_lean_by_how_uneven_they_are() -> None:
     """Noise of half an even cell. Even cells have log-odds of variance 0.1 or a bit more, 500 to 1 that of 3."""
     even, uneven = np.full(100, 100.0), np.geomspace(1.0, 500.0, 100)

@@ -52,19 +52,6 @@ def test_what_noise_allows_is_weighed_by_its_variance() -> None:
     np.testing.assert_allclose(found.answer(LAST), [11.0, 1.0, 4.0], atol=1e-6)
 
 
-def test_answers_are_right_on_average_over_symmetric_noise() -> None:
-    """Linear: the mean of the estimates from noise and from its opposite is the estimate from the truth."""
-    truth = np.arange(24).reshape(SHAPE) % 5
-    exact = STRATEGY.apply(truth.sum(axis=2).T)
-    noise = np.arange(STRATEGY.rows) % 7 - 3
-    start = LeastSquares().start(squares_problem())
-    either = [
-        LeastSquares().update(squares_problem(), start, [measured([STRATEGY], [exact + sign * noise])]).answer(CDF)
-        for sign in (1, -1)
-    ]
-    np.testing.assert_allclose(sum(either) / 2, CDF.apply(truth.sum(axis=2).T), atol=1e-9)
-
-
 def test_scaled_answers_count_in_records() -> None:
     halves = dense([[1, 2, 3], [0, 1, 0], [1, 0, 0]], SHAPE, (2,), scale=Fraction(1, 2))
     values = halves.apply(np.array([4, 6, 8]))

@@ -54,11 +54,11 @@ def test_one_step_as_the_source_has_it(variant, eta, value):
 
 
 def test_no_weight_is_lost_for_good():
-    """Thousands of steps down underflow every float; the same steps up bring the cell back."""
+    """Hundreds of steps down underflow every float; the same steps up bring the cell back."""
     facts = problem((2,), n=100, level="1/4", variant="sharp", neighbours=Neighbours.REPLACE)
     down, up = measured([dense([1, 0], (2,))], [[-10]]), measured([dense([1, 0], (2,))], [[999]])
     state = RULE.start(facts)
-    for history in [[down]] * 2000 + [[up]] * 2000:
+    for history in [[down]] * 800 + [[up]] * 800:
         state = RULE.update(facts, state, history)
     assert np.allclose(state.probabilities, 0.5)
 
