@@ -12,8 +12,8 @@ from dpqr.workload.matrix import Prefix
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm
 
-SHAPE = (24, 12)
-CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(24,), matrix=Prefix(24)), Factor.identity(1, 12)))
+SHAPE = (16, 8)
+CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(16,), matrix=Prefix(16)), Factor.identity(1, 8)))
 
 
 def boxes(count: int = 60) -> QueryBlock:
@@ -80,4 +80,4 @@ def test_attributes_that_are_only_queried_apart_are_measured_apart() -> None:
 def test_importance_is_the_users_weight_on_the_scale_of_the_coefficients() -> None:
     sums = QueryBlock(name="sum", factors=dense([[100, -400]], (2,)).factors, weight=Fraction(3))
     assert importance(sums) == 3 / 400**2
-    assert expected_error(offered(CDF)[0].strategy, (CDF,)) == pytest.approx(24 * 25 / 2 * 12)
+    assert expected_error(offered(CDF)[0].strategy, (CDF,)) == pytest.approx(16 * 17 / 2 * 8)
