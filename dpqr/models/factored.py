@@ -239,11 +239,11 @@ class Separations:
                 lower[parent] += lower[index]
         half = len(parting) / 2
         index = min(parting, key=lambda one: (self._cells[one], abs(lower[one] - half), one))
-        below, beside = parting[index], parting[index] | self._shared[index]
+        below, not_above = parting[index], parting[index] | self._shared[index]
         return Separation(
             shared=self.tree.cliques[index].separator,
             below=tuple(axis for axis in wanted if below >> axis & 1),
-            above=tuple(axis for axis in wanted if not beside >> axis & 1),
+            above=tuple(axis for axis in wanted if not not_above >> axis & 1),
         )
 
 

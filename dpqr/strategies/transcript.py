@@ -19,7 +19,7 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Parameters of one stage of the anytime loop (`theory.anytime`). Public.
+    """Parameters of one stage of the anytime loop (`schedules.anytime`). Public.
 
     Attributes:
         alpha: the error that its stop test certifies, as a fraction of the records.

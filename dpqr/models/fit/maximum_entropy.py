@@ -172,9 +172,9 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
     single attributes and other blocks have 1.
 
-    In the first stage, single attributes on the uniform base, it is at least `singles`: real columns have log-odds of
-    five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are best
-    shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
+    In the first stage, single attributes on the uniform base, it is at least SINGLES_STRENGTH: real columns have
+    log-odds of five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are
+    best shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
 
     Args:
         total: N, records, more than 0.
@@ -193,9 +193,9 @@ def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: floa
     """Variance v of the log-odds between the cells, one per single attribute: what it shows, and what all show.
 
     The shares of k cells, over even ones, have the mean square deviation that is seen less the noise's h^2, known to
-    within sqrt(2 / k) h^2. Where that tells little, the mean over all attributes stands in for it (empirical Bayes; to
-    begin with, `spread`). Twice the deviation that remains is added: to lean too much costs more than to lean too
-    little. Such shares vary by k - 1 at most, log-odds without bound.
+    within sqrt(2 / k) h^2. Where that is imprecise, the mean over all attributes is taken in its place (empirical
+    Bayes; its prior is LARGEST_SPREAD). Twice the deviation that remains is added: too much shrinkage costs more than
+    too little. Such shares vary by k - 1 at most, log-odds without bound.
 
     Args:
         noise: h, the deviation of a cell over its even share N / k, one per attribute.

@@ -257,8 +257,8 @@ def _descended(
 
 
 def _suited(queries: AxisQueries) -> tuple[str, ...]:
-    """The kinds beside the identity that may have less error: none where only cells are asked for, the declared levels
-    where nothing else is."""
+    """The kinds other than the identity that may have less error: none where only cells are queried, the declared
+    levels where nothing else is."""
     if queries.size == 1 or queries.plain:
         return ()
     if not nested_levels(matrix for matrix, _ in queries.terms):

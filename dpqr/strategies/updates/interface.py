@@ -112,7 +112,7 @@ class HeuristicBound(Protocol):
 @runtime_checkable
 class TransferableBound(Protocol):
     """An update rule whose mistake bound follows from a potential that updates at any level lower. Its hypothesis may
-    be carried from stage to stage of falling levels (`theory.anytime`)."""
+    be carried from stage to stage of falling levels (`schedules.anytime`)."""
 
     def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
         """floor(P / d); None: no bound is proved. Updates at several levels share one P.

@@ -193,7 +193,7 @@ class BucketLeastSquares:
     z minimises sum (value - row z)^2 / deviation^2 over all such measurements and counts of all records, over the
     buckets of the last one. A row about finer or other buckets reads z under the uniformity assumption: records lie
     evenly in each bucket. So does every answer. Differences between neighbouring buckets are then shrunk as far as
-    noise alone may have made them (`fitting.bucket_shrinkage`).
+    noise alone may have made them (`shrunk`).
 
     Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured after all buckets;
     there it is read alone, without counts before it, so that its closed form gives each answer's deviation.

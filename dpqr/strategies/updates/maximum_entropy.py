@@ -28,7 +28,7 @@ from dpqr.workload.workload import Measurement
 class MaximumEntropy:
     """The maximum-entropy fit to all measurements, at every level; on a junction tree, so the domain may have any size.
 
-    No mistake bound is proved, and a certificate rests on none (`theory.anytime`): so no alpha is certain beforehand.
+    No mistake bound is proved, and a certificate rests on none (`schedules.anytime`): no alpha is certain beforehand.
 
     What an exact projection would have. Let C_t be the distributions whose answers are within the noise N of all
     measured ones, D_t the one in C_t of least KL(D || U), U uniform. On the good event x/n lies in every C_t, so

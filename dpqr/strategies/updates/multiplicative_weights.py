@@ -96,7 +96,7 @@ class MultiplicativeWeights:
         return self._fits_all(problem)
 
     def takes_start(self, problem: Problem) -> bool:
-        """Whether tables of an earlier release are fitted beside the measurements."""
+        """Whether tables of an earlier release are fitted together with the measurements."""
         return self._fits_all(problem)
 
     def _fits_all(self, problem: Problem) -> bool:
@@ -247,7 +247,7 @@ def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> De
 
 STRENGTH = 0.25
 """Deviations of residual that a tilt of size one costs. Less than one: a surprise that was just measured should be no
-surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, beside 1."""
+surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, which tries 1 as well."""
 LARGEST_STEP = 1.0
 """Of a logarithm of weights in one step."""
 SETTLED = 0.01
