@@ -173,8 +173,8 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     single attributes and other blocks have 1.
 
     In the first stage, single attributes on the uniform base, it is at least SINGLES_STRENGTH: real columns have
-    log-odds of five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are
-    best shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
+    log-odds of five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s,
+    are best shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
 
     Args:
         total: N, records, more than 0.

@@ -6,10 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.rounding_error import least_squares
-from support.small_universes import dense, domain, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, LeastSquares, WeightedAnswers, least_norm
 from dpqr.workload.block import Factor, QueryBlock
@@ -17,7 +16,6 @@ from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.strategy_matrices import strategy_block
 from dpqr.workload.trees import Tree
-from dpqr.workload.workload import Workload
 
 SHAPE = (2, 4, 3)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(1,), sizes=(4,), matrix=Prefix(4)), Factor.identity(0, 2)))
@@ -26,7 +24,7 @@ STRATEGY = strategy_block("s", (1, 0), (Tree(4, (4, 2, 1), (1, 2, 3)), Identity(
 
 
 def squares_problem(*blocks) -> Problem:
-    return Problem(domain=domain(SHAPE), workload=Workload(blocks or (CDF, LAST)), unit=PrivacyUnit())
+    return problem(SHAPE, blocks or (CDF, LAST))
 
 
 def test_a_measured_strategy_is_inverted_in_closed_form_and_measured_twice_by_the_solver() -> None:
