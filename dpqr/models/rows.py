@@ -190,9 +190,9 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFitTuning:
-    """share, least_share, least_gain, least_block: set on made-up tables, the setting half among them; figures on the
-    reporting half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are
-    limits of time.
+    """Limits of time; `share`, `least_share`, `least_gain` and `least_block` are set on made-up tables.
+
+    Figures on the other half of these: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows".
     """
 
     share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
@@ -201,9 +201,7 @@ class RowFitTuning:
     sweeps: int = 24  # at most
     blocks: int = 32  # batches that records are moved in, at most
     least_block: int = 64  # records of such a batch, at least
-    work: int = (
-        10**9
-    )  # cells that a sweep may visit, less than a second's work: beyond, each sweep visits other records
+    work: int = 10**9  # cells that a sweep may visit, less than a second's work: larger sweeps visit other records each
     least_part: int = 48  # nothing moves if a sweep would visit fewer than one of so many records
     largest_table: int = 2**16  # cells of a table that records are fitted to, at most
     overhead: int = 16  # cost of visiting one table for one record beside its cells, in cells

@@ -176,7 +176,8 @@ class EarlierTables:
         left out.
 
         Args:
-            seen: today's evidence. total: N, records.
+            seen: today's evidence.
+            total: N, records.
 
         Returns:
             One entry for each table that is kept, in records.

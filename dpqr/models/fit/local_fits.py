@@ -17,7 +17,7 @@ from dpqr.workload.strategy_matrices import interaction_cells, interaction_devia
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFitTuning:
-    """sweeps: set by `python tests/benchmarks/marginals`; the others are limits of precision and of time."""
+    """Limits of precision and of time; `sweeps` is set by `python tests/benchmarks/marginals`."""
 
     sweeps: int = 3  # Newton sweeps over the margins
     shared_sweeps: int = 100  # of a shared fit, at most: each is an ascent, slow where tables contradict each other

@@ -96,7 +96,7 @@ def _at_no_level(problem: Problem) -> Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiecewiseTuning:
-    """regularisation: set by `python tests/benchmarks/dense.py --schedule queries`; the others are limits of memory."""
+    """Limits of memory; `regularisation` is set by `python tests/benchmarks/dense.py --schedule queries`."""
 
     whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
     ranges: int = 2 * 140 + 1  # runs that a larger attribute is cut into by the most rounds of `--schedule queries`
