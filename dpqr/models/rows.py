@@ -192,7 +192,7 @@ def _flat(table: FloatArray) -> AnyArray:
 class RowFitTuning:
     """Limits of time; `share`, `least_share`, `least_gain` and `least_block` are set on made-up tables.
 
-    Figures on the other half of these: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows".
+    Figures on the other half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows".
     """
 
     share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
@@ -286,27 +286,22 @@ class RowFit:
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]
             most = math.ceil(needed * len(block))
-            # The `most` records of largest gain get their best value, unless they would cross a fixed region.
+            # The `most` records of largest gain get their best value, unless they would enter or leave a fixed region.
             places = [_places(block, face.others, self.shape) for face in faces]
             best, gains = _best(block[:, axis], places, faces)
             least = max(int(np.partition(gains, -most)[-most]), 1)
             movers = np.flatnonzero(gains >= least)[:most]
-            movers = movers[self._stays(block[movers], axis, best[movers])]
+            now, after, stay = block[movers], block[movers], np.ones(len(movers), dtype=bool)
+            after[:, axis] = best[movers]
+            for region in (region for region in self.fixed if axis in region.axes):
+                was, will = (region.cells[tuple(one[:, each] for each in region.axes)] for one in (now, after))
+                stay &= was == will
+            movers = movers[stay]
             for face, place in zip(faces, places, strict=True):
                 face.moved(place[movers], block[movers, axis], best[movers])
             block[movers, axis] = best[movers]
         for face in faces:
             gaps[face.axes] = face.restored()
-
-    def _stays(self, codes: CodeArray, axis: int, values: IntArray) -> AnyArray:
-        """Flags of records that stay in the same fixed regions with their new values of the attribute."""
-        after, same = codes.copy(), np.ones(len(codes), dtype=bool)
-        after[:, axis] = values
-        for region in self.fixed:
-            if axis in region.axes:
-                was, will = (region.cells[tuple(one[:, each] for each in region.axes)] for one in (codes, after))
-                same &= was == will
-        return same
 
 
 def fittable_records(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
