@@ -241,7 +241,7 @@ def _descended(
     """Coordinate descent: each attribute in turn takes the kind of least error, the others fixed."""
     chosen: list[str] = [IDENTITY] * len(axes)
     matrices: list[IntMatrix] = [Identity(size) for size in sizes]
-    precision = min(TUNING.precision, 2 ** (BITS // len(axes)))
+    precision = min(TUNING.precision, 2 ** (BITS // max(len(axes), 1)))
     for _ in range(SWEEPS if len(axes) > 1 and len(kinds) > 1 else 1):
         before = list(chosen)
         for position, axis in enumerate(axes):
