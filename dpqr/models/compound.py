@@ -58,7 +58,7 @@ class RefinedDistribution:
 
     model: DenseDistribution | FactoredDistribution
     tables: Tables
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     @property
     def total(self) -> float:
@@ -73,7 +73,7 @@ class RefinedDistribution:
         source = self._source(axes)
         if source is None:
             return self.model.marginal(axes)
-        cached = self._kept.get(source)
+        cached = self._cache.get(source)
         table = self._refine({source: self.model.joint(source)})[0] if cached is None else cached
         marginal: FloatArray = dense_marginal(table, tuple(source.index(axis) for axis in axes))
         return marginal
@@ -87,7 +87,7 @@ class RefinedDistribution:
         for source in sources:
             if room <= 0:
                 return
-            if source not in self._kept:
+            if source not in self._cache:
                 some[source] = self.model.joint(source)
                 cells += some[source].size
             if cells >= TOGETHER:
@@ -97,7 +97,7 @@ class RefinedDistribution:
 
     def _room(self) -> int:
         """Cells that may still be kept."""
-        return KEPT - sum(table.size for table in self._kept.values())
+        return KEPT - sum(table.size for table in self._cache.values())
 
     def _source(self, axes: Axes) -> Axes | None:
         """Return the attributes, ascending, of the table that answers; None: the model answers."""
@@ -107,13 +107,13 @@ class RefinedDistribution:
 
     def _refine(self, bases: Mapping[Axes, FloatArray]) -> Sequence[FloatArray]:
         """Refine tables and cache those that fit."""
-        found = self.tables.refined(list(bases), list(bases.values()))
+        tables = self.tables.refined(list(bases), list(bases.values()))
         room = self._room()
-        for source, table in zip(bases, found, strict=True):
+        for source, table in zip(bases, tables, strict=True):
             if table.size <= room:
-                self._kept[source] = freeze(table)
+                self._cache[source] = freeze(table)
                 room -= table.size
-        return found
+        return tables
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
@@ -134,8 +134,11 @@ Joint = DenseDistribution | FactoredDistribution | RefinedDistribution
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProductDistribution:
-    """model: over the whole domain; of its columns apart nothing is read. apart: by attribute, probabilities of its
-    cells, shape (cells,), read-only.
+    """A model, and columns that are independent of it.
+
+    Attributes:
+        model: over the whole domain; of its columns apart nothing is read.
+        apart: by attribute, probabilities of its cells, shape (cells,), read-only.
 
     >>> model = DenseDistribution.uniform((2, 2), 8.0)
     >>> ProductDistribution(model=model, apart={1: np.array([0.25, 0.75])}).marginal((1, 0)).tolist()

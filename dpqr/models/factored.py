@@ -14,7 +14,7 @@ import numpy as np
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.models.junction_tree import Clique, JunctionTree, by_size
+from dpqr.models.junction_tree import JunctionTree, by_size
 from dpqr.workload.block import QueryBlock
 
 
@@ -32,30 +32,25 @@ def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: i
     generator = public_generator(seed)
     codes: CodeArray = np.zeros((count, len(tree.shape)), dtype=np.int64, order="F")
     for clique, cells in zip(tree.cliques, beliefs, strict=True):
-        _fill(codes, clique, cells, generator)
+        # The clique's table, shape (cells of the separator, cells of the other attributes).
+        shared = [place for place in range(cells.ndim) if place not in clique.dropped]
+        own = list(clique.dropped)
+        table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
+        order: IntArray = generator.permutation(count)
+        # The row of the table of each record.
+        rows = np.zeros(count, dtype=np.int64)
+        for place in shared:
+            rows *= cells.shape[place]
+            rows += codes[:, clique.axes[place]]
+        cases = rows[order]
+        # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
+        arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
+        drawn = _systematic(table, cases[arranged], generator)
+        picks = np.empty_like(drawn)
+        picks[order[arranged]] = drawn
+        for place, part in zip(own, np.unravel_index(picks, [cells.shape[place] for place in own]), strict=True):
+            codes[:, clique.axes[place]] = part
     return codes
-
-
-def _fill(codes: CodeArray, clique: Clique, cells: FloatArray, generator: Any) -> None:
-    """Draw the clique's attributes outside its separator for all records."""
-    shared = [place for place in range(cells.ndim) if place not in clique.dropped]
-    own = list(clique.dropped)
-    table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
-    order: IntArray = generator.permutation(len(codes))
-    # The row of the clique's table of each record.
-    rows = np.zeros(len(codes), dtype=np.int64)
-    for place in shared:
-        rows *= cells.shape[place]
-        rows += codes[:, clique.axes[place]]
-    cases = rows[order]
-    # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
-    arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
-    drawn = _systematic(table, cases[arranged], generator)
-    picks = np.empty_like(drawn)
-    picks[order[arranged]] = drawn
-    parts = np.unravel_index(picks, [cells.shape[place] for place in own])
-    for place, part in zip(own, parts, strict=True):
-        codes[:, clique.axes[place]] = part
 
 
 def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
@@ -73,10 +68,10 @@ def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
     edges /= np.where(ends > 0, ends, 1.0)
     edges[:, -1] = 1.0
     edges += np.arange(len(table))[:, None]
-    found = np.searchsorted(edges.reshape(-1), cases + points, side="right") - cases * table.shape[1]
+    columns_hit = np.searchsorted(edges.reshape(-1), cases + points, side="right") - cases * table.shape[1]
     # A point that rounding puts on its row's end belongs to the last column of positive probability.
     last = table.shape[1] - 1 - np.argmax(table[:, columns[::-1]] > 0, axis=1)
-    picked: IntArray = columns[np.clip(found, 0, last[cases])]
+    picked: IntArray = columns[np.clip(columns_hit, 0, last[cases])]
     return picked
 
 
@@ -95,9 +90,10 @@ class FactoredDistribution:
     Every distribution proportional to exp(sum of potentials on groups of attributes) has this form on a tree whose
     cliques hold the groups.
 
-    beliefs: one table per clique, shape tree.sizes(clique), sum 1, equal on the separators, read-only.
-    total: records, at least 0; 0 until a public fact or a release gives it.
-    potentials: parameters of the update rule, the warm start of its next fit. They never change an answer.
+    Attributes:
+        beliefs: one table per clique, shape tree.sizes(clique), sum 1, equal on the separators, read-only.
+        total: records, at least 0; 0 until a public fact or a release gives it.
+        potentials: parameters of the update rule, the warm start of its next fit. They never change an answer.
 
     >>> FactoredDistribution.uniform((2,) * 40, total=8.0).marginal((0, 39)).tolist()
     [[2.0, 2.0], [2.0, 2.0]]
@@ -107,7 +103,7 @@ class FactoredDistribution:
     beliefs: tuple[FloatArray, ...]
     total: float
     potentials: Mapping[Hashable, FloatArray] = field(default_factory=dict, repr=False)
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
     _elimination: Elimination = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,20 +123,20 @@ class FactoredDistribution:
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total. Cached for later rounds."""
-        if axes not in self._kept:
-            self._kept[axes] = freeze(np.asarray(self._elimination.joint(axes) * self.total))
-        return self._kept[axes]
+        if axes not in self._cache:
+            self._cache[axes] = freeze(np.asarray(self._elimination.joint(axes) * self.total))
+        return self._cache[axes]
 
     def joint(self, axes: Axes) -> FloatArray:
         """Return the same without caching it, in an array of its own or read-only."""
-        return np.asarray(self._elimination.joint(axes) * self.total) if axes not in self._kept else self._kept[axes]
+        return np.asarray(self._elimination.joint(axes) * self.total) if axes not in self._cache else self._cache[axes]
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
         """Compute and cache the marginals of pairs of attributes together where they are many."""
-        pairs = {axes for axes in groups if len(axes) == 2 and axes not in self._kept and self.tree.home(axes) is None}
+        pairs = {axes for axes in groups if len(axes) == 2 and axes not in self._cache and self.tree.home(axes) is None}
         if len(pairs) > MANY * len(self.tree.cliques) and fits(self.tree):
             for axes, table in pair_tables(self.tree, self.beliefs, pairs):
-                self._kept[axes] = freeze(table * self.total)
+                self._cache[axes] = freeze(table * self.total)
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
@@ -193,8 +189,9 @@ class RecentTables:
 class Separation:
     """Given `shared`, the attributes of `below` are independent of those of `above` (running intersection).
 
-    shared: the separator of an edge, empty between components. below, above: the other wanted attributes in their
-    order; neither is empty.
+    Attributes:
+        shared: the separator of an edge, empty between components.
+        below, above: the other wanted attributes in their order; neither is empty.
     """
 
     shared: Axes
@@ -224,7 +221,17 @@ class Separations:
         Args:
             wanted: attributes that no clique holds together.
         """
-        parting, lower = self._parting(wanted), Counter[int]()
+        # Of every clique the wanted attributes in it and below, first seen at their entrances.
+        every, inside = 0, Counter[int]()
+        for axis in wanted:
+            every |= 1 << axis
+            entrance: int | None = self.tree.entrances[axis]
+            while entrance is not None:
+                inside[entrance] |= 1 << axis
+                entrance = self.tree.cliques[entrance].parent
+        # Cliques whose edge to the parent separates the wanted attributes; a root's leads to all other components.
+        parting = {index: axes for index, axes in inside.items() if every & ~(axes | self._shared[index])}
+        lower = Counter[int]()
         for index in sorted(parting, reverse=True):
             lower[index] += 1
             parent = self.tree.cliques[index].parent
@@ -232,26 +239,12 @@ class Separations:
                 lower[parent] += lower[index]
         half = len(parting) / 2
         index = min(parting, key=lambda one: (self._cells[one], abs(lower[one] - half), one))
-        below, beside = parting[index], parting[index] | self._shared[index]
+        below, not_above = parting[index], parting[index] | self._shared[index]
         return Separation(
             shared=self.tree.cliques[index].separator,
             below=tuple(axis for axis in wanted if below >> axis & 1),
-            above=tuple(axis for axis in wanted if not beside >> axis & 1),
+            above=tuple(axis for axis in wanted if not not_above >> axis & 1),
         )
-
-    def _parting(self, wanted: Axes) -> dict[int, int]:
-        """Return the cliques whose edge to the parent separates the wanted attributes, each with those below it.
-
-        A root's edge leads to all other components.
-        """
-        every, below = 0, Counter[int]()
-        for axis in wanted:
-            every |= 1 << axis
-            index: int | None = self.tree.entrances[axis]
-            while index is not None:
-                below[index] |= 1 << axis
-                index = self.tree.cliques[index].parent
-        return {index: axes for index, axes in below.items() if every & ~(axes | self._shared[index])}
 
 
 LEAST_ROOM = 2**19
@@ -265,26 +258,27 @@ Cut = Mapping[int, slice]
 class Elimination:
     """Variable elimination on a calibrated tree, through its smallest separators first.
 
-    beliefs: every clique's probabilities, consistent on the separators.
-    room: limit on the cells of an intermediate table, and of the cache; 0: the cells of the model. A wider table is
-    computed for some values of a wanted attribute at a time.
-
     P(a, b) = sum over s of P(a, s) P(b, s) / P(s) for a separator s between a and b. Both factors are marginals again,
     computed in the same way until a clique holds them, and cached for other marginals. Messages from clique to clique
     would pass through wide separators too.
+
+    Attributes:
+        beliefs: every clique's probabilities, consistent on the separators.
+        room: limit on the cells of an intermediate table, and of the cache; 0: the cells of the model. A wider table is
+            computed for some values of a wanted attribute at a time.
     """
 
     tree: JunctionTree
     beliefs: tuple[FloatArray, ...]
     room: int = 0
     _separations: Separations = field(init=False, repr=False)
-    _kept: RecentTables = field(init=False, repr=False)
+    _cache: RecentTables = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         room = self.room or max(LEAST_ROOM, self.tree.cells)
         object.__setattr__(self, "room", room)
         object.__setattr__(self, "_separations", Separations(self.tree))
-        object.__setattr__(self, "_kept", RecentTables(room))
+        object.__setattr__(self, "_cache", RecentTables(room))
 
     def joint(self, axes: Axes) -> FloatArray:
         """Return the probabilities of `axes` together, shape = their sizes in that order."""
@@ -296,7 +290,10 @@ class Elimination:
         """Return the table of `wanted`, which ascend by size."""
         home = self.tree.home(wanted)
         if home is not None:
-            return _summed(self.beliefs[home], self.tree.cliques[home].axes, wanted, cut)
+            axes = self.tree.cliques[home].axes
+            part = self.beliefs[home][tuple(cut.get(axis, slice(None)) for axis in axes)]
+            gone = tuple(place for place, axis in enumerate(axes) if axis not in wanted)
+            return np.asarray(part.sum(axis=gone)) if gone else part
         parted = self._separations.between(wanted)
         sides = [by_size(self.tree.shape, (*parted.shared, *side)) for side in (parted.below, parted.above)]
         for side in sides:
@@ -306,7 +303,10 @@ class Elimination:
                 return np.concatenate([self._joint(wanted, {**cut, **part}) for part in parts], wanted.index(axis))
         lower, upper = (self._cached(side, cut) for side in sides)
         weights = self._cached(parted.shared, cut)
-        given = lower / np.where(weights > 0, weights, 1.0).reshape(_along(parted.shared, weights, sides[0]))
+        # P(below | shared): the separator's table broadcasts along the lower side, whose axes ascend by size as well.
+        sizes = dict(zip(parted.shared, weights.shape, strict=True))
+        along = [sizes.get(axis, 1) for axis in sides[0]]
+        given = lower / np.where(weights > 0, weights, 1.0).reshape(along)
         table, axes = contract_tables(given, sides[0], upper, sides[1], wanted)
         return table.transpose([axes.index(axis) for axis in wanted])
 
@@ -330,7 +330,7 @@ class Elimination:
         """Return an intermediate table, from the cache unless it is cut."""
         if not cut.keys().isdisjoint(axes):
             return self._joint(axes, {axis: cut[axis] for axis in axes if axis in cut})
-        return self._kept.get(axes, lambda: self._joint(axes, {}))
+        return self._cache.get(axes, lambda: self._joint(axes, {}))
 
 
 def contract_tables(
@@ -347,10 +347,10 @@ def contract_tables(
     Returns:
         The table, and the attribute of each of its axes.
     """
-    kept = set(keep)
+    staying = set(keep)
     shared = [axis for axis in left_axes if axis in right_axes]
-    batch = tuple(axis for axis in shared if axis in kept)
-    gone = tuple(axis for axis in shared if axis not in kept)
+    batch = tuple(axis for axis in shared if axis in staying)
+    gone = tuple(axis for axis in shared if axis not in staying)
     lone = tuple(axis for axis in left_axes if axis not in shared)
     mine = tuple(axis for axis in right_axes if axis not in shared)
     first = _matrices(left, left_axes, batch, lone, gone)
@@ -367,20 +367,6 @@ def _matrices(table: FloatArray, axes: Axes, *groups: Axes) -> FloatArray:
     return table.transpose(order).reshape(sizes)
 
 
-def _along(axes: Axes, table: FloatArray, others: Axes) -> list[int]:
-    """Return the shape in which a table over some of the axes broadcasts along all of them; both ascend by size."""
-    sizes = dict(zip(axes, table.shape, strict=True))
-    return [sizes.get(axis, 1) for axis in others]
-
-
-def _summed(table: FloatArray, axes: Axes, keep: Axes, cut: Cut) -> FloatArray:
-    """Sum a table down to `keep`, in the table's order, at the values of the cut."""
-    gone = tuple(place for place, axis in enumerate(axes) if axis not in keep)
-    part = table[tuple(cut.get(axis, slice(None)) for axis in axes)]
-    summed: FloatArray = part.sum(axis=gone) if gone else part
-    return summed
-
-
 # All pairs of attributes at once: two matrix products for all pairs that meet in one clique of the tree.
 
 LARGEST_SEPARATOR = 2**10
@@ -394,8 +380,10 @@ PIECE = 2**18
 class SubtreeConditionals:
     """Attributes below an edge of the tree, given its separator.
 
-    axes: the attributes. given: P(value | separator) for the values of all of them, one attribute after the other,
-    shape (values, cells of the separator).
+    Attributes:
+        axes: the attributes.
+        given: P(value | separator) for the values of all of them, one attribute after the other, shape (values, cells
+            of the separator).
     """
 
     axes: Axes
@@ -428,8 +416,8 @@ def pair_tables(
         yield from _meeting(tree, sides, clique.axes, belief, pairs)
         # All attributes that are below the clique's edge to its parent, given its separator.
         weights = _joint(belief, clique.axes, (), clique.separator)
-        known = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
-        given = [_product(side.given, known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
+        joint = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
+        given = [_product(side.given, joint[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
         below = tuple(axis for _, side in sides for axis in side.axes)
         subtree = SubtreeConditionals(axes=below, given=np.concatenate(given))
         waiting.setdefault(clique.parent, []).append((clique.separator, subtree))
@@ -470,12 +458,12 @@ def _meeting(
 
 def _slices(tree: JunctionTree, sides: Sequence[SubtreeConditionals]) -> list[list[tuple[int, slice]]]:
     """Where each attribute of each side stands among the values of all."""
-    found, start = [], 0
+    slices, start = [], 0
     for side in sides:
         ends = np.cumsum([start, *(tree.shape[axis] for axis in side.axes)]).tolist()
-        found.append([(axis, slice(*pair)) for axis, pair in zip(side.axes, pairwise(ends), strict=True)])
+        slices.append([(axis, slice(*pair)) for axis, pair in zip(side.axes, pairwise(ends), strict=True)])
         start = ends[-1]
-    return found
+    return slices
 
 
 def _product(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -491,9 +479,9 @@ def _joint(belief: FloatArray, axes: Axes, first: Axes, second: Axes) -> FloatAr
     table = belief.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in union))
     sizes = dict(zip(union, table.shape, strict=True))
     values: dict[int, np.ndarray] = dict(zip(union, np.indices(table.shape, dtype=np.int64, sparse=True), strict=True))
-    found = np.zeros([math.prod(sizes[axis] for axis in some) for some in (first, second)])
-    found[_cells(first, sizes, values), _cells(second, sizes, values)] = table
-    return found
+    matrix = np.zeros([math.prod(sizes[axis] for axis in some) for some in (first, second)])
+    matrix[_cells(first, sizes, values), _cells(second, sizes, values)] = table
+    return matrix
 
 
 def _cells(axes: Axes, sizes: dict[int, int], values: dict[int, np.ndarray]) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal
-from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.strategy_matrices import on_single_axes, query_variances
 from dpqr.workload.workload import home
@@ -83,9 +83,10 @@ def prepare(hypothesis: Hypothesis, blocks: Sequence[QueryBlock]) -> None:
 class DenseDistribution:
     """A histogram of `total` records, spread over the domain by `probabilities`.
 
-    probabilities: shape = domain shape, non-negative, sum 1, read-only.
-    total: records, at least 0; 0 until a public fact or a release gives it.
-    potentials: parameters of the update rule, the warm start of its next fit. They never change an answer.
+    Attributes:
+        probabilities: shape = domain shape, non-negative, sum 1, read-only.
+        total: records, at least 0; 0 until a public fact or a release gives it.
+        potentials: parameters of the update rule, the warm start of its next fit. They never change an answer.
 
     >>> DenseDistribution.uniform((2, 2), total=8.0).marginal((0,)).tolist()
     [4.0, 4.0]
@@ -94,7 +95,7 @@ class DenseDistribution:
     probabilities: FloatArray
     total: float
     potentials: Mapping[Hashable, FloatArray] = field(default_factory=dict, repr=False)
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def uniform(cls, shape: tuple[int, ...], total: float) -> DenseDistribution:
@@ -106,7 +107,7 @@ class DenseDistribution:
 
     def with_total(self, total: float) -> DenseDistribution:
         """Return the same distribution, of another number of records."""
-        return replace(self, total=float(total), _kept={})
+        return replace(self, total=float(total), _cache={})
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,10 +116,10 @@ class DenseDistribution:
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total. Cached for later rounds."""
-        if axes not in self._kept:
+        if axes not in self._cache:
             tensor = dense_marginal(self.probabilities, axes) if axes else np.ones(())
-            self._kept[axes] = tensor * self.total
-        return self._kept[axes]
+            self._cache[axes] = tensor * self.total
+        return self._cache[axes]
 
     def joint(self, axes: Axes) -> FloatArray:
         """The same."""
@@ -158,10 +159,11 @@ class DenseDistribution:
 class SignedVector:
     """`total` records times a vector D on the universe that need not be a distribution.
 
-    cells: D, shape = domain shape, read-only, in fractions of the records.
-
     Why `answer` does not clip: the perceptron's mistake bound uses |D - x/n|, so the distinguisher must see the gap
     f(x) - f(D). Clipping every round would hide overshoots that the next step should undo.
+
+    Attributes:
+        cells: D, shape = domain shape, read-only, in fractions of the records.
 
     >>> SignedVector(cells=np.array([0.5, -0.25]), total=8.0).marginal((0,)).tolist()
     [4.0, -2.0]
@@ -169,13 +171,13 @@ class SignedVector:
 
     cells: FloatArray
     total: float
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Records (possibly negative), shape = sizes of `axes` in that order."""
-        if axes not in self._kept:
-            self._kept[axes] = dense_marginal(self.cells, axes) * self.total
-        return self._kept[axes]
+        if axes not in self._cache:
+            self._cache[axes] = dense_marginal(self.cells, axes) * self.total
+        return self._cache[axes]
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Return unclipped answers in units of the block's grid, shape (block.rows,)."""
@@ -215,22 +217,20 @@ def row_extremes(block: QueryBlock) -> tuple[FloatArray, FloatArray]:
     """
     low = high = np.ones(1, dtype=np.int64)
     for factor in block.factors:
+        matrix = factor.matrix
+        if isinstance(matrix, Identity):
+            ones = np.ones(matrix.rows, dtype=np.int64)
+            extremes = (ones if matrix.cells == 1 else np.zeros_like(ones)), ones
+        else:
+            rows = [matrix.row(index) for index in range(matrix.rows)]
+            extremes = np.array([row.min() for row in rows]), np.array([row.max() for row in rows])
         corners = [
             left * right if block.rowwise else np.multiply.outer(left, right).reshape(-1)
             for left in (low, high)
-            for right in _factor_extremes(factor)
+            for right in extremes
         ]
         low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
     return low.astype(np.float64), high.astype(np.float64)
-
-
-def _factor_extremes(factor: Factor) -> tuple[IntArray, IntArray]:
-    matrix = factor.matrix
-    if isinstance(matrix, Identity):
-        ones = np.ones(matrix.rows, dtype=np.int64)
-        return (ones if matrix.cells == 1 else np.zeros_like(ones)), ones
-    rows = [matrix.row(index) for index in range(matrix.rows)]
-    return np.array([row.min() for row in rows]), np.array([row.max() for row in rows])
 
 
 # LinearEstimate: unbiased estimates of cells, group of attributes by group, negative ones included.
@@ -240,7 +240,8 @@ def _factor_extremes(factor: Factor) -> tuple[IntArray, IntArray]:
 class GroupEstimate:
     """Estimated records per cell over `axes` (ascending), shape = their sizes, read-only.
 
-    strategy, deviation: the block and its noise if one measured strategy gives the whole estimate; else None.
+    Attributes:
+        strategy, deviation: the block and its noise if one measured strategy gives the whole estimate; else None.
     """
 
     axes: Axes

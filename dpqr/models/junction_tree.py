@@ -97,8 +97,8 @@ def _cheapest(shape: tuple[int, ...], groups: frozenset[Axes]) -> tuple[Axes, ..
     whole = tuple(sorted({axis for group in groups for axis in group}))
     if cells(shape, [whole]) <= SMALL:
         return (whole,)
-    found = [_eliminated(shape, groups, cost) for cost in COSTS]
-    return min(found, key=lambda cliques: (cells(shape, cliques), cliques))
+    eliminations = [_eliminated(shape, groups, cost) for cost in COSTS]
+    return min(eliminations, key=lambda cliques: (cells(shape, cliques), cliques))
 
 
 @lru_cache(maxsize=2**16)
@@ -107,8 +107,8 @@ def _bounded(shape: tuple[int, ...], groups: frozenset[Axes], limit: int) -> flo
     whole = cells(shape, [{axis for group in groups for axis in group}])
     if whole <= SMALL:
         return whole
-    found = [_eliminated(shape, groups, cost, limit) for cost in COSTS]
-    return min((cells(shape, cliques) for cliques in found if cliques), default=math.inf)
+    eliminations = [_eliminated(shape, groups, cost, limit) for cost in COSTS]
+    return min((cells(shape, cliques) for cliques in eliminations if cliques), default=math.inf)
 
 
 def cells(shape: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> int:
@@ -174,21 +174,22 @@ COSTS = (_by_edges, _by_size)
 @lru_cache(maxsize=2**16)
 def _bits(mask: int) -> Axes:
     """The attributes of a bit mask, ascending."""
-    found = []
+    attributes = []
     while mask:
         low = mask & -mask
-        found.append(low.bit_length() - 1)
+        attributes.append(low.bit_length() - 1)
         mask ^= low
-    return tuple(found)
+    return tuple(attributes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clique:
     """A clique of attributes and its edge to the parent.
 
-    axes: ascending by size, then position: sums over the long ones are contiguous in memory. parent: its index, smaller
-    than this clique's own; None at the root of a component. separator: the axes of both, in the same order; empty at a
-    root.
+    Attributes:
+        axes: ascending by size, then position: sums over the long ones are contiguous in memory.
+        parent: its index, smaller than this clique's own; None at the root of a component.
+        separator: the axes of both, in the same order; empty at a root.
     """
 
     axes: Axes
@@ -205,8 +206,10 @@ class Clique:
 class JunctionTree:
     """A forest of cliques that covers all attributes; its components are independent.
 
-    shape: sizes of all attributes. cliques: parents before their children. entrances: for every attribute its first
-    clique; all others that hold it lie below that one.
+    Attributes:
+        shape: sizes of all attributes.
+        cliques: parents before their children.
+        entrances: for every attribute its first clique; all others that hold it lie below that one.
 
     >>> tree = JunctionTree.over((300, 300, 300), [(0, 1), (1, 2)])
     >>> [clique.axes for clique in tree.cliques], tree.cliques[1].separator

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal, marginals
-from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray, freeze
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.ranges import Ends, Ranges, Term, combine_terms, running_sums
 
 LISTED = 2**24
@@ -24,14 +23,15 @@ LISTED = 2**24
 class PiecewiseDistribution:
     """`total` records over a domain whose attributes are cut into runs of neighbouring cells.
 
-    edges: one array per attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
-    masses: probability of every piece, shape = runs of each attribute, spread evenly over the piece's cells.
-    total: records, at least 0. Both arrays are read-only.
-    memory: state of the update rule, the warm start of its next fit; it never changes an answer.
-
     Why pieces: after T measured ranges the distribution of largest entropy is constant on 2 T + 1 runs, so the work of
     a round does not grow with the universe. Ranges, prefixes, rectangles and conjunctions are answered from running
     sums of the pieces, linear between them; other queries from the cells of a marginal.
+
+    Attributes:
+        edges: one array per attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
+        masses: probability of every piece, shape = runs of each attribute, spread evenly over the piece's cells.
+        total: records, at least 0. Both arrays are read-only.
+        memory: state of the update rule, the warm start of its next fit; it never changes an answer.
 
     >>> halves = PiecewiseDistribution(edges=(np.array([0, 2, 4]),), masses=np.array([0.75, 0.25]), total=8.0)
     >>> halves.marginal((0,)).tolist()
@@ -42,7 +42,7 @@ class PiecewiseDistribution:
     masses: FloatArray
     total: float
     memory: Any = field(default=None, repr=False)
-    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
     _sums: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     @property
@@ -56,14 +56,15 @@ class PiecewiseDistribution:
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total."""
-        if axes not in self._kept:
+        if axes not in self._cache:
             tensor = self._coarse(axes)
             for position, axis in enumerate(axes):
                 runs = np.diff(self.edges[axis])
                 if len(runs) < self.edges[axis][-1]:
-                    tensor = np.repeat(tensor / _along(runs, position, tensor.ndim), runs, axis=position)
-            self._kept[axes] = freeze(np.asarray(tensor * self.total))
-        return self._kept[axes]
+                    along = [-1 if other == position else 1 for other in range(tensor.ndim)]
+                    tensor = np.repeat(tensor / runs.reshape(along), runs, axis=position)
+            self._cache[axes] = freeze(np.asarray(tensor * self.total))
+        return self._cache[axes]
 
     def _coarse(self, axes: Axes) -> FloatArray:
         """Probabilities of the pieces of `axes` alone."""
@@ -80,13 +81,28 @@ class PiecewiseDistribution:
             answers: FloatArray = block.answer(self)
             return answers
         coarse, edges = self._coarse(block.axes), [self.edges[axis] for axis in block.axes]
+        # One attribute: running sums between the edges. Ends are looked up in ascending order, eight times faster.
         if len(ends) == 1:
-            return _ranges_of_one(coarse, edges[0], block.factors[0].matrix, ends[0]) * self.total
-        if block.rowwise and len(ends) > 1:
+            sums, matrix = np.concatenate([[0.0], np.cumsum(coarse)]), block.factors[0].matrix
+            if isinstance(matrix, Ranges):
+                places, starts, stops = matrix.places
+                at_places = np.interp(places, edges[0], sums)
+                return np.asarray(at_places.take(stops) - at_places.take(starts)) * self.total
+            starts, stops = ends[0]
+            return np.asarray(np.interp(stops, edges[0], sums) - np.interp(starts, edges[0], sums)) * self.total
+        # Row by row: each query reads the corners of its box.
+        if block.rowwise:
             terms = [_terms(own, one) for own, one in zip(edges, ends, strict=True)]
             return np.asarray(combine_terms(running_sums(coarse), terms)) * self.total
+        # All combinations: one attribute after the other is summed over its ranges, shape (ranges, other axes).
         for position, (own, one) in enumerate(zip(edges, ends, strict=True)):
-            coarse = _ranges_along(coarse, position, own, one)
+            front = np.moveaxis(coarse, position, 0)
+            sums = np.zeros((len(own), *front.shape[1:]))
+            np.cumsum(front, axis=0, out=sums[1:])
+            over_ranges = np.zeros((len(one[0]), *front.shape[1:]))
+            for places, times in _terms(own, one):
+                over_ranges += sums[places] * np.reshape(times, (-1, *[1] * (front.ndim - 1)))
+            coarse = np.moveaxis(over_ranges, 0, position)
         return coarse.reshape(-1) * self.total
 
     def weights(self) -> FloatArray:
@@ -115,10 +131,6 @@ class PiecewiseDistribution:
         return np.stack(columns, axis=1).astype(np.int64, copy=False)
 
 
-def _along(values: AnyArray, position: int, ndim: int) -> AnyArray:
-    return values.reshape([-1 if axis == position else 1 for axis in range(ndim)])
-
-
 def _places(edges: IntArray, cells: IntArray) -> tuple[IntArray, FloatArray]:
     """Return for each cell boundary the run that holds it (or starts there), and its relative position in it."""
     runs = np.minimum(np.searchsorted(edges, cells, side="right") - 1, len(edges) - 2)
@@ -133,25 +145,3 @@ def _terms(edges: IntArray, ends: Ends) -> Sequence[Term]:
     first, into_first = _places(edges, starts)
     last, into_last = _places(edges, stops)
     return [(last, 1.0 - into_last), (last + 1, into_last), (first, into_first - 1.0), (first + 1, -into_first)]
-
-
-def _ranges_of_one(masses: FloatArray, edges: IntArray, matrix: IntMatrix, ends: Ends) -> FloatArray:
-    """Sums over ranges of the only attribute. Ends are looked up in ascending order, which is eight times faster."""
-    sums = np.concatenate([[0.0], np.cumsum(masses)])
-    if isinstance(matrix, Ranges):
-        places, starts, stops = matrix.places
-        found = np.interp(places, edges, sums)
-        return np.asarray(found.take(stops) - found.take(starts))
-    starts, stops = ends
-    return np.asarray(np.interp(stops, edges, sums) - np.interp(starts, edges, sums))
-
-
-def _ranges_along(tensor: FloatArray, position: int, edges: IntArray, ends: Ends) -> FloatArray:
-    """Sums over ranges of one attribute; the other axes stay."""
-    front = np.moveaxis(tensor, position, 0)
-    sums = np.zeros((len(edges), *front.shape[1:]))
-    np.cumsum(front, axis=0, out=sums[1:])
-    answers = np.zeros((len(ends[0]), *front.shape[1:]))
-    for places, times in _terms(edges, ends):
-        answers += sums[places] * np.reshape(times, (-1, *[1] * (front.ndim - 1)))
-    return np.moveaxis(answers, 0, position)

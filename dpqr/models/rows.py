@@ -22,8 +22,11 @@ LISTED = 2**17
 class Tilt:
     """What one measured table did to the weights.
 
-    places: of every row in the table, shape (rows,). wanted: the noisy answers, deviation: of their noise, both in
-    records. logs: a row in place p has exp(logs[p]) times the weight that it would have without the table.
+    Attributes:
+        places: of every row in the table, shape (rows,).
+        wanted: the noisy answers, in records.
+        deviation: of their noise, in records.
+        logs: a row in place p has exp(logs[p]) times the weight that it would have without the table.
 
     >>> Tilt(places=np.array([0, 1]), wanted=np.array([3.0, 5.0]), deviation=1.0, logs=np.zeros(2)).wanted.sum()
     np.float64(8.0)
@@ -39,8 +42,10 @@ class Tilt:
 class WeightedRows:
     """`total` records, spread over rows by their shares.
 
-    codes: cells of each row, shape (rows, attributes). shares: sum 1, shape (rows,). tilts: parameters of the update
-    rule, from which the shares follow; they never change an answer.
+    Attributes:
+        codes: cells of each row, shape (rows, attributes).
+        shares: sum 1, shape (rows,).
+        tilts: parameters of the update rule, from which the shares follow; they never change an answer.
 
     >>> rows = WeightedRows(shape=(2, 2), codes=np.array([[0, 0], [1, 1]]), shares=np.array([0.5, 0.5]), total=8.0)
     >>> rows.marginal((1,)).tolist()
@@ -124,9 +129,12 @@ FULL = 2**15 - 2
 class Face:
     """The gaps of a table, arranged along one of its attributes: records wanted minus records there.
 
-    axes: the table's attributes. place: position of the attribute. sizes: of the table with the attribute last.
-    gap: shape (cells of the other attributes, values), single precision, changed by `moved`.
-    scale: weight of a gap of one record, of the same shape: 1 where no record is wanted, less where many are.
+    Attributes:
+        axes: the table's attributes.
+        place: position of the attribute.
+        sizes: of the table with the attribute last.
+        gap: shape (cells of the other attributes, values), single precision, changed by `moved`.
+        scale: weight of a gap of one record, of the same shape: 1 where no record is wanted, less where many are.
     """
 
     axes: Axes
@@ -182,9 +190,9 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFitTuning:
-    """share, least_share, least_gain, least_block: set on made-up tables, the setting half among them; figures on the
-    reporting half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are
-    limits of time.
+    """Limits of time; `share`, `least_share`, `least_gain` and `least_block` are set on made-up tables.
+
+    Figures on the other half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows".
     """
 
     share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
@@ -193,9 +201,7 @@ class RowFitTuning:
     sweeps: int = 24  # at most
     blocks: int = 32  # batches that records are moved in, at most
     least_block: int = 64  # records of such a batch, at least
-    work: int = (
-        10**9
-    )  # cells that a sweep may visit, less than a second's work: beyond, each sweep visits other records
+    work: int = 10**9  # cells that a sweep may visit, less than a second's work: larger sweeps visit other records each
     least_part: int = 48  # nothing moves if a sweep would visit fewer than one of so many records
     largest_table: int = 2**16  # cells of a table that records are fitted to, at most
     overhead: int = 16  # cost of visiting one table for one record beside its cells, in cells
@@ -217,8 +223,10 @@ class RowFit:
     far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional
     fitting (Deming and Stephan 1940) must be resampled, which loses most of their accuracy.
 
-    shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
-    fixed: regions that no record enters or leaves, so that public facts about them stay true.
+    Attributes:
+        shape: sizes of all attributes.
+        wanted: tables over groups of attributes, of as many records as there are rows.
+        fixed: regions that no record enters or leaves, so that public facts about them stay true.
 
     Privacy:
         Post-processing. No randomness: the same rows move in the same way.
@@ -248,29 +256,27 @@ class RowFit:
         visited = fittable_records(self.shape, self.wanted, len(codes))
         if not visited:
             return 0
-        gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
+        gaps = {}
+        for axes, table in self.wanted.items():
+            counts = np.bincount(_places(codes, axes, self.shape), minlength=table.size)
+            gaps[axes] = table - counts.reshape(table.shape).astype(np.float64)
         drawn, distance, share = codes.astype(np.min_scalar_type(max(self.shape))), _distance(gaps), TUNING.share
         for sweep in range(TUNING.sweeps):
             start = sweep * visited % len(codes)
             part = codes[start : start + visited]
-            kept, known = part.copy(order="F"), dict(gaps)
+            before, gaps_before = part.copy(order="F"), dict(gaps)
             for axis in sorted({axis for axes in gaps for axis in axes}):
                 self._sweep(part, axis, gaps, share)
-            found = _distance(gaps)
-            if found > (1.0 - TUNING.least_gain) * distance:
+            reached = _distance(gaps)
+            if reached > (1.0 - TUNING.least_gain) * distance:
                 share /= 2.0
-            if found < distance:
-                distance = found
+            if reached < distance:
+                distance = reached
             else:
-                part[:], gaps = kept, known
+                part[:], gaps = before, gaps_before
             if share < TUNING.least_share:
                 break
         return int(np.count_nonzero(codes != drawn))
-
-    def _counted(self, codes: CodeArray, axes: Axes) -> FloatArray:
-        sizes = [self.shape[axis] for axis in axes]
-        places = _places(codes, axes, self.shape)
-        return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
 
     def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
         """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
@@ -279,30 +285,23 @@ class RowFit:
         step = max(-(-len(codes) // TUNING.blocks), TUNING.least_block)
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]
-            self._move(block, axis, faces, math.ceil(needed * len(block)))
+            most = math.ceil(needed * len(block))
+            # The `most` records of largest gain get their best value, unless they would enter or leave a fixed region.
+            places = [_places(block, face.others, self.shape) for face in faces]
+            best, gains = _best(block[:, axis], places, faces)
+            least = max(int(np.partition(gains, -most)[-most]), 1)
+            movers = np.flatnonzero(gains >= least)[:most]
+            now, after, stay = block[movers], block[movers], np.ones(len(movers), dtype=bool)
+            after[:, axis] = best[movers]
+            for region in (region for region in self.fixed if axis in region.axes):
+                was, will = (region.cells[tuple(one[:, each] for each in region.axes)] for one in (now, after))
+                stay &= was == will
+            movers = movers[stay]
+            for face, place in zip(faces, places, strict=True):
+                face.moved(place[movers], block[movers, axis], best[movers])
+            block[movers, axis] = best[movers]
         for face in faces:
             gaps[face.axes] = face.restored()
-
-    def _move(self, codes: CodeArray, axis: int, faces: Sequence[Face], most: int) -> None:
-        """Give the `most` records of largest gain their best value, and update the faces' gaps."""
-        places = [_places(codes, face.others, self.shape) for face in faces]
-        best, gains = _best(codes[:, axis], places, faces)
-        least = max(int(np.partition(gains, -most)[-most]), 1)
-        movers = np.flatnonzero(gains >= least)[:most]
-        movers = movers[self._stays(codes[movers], axis, best[movers])]
-        for face, place in zip(faces, places, strict=True):
-            face.moved(place[movers], codes[movers, axis], best[movers])
-        codes[movers, axis] = best[movers]
-
-    def _stays(self, codes: CodeArray, axis: int, values: IntArray) -> AnyArray:
-        """Flags of records that stay in the same fixed regions with their new values of the attribute."""
-        after, same = codes.copy(), np.ones(len(codes), dtype=bool)
-        after[:, axis] = values
-        for region in self.fixed:
-            if axis in region.axes:
-                was, will = (region.cells[tuple(one[:, each] for each in region.axes)] for one in (codes, after))
-                same &= was == will
-        return same
 
 
 def fittable_records(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:

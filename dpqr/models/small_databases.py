@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,10 @@ from dpqr.workload.block import QueryBlock
 class Net:
     """All databases of `size` records that are consistent with the answers so far.
 
-    members: records per cell, one column per member, shape (|X|, members), a small integer type; cells in C order, so
-    that a query adds a few long rows. total: the records that the hypothesis stands for.
+    Attributes:
+        members: records per cell, one column per member, shape (|X|, members), a small integer type; cells in C order,
+            so that a query adds a few long rows.
+        total: the records that the hypothesis stands for.
 
     >>> net = Net(members=every_database(1, 2), size=1, total=10.0, shape=(2,))
     >>> net.members.tolist()
@@ -29,7 +30,7 @@ class Net:
     size: int
     total: float
     shape: tuple[int, ...]
-    _kept: dict[QueryBlock, IntArray] = field(default_factory=dict, repr=False)
+    _cache: dict[QueryBlock, IntArray] = field(default_factory=dict, repr=False)
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Return the members' median answers, scaled from `size` to `total` records; shape (block.rows,)."""
@@ -41,12 +42,12 @@ class Net:
 
         Any median serves the halving argument: at least half of the members answer no less, at least half no more.
         """
-        if block not in self._kept:
+        if block not in self._cache:
             middle = (self.members.shape[1] - 1) // 2
             answers = (self.member_answers(row) for row in coefficients_on(block, self.shape))
             medians = [int(np.partition(answer, middle)[middle]) for answer in answers]
-            self._kept[block] = np.array(medians, dtype=np.int64)
-        return self._kept[block]
+            self._cache[block] = np.array(medians, dtype=np.int64)
+        return self._cache[block]
 
     def member_answers(self, row: IntArray) -> AnyArray:
         """Return every member's answer to one query, given by its coefficients on the cells; shape (members,)."""
@@ -114,11 +115,14 @@ CUT_SEED = 1_000_003
 class PolytopeSample:
     """Distributions p on the cells with normals p <= bounds, sampled by hit-and-run (Smith 1984).
 
-    points: shape (count, |X|), each non-negative with sum 1. normals: (cuts, |X|); bounds: (cuts,).
-    steps: hit-and-run steps of every point after a cut.
-
     Why: the halving rule needs "half of all consistent databases". If they cannot be listed, points of their polytope
     represent them. Mixing after so many steps is not proved, so the mistake bound is a heuristic here.
+
+    Attributes:
+        points: shape (count, |X|), each non-negative with sum 1.
+        normals: (cuts, |X|).
+        bounds: (cuts,).
+        steps: hit-and-run steps of every point after a cut.
 
     >>> PolytopeSample.simplex((3,), 9.0, count=5, steps=2, seed=1).points.shape
     (5, 3)
@@ -131,7 +135,7 @@ class PolytopeSample:
     shape: tuple[int, ...]
     seed: int
     steps: int
-    _kept: dict[QueryBlock, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[QueryBlock, FloatArray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def simplex(cls, shape: tuple[int, ...], total: float, *, count: int, steps: int, seed: int) -> PolytopeSample:
@@ -144,10 +148,10 @@ class PolytopeSample:
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Return medians over the points, in units of the block's grid (records); shape (block.rows,)."""
-        if block not in self._kept:
+        if block not in self._cache:
             answers = coefficients_on(block, self.shape) @ self.points.T
-            self._kept[block] = np.median(answers, axis=1) * self.total
-        return self._kept[block]
+            self._cache[block] = np.median(answers, axis=1) * self.total
+        return self._cache[block]
 
     def cut(self, normals: FloatArray, bounds: FloatArray) -> PolytopeSample | None:
         """Add the constraints normals p <= bounds; None if no distribution satisfies all."""
@@ -159,33 +163,20 @@ class PolytopeSample:
             return None
         points = np.resize(starts, self.points.shape)
         generator = public_generator(self.seed + CUT_SEED * len(bounds))
+        # Hit and run: every point moves to a uniform position on a random line through it, inside the polytope.
         for _ in range(self.steps):
-            points = _hit_and_run(points, normals, bounds, generator)
-        return PolytopeSample(
-            points=points,
-            normals=normals,
-            bounds=bounds,
-            total=self.total,
-            shape=self.shape,
-            seed=self.seed,
-            steps=self.steps,
-        )
-
-
-def _hit_and_run(points: FloatArray, normals: FloatArray, bounds: FloatArray, generator: Any) -> FloatArray:
-    """Move every point to a uniform position on a random line through it, inside the polytope."""
-    directions = generator.standard_normal(points.shape)
-    directions -= directions.mean(axis=1, keepdims=True)
-    slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
-    speed = np.concatenate([-directions, directions @ normals.T], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = slack / speed
-    ahead = np.where(speed > 0, reach, np.inf).min(axis=1)
-    behind = np.where(speed < 0, reach, -np.inf).max(axis=1)
-    lengths = behind + (ahead - behind) * generator.random(len(points))
-    moved = np.maximum(points + lengths[:, None] * directions, 0.0)
-    scaled: FloatArray = moved / moved.sum(axis=1, keepdims=True)
-    return scaled
+            directions = generator.standard_normal(points.shape)
+            directions -= directions.mean(axis=1, keepdims=True)
+            slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
+            speed = np.concatenate([-directions, directions @ normals.T], axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reach = slack / speed
+            ahead = np.where(speed > 0, reach, np.inf).min(axis=1)
+            behind = np.where(speed < 0, reach, -np.inf).max(axis=1)
+            lengths = behind + (ahead - behind) * generator.random(len(points))
+            points = np.maximum(points + lengths[:, None] * directions, 0.0)
+            points /= points.sum(axis=1, keepdims=True)
+        return replace(self, points=points, normals=normals, bounds=bounds, _cache={})
 
 
 def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
@@ -195,7 +186,7 @@ def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
     cells = normals.shape[1]
     above_zero = np.hstack([-np.eye(cells), np.full((cells, 1), 1.0 / cells)])
     below_bounds = np.hstack([normals, np.ones((len(bounds), 1))])
-    found = linprog(
+    optimum = linprog(
         np.append(np.zeros(cells), -1.0),
         A_ub=np.vstack([above_zero, below_bounds]),
         b_ub=np.append(np.zeros(cells), bounds),
@@ -203,8 +194,8 @@ def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
         b_eq=[1.0],
         bounds=[(0, None)] * cells + [(None, 1)],
     )
-    if found.x is None or found.x[-1] <= 1e-12:
+    if optimum.x is None or optimum.x[-1] <= 1e-12:
         return None
-    inner: FloatArray = np.maximum(found.x[:-1], 0.0)[None, :]
+    inner: FloatArray = np.maximum(optimum.x[:-1], 0.0)[None, :]
     inner /= inner.sum()
     return inner

@@ -16,7 +16,7 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.domain.histogram import RECORDS
-from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
@@ -57,18 +57,15 @@ def box_scores(blocks: tuple[QueryBlock, ...], index: BoxIndex, hypothesis: Hypo
     """
     room = CEILING // (2 * records + 1)
     bits = max(0, min(MOST_BITS, room.bit_length() - 2))
-    expected = _rounded_cells(index, hypothesis, records, bits)
-    return BoxScores(blocks=blocks, index=index, expected=expected, bits=bits, records=records)
-
-
-def _rounded_cells(index: BoxIndex, hypothesis: Hypothesis, records: int, bits: int) -> IntArray:
-    """The hypothesis' cells in units of 2^-bits records, shrunk where they stand for more than any table could hold."""
+    # The hypothesis' cells in units of 2^-bits records, shrunk where they stand for more than any table could hold.
     factors = tuple(Factor.identity(axis, size) for axis, size in zip(index.axes, index.sizes, strict=True))
     answers = hypothesis.answer(QueryBlock(name="table", factors=factors))
-    known = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
-    total = float(np.abs(known / records).sum())
-    cells = round_answers(known / max(total, 1.0) * float(1 << bits), records << bits)
-    return cells.reshape(index.sizes or (1,))
+    finite = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
+    total = float(np.abs(finite / records).sum())
+    cells = round_answers(finite / max(total, 1.0) * float(1 << bits), records << bits)
+    return BoxScores(
+        blocks=blocks, index=index, expected=cells.reshape(index.sizes or (1,)), bits=bits, records=records
+    )
 
 
 FEWEST_SEARCHED = 2**16
@@ -105,9 +102,11 @@ class Candidates(Protocol):
 class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
-    unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. keep: whether true
-    answers are cached, inside the seal, for later choices among the same blocks.
+    Attributes:
+        unit: the neighbour relation whose sensitivities the candidates are made comparable by.
+        penalties: one integer a block, in its grid: the L1 error that measuring it would leave anyway (public); empty
+            for none.
+        keep: whether true answers are cached, inside the seal, for later choices among the same blocks.
 
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
@@ -125,13 +124,13 @@ class BlockCandidates:
     keep: bool = False
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
     _largest: tuple[int, ...] = field(init=False, repr=False)
-    _kept: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
+    _cache: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_multipliers", _fair(self.blocks, self.unit))
         object.__setattr__(self, "_largest", tuple(largest_total(group, self.records) for group in self._groups))
-        known = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
-        for block, times, penalty, largest in known:
+        limits = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
+        for block, times, penalty, largest in limits:
             refuse_large_score((block,), times, penalty, expected=2 * (largest + block.rows), records=self.records)
 
     @property
@@ -150,13 +149,10 @@ class BlockCandidates:
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
         """Kept for further choices from the same hypothesis."""
-        if not self._kept or self._kept[0][0] is not hypothesis:
-            self._kept[:] = [(hypothesis, self._scored(hypothesis))]
-        return self._kept[0][1]
-
-    def _scored(self, hypothesis: Hypothesis) -> BlockScores:
+        if self._cache and self._cache[0][0] is hypothesis:
+            return self._cache[0][1]
         prepare(hypothesis, self.blocks)
-        return BlockScores(
+        scores = BlockScores(
             candidates=self._groups,
             expected=tuple(
                 (_expected(block, hypothesis, max(1, largest)),)
@@ -167,6 +163,8 @@ class BlockCandidates:
             records=self.records,
             keep=self.keep,
         )
+        self._cache[:] = [(hypothesis, scores)]
+        return scores
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
@@ -192,13 +190,9 @@ def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
     if not math.isfinite(share):
         answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
         share = float(np.abs(answers / room).sum())
-    return _narrow(round_answers(answers / max(share, 1.0), room))
-
-
-def _narrow(answers: IntArray) -> AnyArray:
-    """The same integers in words of four bytes where they fit: those of all blocks are held at a time."""
-    fits = np.abs(answers).max(initial=0) <= LARGEST_NARROW
-    return answers.astype(np.int32) if fits else answers
+    rounded = round_answers(answers / max(share, 1.0), room)
+    # In words of four bytes where they fit: those of all blocks are held at a time.
+    return rounded.astype(np.int32) if np.abs(rounded).max(initial=0) <= LARGEST_NARROW else rounded
 
 
 @final
@@ -206,9 +200,11 @@ def _narrow(answers: IntArray) -> AnyArray:
 class QueryCandidates:
     """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
 
-    unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
-    relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count otherwise.
-    whole: names of the blocks of which all queries are measured where one of them is chosen.
+    Attributes:
+        unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
+            relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count
+            otherwise.
+        whole: names of the blocks of which all queries are measured where one of them is chosen.
 
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.

@@ -18,8 +18,10 @@ ADDITIVE_ACCOUNTANTS = ("basic", "zcdp", "gdp")
 class Counter:
     """A counter, as its first release fixes it for life.
 
-    tree: over its periods. life: what all its releases together cost one unit. accountant: one of
-    `ADDITIVE_ACCOUNTANTS`.
+    Attributes:
+        tree: over its periods.
+        life: what all its releases together cost one unit.
+        accountant: one of `ADDITIVE_ACCOUNTANTS`.
 
     >>> counter = Counter.of(4, PrivacyBudget.parse("1"), "basic", PrivacyUnit())
     >>> counter.tree.levels, counter.node.epsilon

@@ -12,9 +12,12 @@ from dpqr.strategies.problem import Variant
 class ScheduleForecast:
     """What one schedule would do.
 
-    noise: typical standard deviation of a measured answer, in records. error: mean over the queries of their mean
-    absolute errors, in records, where there is a closed form. Both are the figures of a dry run.
-    alpha: the largest error over n that it promises (`theory`). refusal: why it cannot be taken; else empty.
+    Attributes:
+        noise: typical standard deviation of a measured answer, in records.
+        error: mean over the queries of their mean absolute errors, in records, where there is a closed form. Both are
+            the figures of a dry run.
+        alpha: the largest error over n that it promises (`theory`).
+        refusal: why it cannot be taken; else empty.
     """
 
     name: str
@@ -30,11 +33,12 @@ class ScheduleForecast:
 class RuleBounds:
     """What one update rule is worth.
 
-    mistakes: its longest update sequence at the explanation's alpha, by whose constants; None: no bound is proved.
-    unlike: what that would be if no two records were alike, for a rule that gains by it; None: n is not known.
-    alphas: the smallest alpha that `theory` promises with it, by whose constants; where it promises any.
-    bytes: of the hypothesis and its update, in rounds, or else under `theory`. refusal: why it can be taken in
-    neither; else empty.
+    Attributes:
+        mistakes: its longest update sequence at the explanation's alpha, by whose constants; None: no bound is proved.
+        unlike: what that would be if no two records were alike, for a rule that gains by it; None: n is not known.
+        alphas: the smallest alpha that `theory` promises with it, by whose constants; where it promises any.
+        bytes: of the hypothesis and its update, in rounds, or else under `theory`.
+        refusal: why it can be taken in neither; else empty.
     """
 
     name: str
@@ -48,9 +52,14 @@ class RuleBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """cells, queries, blocks: of universe and workload. n: records, where declared.
+    """What every schedule and update rule is worth for a workload.
 
-    chosen: the schedule of `auto`; reason: why. alpha: at which the update sequences are given.
+    Attributes:
+        cells, queries, blocks: of universe and workload.
+        n: records, where declared.
+        chosen: the schedule of `auto`.
+        reason: why it is chosen.
+        alpha: at which the update sequences are given.
 
     >>> alphas = {"printed": Fraction(1, 5)}
     >>> rule = RuleBounds(name="median", use="small domains", mistakes={"printed": 7}, alphas=alphas)

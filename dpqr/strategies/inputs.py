@@ -23,9 +23,10 @@ class LockedPlan:
 class PublicInputs:
     """What a plan was made from. It is kept and hashed, and steers nothing.
 
-    request: plain JSON values: documents, options, and how the table is read. files: of coefficients that the queries
-    name, by the names that they have in the request. locked: the plan that was reviewed, which the run follows; None:
-    it was planned for this run.
+    Attributes:
+        request: plain JSON values: documents, options, and how the table is read.
+        files: of coefficients that the queries name, by the names that they have in the request.
+        locked: the plan that was reviewed, which the run follows; None: it was planned for this run.
 
     >>> PublicInputs(request={"options": {"epsilon": "1"}}).locked is None
     True

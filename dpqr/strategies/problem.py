@@ -21,7 +21,9 @@ Variant = Literal["printed", "sharp"]
 class Level:
     """The level a at which an update rule runs under the schedule `theory`.
 
-    value: a, a fraction of the records (the loop's alpha / 2). variant: of the rule's constants.
+    Attributes:
+        value: a, a fraction of the records (the loop's alpha / 2).
+        variant: of the rule's constants.
 
     >>> Level(value=Fraction(1, 20)).variant
     'printed'
@@ -35,18 +37,20 @@ class Level:
 class Problem:
     """Public facts of a run. Nothing here comes from the data.
 
-    n: number of counted records, if it is public: under `replace` of rows if the domain's rules leave none out; under
-    `add-remove` a declared n0. None: it is private.
-    most: a public upper bound of a private n: under `replace` the declared number of rows, or K rows for each of the
-    declared persons.
-    persons: the public number of persons, under `replace` of persons.
-    alpha: target accuracy, a fraction of the records; beta: failure probability.
-    level: of the update rule under the schedule `theory`; None under all other schedules.
-    seed: public seed of hypotheses that sample.
-    turn: which node of a counter is released; None: there is no counter.
-    period: the rows to read; None: all rows.
-    start: tables of an earlier release, which a fit uses as weak evidence; None: there are none.
-    counted: a noisy count of the records less its deviation, in a plan that follows it; None: nothing was counted.
+    Attributes:
+        n: number of counted records, if it is public: under `replace` of rows if the domain's rules leave none out;
+            under `add-remove` a declared n0. None: it is private.
+        most: a public upper bound of a private n: under `replace` the declared number of rows, or K rows for each of
+            the declared persons.
+        persons: the public number of persons, under `replace` of persons.
+        alpha: target accuracy, a fraction of the records.
+        beta: failure probability.
+        level: of the update rule under the schedule `theory`; None under all other schedules.
+        seed: public seed of hypotheses that sample.
+        turn: which node of a counter is released; None: there is no counter.
+        period: the rows to read; None: all rows.
+        start: tables of an earlier release, which a fit uses as weak evidence; None: there are none.
+        counted: a noisy count of the records less its deviation, in a plan that follows it; None: nothing was counted.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock

@@ -19,12 +19,15 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Parameters of one stage of the anytime loop (`theory.anytime`). Public.
+    """Parameters of one stage of the anytime loop (`schedules.anytime`). Public.
 
-    alpha: the error that its stop test certifies, as a fraction of the records. level: of the update rule in this
-    stage. finest: level of the last stage, for which the first hypothesis is made. noise: alpha n / 8, in records; the
-    noise of each draw is at most this, except with the step's probability gamma. exact: whether n is the table's true
-    number of records.
+    Attributes:
+        alpha: the error that its stop test certifies, as a fraction of the records.
+        level: of the update rule in this stage.
+        finest: level of the last stage, for which the first hypothesis is made.
+        noise: alpha n / 8, in records; the noise of each draw is at most this, except with the step's probability
+            gamma.
+        exact: whether n is the table's true number of records.
 
     >>> level = Level(value=Fraction(5, 16), variant="sharp")
     >>> stage = Stage(alpha=Fraction(1, 2), level=level, finest=level, noise=Fraction(500), exact=True)
@@ -53,8 +56,11 @@ class Stage:
 class ErrorSum:
     """The released noisy sum of a hypothesis' L1 errors on some blocks (`GroupErrors`).
 
-    value: the sum, in units of `each` / FINENESS records. blocks: how many were summed. each: the most by which one
-    record changes one block's L1 error. law: of the noise.
+    Attributes:
+        value: the sum, in units of `each` / FINENESS records.
+        blocks: how many were summed.
+        each: the most by which one record changes one block's L1 error.
+        law: of the noise.
 
     >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> ErrorSum(value=640, blocks=2, each=1, law=DiscreteLaplace(Fraction(64))).mean
@@ -76,19 +82,21 @@ class ErrorSum:
 class Step:
     """One selection and one measurement. Public.
 
-    candidates: the candidates of the selection; or the blocks to measure, where there is no selection.
-    select: price of the selection; None: no selection. measure: price of the measurement.
-    refit: whether the hypothesis is updated afterwards. A schedule may skip this for a cumulative rule if nothing reads
-    the hypothesis before the next update.
-    compare: whether the transcript keeps the hypothesis' answers to the measured blocks, for the schedule to read.
-    errors: whether the step measures the sum of the hypothesis' L1 errors on the candidates, all marginals, in place
-    of their answers.
-    threshold: of the stop test, in records (3 alpha n / 4); None: this step cannot stop the loop.
-    gamma: failure probability of each of the step's two draws, for the certificate of a stop; None: beta / (2 T0), the
-    same for all T0 planned rounds.
-    stage: the stage of the step, which its stop test ends; None: the loop has no stages.
-    records: the released noisy number of records; None: it was not measured. The loop starts a new hypothesis when this
-    number first appears.
+    Attributes:
+        candidates: the candidates of the selection; or the blocks to measure, where there is no selection.
+        select: price of the selection; None: no selection.
+        measure: price of the measurement.
+        refit: whether the hypothesis is updated afterwards. A schedule may skip this for a cumulative rule if nothing
+            reads the hypothesis before the next update.
+        compare: whether the transcript keeps the hypothesis' answers to the measured blocks, for the schedule to read.
+        errors: whether the step measures the sum of the hypothesis' L1 errors on the candidates, all marginals, in
+            place of their answers.
+        threshold: of the stop test, in records (3 alpha n / 4); None: this step cannot stop the loop.
+        gamma: failure probability of each of the step's two draws, for the certificate of a stop; None: beta / (2 T0),
+            the same for all T0 planned rounds.
+        stage: the stage of the step, which its stop test ends; None: the loop has no stages.
+        records: the released noisy number of records; None: it was not measured. The loop starts a new hypothesis when
+            this number first appears.
 
     >>> from dpqr.workload.block import QueryBlock
     >>> Step(candidates=(QueryBlock(name="records"),), select=None, measure=Price(epsilon=Fraction(1))).stop
@@ -121,14 +129,17 @@ class Step:
 class Round:
     """One pass of the loop.
 
-    choice: index that the distinguisher drew among the step's candidates; None if there was no selection.
-    measurement: the released answers; None if a draw was lost in a crash, which leaves the round out but paid, or if
-    the step measured errors.
-    charges: numbers of the events that paid for the round. stopped: whether the stop test was met.
-    bound: certified with the stop: the largest error of the workload's answers from the hypothesis at the start of the
-    round, in records. It holds for all rounds at once with the plan's probability. None: nothing is certified.
-    expected: the hypothesis' answers to the measured blocks, one array a block, in units of the block's grid.
-    errors: the released sum, where the step measured errors.
+    Attributes:
+        choice: index that the distinguisher drew among the step's candidates; None if there was no selection.
+        measurement: the released answers; None if a draw was lost in a crash, which leaves the round out but paid, or
+            if the step measured errors.
+        charges: numbers of the events that paid for the round.
+        stopped: whether the stop test was met.
+        bound: certified with the stop: the largest error of the workload's answers from the hypothesis at the start of
+            the round, in records. It holds for all rounds at once with the plan's probability. None: nothing is
+            certified.
+        expected: the hypothesis' answers to the measured blocks, one array a block, in units of the block's grid.
+        errors: the released sum, where the step measured errors.
     """
 
     choice: int | None

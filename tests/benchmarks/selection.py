@@ -129,7 +129,7 @@ def told(plan: Plan, hypotheses: list[Any], eps: str, counts: np.ndarray, tally:
         index = time.process_time() - began
         for kind, hypothesis in [(kind, one) for kind in KINDS for one in picked for _ in range(REPEATS + (way > 0))]:
             tally.scored = tally.sums = 0
-            fresh = replace(hypothesis, _kept={}, _sums={})
+            fresh = replace(hypothesis, _cache={}, _sums={})
             began = time.process_time()
             choice = KINDS[kind](scores=listed.scores(fresh), unit=unit, epsilon=Fraction(plan.price("selection").pure))
             choice.sample(histogram, SystemNoise())

@@ -1,64 +1,75 @@
+"""Marginals through separators, one by one and all pairs at once, against sums over all cells."""
+
 import tracemalloc
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from models.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
 
-from dpqr.models.factored import Elimination, RecentTables, Separation, Separations, contract_tables
-from dpqr.models.junction_tree import JunctionTree
+from dpqr.models.factored import (
+    LARGEST_SEPARATOR,
+    MOST_VALUES,
+    Elimination,
+    RecentTables,
+    Separations,
+    contract_tables,
+    fits,
+    pair_tables,
+)
+from dpqr.models.junction_tree import Clique, JunctionTree
 
 ROUNDING = rounding.summed(8)
 """Each term passes a few roundings: sums, products and a division."""
 
 
-@pytest.mark.parametrize(("seed", "largest"), [(seed, largest) for seed in range(8) for largest in (2**24, 4)])
-def test_marginals_of_any_attributes_in_any_order(seed, largest):
-    """Against the sum over all cells; with tables cut to slices as well."""
+@pytest.mark.parametrize("seed", range(8))
+def test_marginals_of_any_attributes_in_any_order(seed):
+    """One by one, with tables cut to slices as well; and all pairs that no clique holds."""
     tree = shaped(seed)
     cells, beliefs = calibrated(tree, seed)
-    elimination = Elimination(tree=tree, beliefs=beliefs, room=largest)
     order = np.random.default_rng(seed).permutation(6).tolist()
-    for count in range(7):
-        for axes in combinations(order, count):
+    for room in (2**24, 4):
+        elimination = Elimination(tree=tree, beliefs=beliefs, room=room)
+        for axes in (axes for count in range(7) for axes in combinations(order, count)):
             found = elimination.joint(axes)
             assert found.shape == tuple(tree.shape[axis] for axis in axes)
             assert np.abs(found - summed(cells, axes)).max() < ROUNDING * cells.size
+    wanted = [pair for pair in permutations(range(6), 2) if tree.home(pair) is None]
+    pairs = list(pair_tables(tree, beliefs, wanted))
+    assert sorted(axes for axes, _ in pairs) == sorted(wanted)
+    assert all(np.abs(table - summed(cells, axes)).max() < ROUNDING * cells.size for axes, table in pairs)
 
 
-def chain(length, size):
-    """Each attribute equals the last one plus a little noise."""
-    tree = JunctionTree.over((size,) * length, [(a, a + 1) for a in range(length - 1)])
+@pytest.mark.parametrize(
+    ("shape", "groups", "small"),
+    [
+        ((MOST_VALUES // 2,) * 2, [], True),
+        ((MOST_VALUES,) * 2, [], False),
+        ((200, 2, 40, 40, 200), [(0, 1), (1, 4)], True),
+        ((200, 40, 40, 200), [(0, 1, 2), (1, 2, 3)], LARGEST_SEPARATOR >= 1600),
+    ],
+)
+def test_pairs_are_computed_together_where_tables_on_the_way_are_small(shape, groups, small):
+    assert fits(JunctionTree.over(shape, groups)) is small
+
+
+@pytest.mark.parametrize(("length", "size"), [(60, 50), (400, 3)])
+def test_the_ends_of_a_long_chain(length, size):
+    """Each attribute equals the last one plus a little noise; one chain is longer than the stack is deep."""
+    cliques = [Clique(axes=(0, 1), parent=None, separator=())]
+    cliques += [Clique(axes=(a, a + 1), parent=a - 1, separator=(a,)) for a in range(1, length - 1)]
+    tree = JunctionTree(shape=(size,) * length, cliques=tuple(cliques))
     step = 0.9 * np.eye(size) + 0.1 * np.roll(np.eye(size), 1, axis=1)
-    return tree, tuple(step / size for _ in tree.cliques), step
-
-
-def test_the_ends_of_a_long_chain():
-    tree, beliefs, step = chain(60, 50)
-    found = Elimination(tree=tree, beliefs=beliefs).joint((0, 59))
-    steps = np.linalg.matrix_power(step, 59) / 50
-    rounding = ROUNDING * 59 * 50 * steps.max()  # 59 products of sums of 50 terms, none below 0
-    assert min(np.abs(found - steps).max(), np.abs(found - steps.T).max()) < rounding
-    assert not np.allclose(steps, 1 / 2500, rtol=0.1)
-
-
-def test_a_chain_longer_than_the_stack_is_deep():
-    tree, beliefs, step = chain(700, 3)
-    found = Elimination(tree=tree, beliefs=beliefs).joint((0, 699))
-    steps = np.linalg.matrix_power(step, 699) / 3
-    assert np.abs(found - steps).max() < ROUNDING * 699 * 3 * steps.max()
-
-
-def test_tables_on_the_way_are_shared():
-    tree, beliefs, _ = chain(30, 50)
-    elimination = Elimination(tree=tree, beliefs=beliefs)
-    elimination.joint((0, 29))
-    before = dict(elimination._kept._tables)
-    elimination.joint((0, 29))
-    assert elimination._kept._tables.keys() == before.keys()
-    assert all(elimination._kept._tables[axes] is table for axes, table in before.items())
-    assert len(before) >= 25
+    elimination = Elimination(tree=tree, beliefs=(step / size,) * (length - 1))
+    ends = np.linalg.matrix_power(step, length - 1) / size
+    # Products of sums of `size` terms, and none below 0.
+    assert np.abs(elimination.joint((0, length - 1)) - ends).max() < ROUNDING * length * size * ends.max()
+    shared = dict(elimination._cache._tables)
+    elimination.joint((0, length - 1))
+    assert len(shared) >= 25
+    assert all(elimination._cache._tables[axes] is table for axes, table in shared.items())
 
 
 def test_what_is_wanted_does_not_pass_through_wide_places():
@@ -68,18 +79,18 @@ def test_what_is_wanted_does_not_pass_through_wide_places():
     tree = JunctionTree.over((2, 60, 60, 3, 200), [(0, 1, 2), (1, 2, 3), (0, 4)])
     cells = rng.random((2, 60, 60, 3))
     cells /= cells.sum()
-    told = rng.dirichlet(np.ones(200), 2)
-    known = {(0, 1, 2): cells.sum(axis=3), (1, 2, 3): cells.sum(axis=0), (0, 4): told * cells.sum((1, 2, 3))[:, None]}
+    given = rng.dirichlet(np.ones(200), 2)
+    tables = {(0, 1, 2): cells.sum(axis=3), (1, 2, 3): cells.sum(axis=0), (0, 4): given * cells.sum((1, 2, 3))[:, None]}
     beliefs = tuple(
-        known[tuple(sorted(clique.axes))].transpose(np.argsort(np.argsort(clique.axes))) for clique in tree.cliques
+        tables[tuple(sorted(clique.axes))].transpose(np.argsort(np.argsort(clique.axes))) for clique in tree.cliques
     )
     elimination = Elimination(tree=tree, beliefs=beliefs)
     tracemalloc.start()
     found = elimination.joint((3, 4))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    apart = np.einsum("xab,abc->xc", known[0, 1, 2] / known[0, 1, 2].sum(axis=0), known[1, 2, 3])
-    assert np.allclose(found, np.einsum("xc,xz->cz", apart, told))
+    apart = np.einsum("xab,abc->xc", tables[0, 1, 2] / tables[0, 1, 2].sum(axis=0), tables[1, 2, 3])
+    assert np.allclose(found, np.einsum("xc,xz->cz", apart, given))
     assert peak < 60 * 60 * 200 * 8 / 10
 
 
@@ -111,65 +122,41 @@ def test_a_contraction_is_the_sum_of_products():
     assert np.allclose(found, np.einsum("abc,cda->abd", left, right))
 
 
-def between(tree, *wanted):
-    return Separations(tree).between(wanted)
-
-
-def test_the_narrowest_place_comes_first():
-    tree = JunctionTree.over((90, 80, 2, 70, 60), [(0, 1), (1, 2), (2, 3), (3, 4)])
-    parted = between(tree, 0, 4)
-    assert parted.shared == (2,)
-    assert {parted.below, parted.above} == {(0,), (4,)}
-
-
-def test_a_chain_is_halved():
-    tree = JunctionTree.over((50,) * 9, [(axis, axis + 1) for axis in range(8)])
-    assert between(tree, 0, 8).shared in {(4,), (3,), (5,)}
-
-
-def test_components_part_by_nothing():
-    tree = JunctionTree.over((50, 60, 70, 80), [(0, 1), (2, 3)])
-    parted = between(tree, 0, 1, 3)
-    assert parted.shared == ()
-    assert {parted.below, parted.above} == {(0, 1), (3,)}
+@pytest.mark.parametrize(
+    ("shape", "groups", "wanted", "shared", "sides"),
+    [
+        ((90, 80, 2, 70, 60), [(0, 1), (1, 2), (2, 3), (3, 4)], (0, 4), {(2,)}, {(0,), (4,)}),
+        ((50,) * 9, [(axis, axis + 1) for axis in range(8)], (0, 8), {(3,), (4,), (5,)}, {(0,), (8,)}),
+        ((50, 60, 70, 80), [(0, 1), (2, 3)], (0, 1, 3), {()}, {(0, 1), (3,)}),
+    ],
+    ids=["the narrowest", "a chain is halved", "components"],
+)
+def test_where_the_wanted_attributes_part(shape, groups, wanted, shared, sides):
+    parted = Separations(JunctionTree.over(shape, groups)).between(wanted)
+    assert parted.shared in shared
+    assert {parted.below, parted.above} == sides
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_both_sides_and_the_separator_hold_all_that_is_wanted(seed):
     tree = shaped(seed)
-    for count in range(2, 7):
-        for wanted in combinations(range(6), count):
-            if tree.home(wanted) is None:
-                parted = between(tree, *wanted)
-                assert parted.below
-                assert parted.above
-                assert not set(parted.below) & {*parted.above, *parted.shared}
-                assert {*wanted} <= {*parted.below, *parted.above, *parted.shared}
-                assert isinstance(parted, Separation)
+    for wanted in (wanted for count in range(2, 7) for wanted in combinations(range(6), count)):
+        if tree.home(wanted) is None:
+            parted = Separations(tree).between(wanted)
+            assert parted.below
+            assert parted.above
+            assert not set(parted.below) & {*parted.above, *parted.shared}
+            assert {*wanted} <= {*parted.below, *parted.above, *parted.shared}
 
 
-def test_the_last_ones_are_kept_up_to_the_room():
-    made = []
+def test_the_last_tables_are_cached_up_to_the_room():
+    computed, tables = [], RecentTables(room=10)
 
-    def maker(axes, size):
-        def make():
-            made.append(axes)
-            return np.zeros(size)
+    def get(axis, size=4):
+        return tables.get((axis,), lambda: computed.append(axis) or np.zeros(size))
 
-        return make
-
-    tables = RecentTables(room=10)
-    tables.get((0,), maker((0,), 4))
-    tables.get((1,), maker((1,), 4))
-    assert tables.get((0,), maker((0,), 4)).size == 4
-    assert made == [(0,), (1,)]
-    tables.get((2,), maker((2,), 4))
-    tables.get((0,), maker((0,), 4))
-    tables.get((1,), maker((1,), 4))
-    assert made == [(0,), (1,), (2,), (1,)]
-
-
-def test_what_has_no_room_is_told_and_not_kept():
-    tables = RecentTables(room=10)
-    assert tables.get((0,), lambda: np.zeros(11)).size == 11
-    assert tables.get((0,), lambda: np.ones(11)).all()
+    for axis in (0, 1, 0, 2, 0, 1):
+        assert get(axis).size == 4
+    assert computed == [0, 1, 2, 1]
+    assert [get(3, 11).size, get(3, 11).size] == [11, 11]
+    assert computed[-2:] == [3, 3]

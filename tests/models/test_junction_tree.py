@@ -16,10 +16,10 @@ def random_tree(seed):
     return shape, groups, JunctionTree.over(shape, groups)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_whatever_two_cliques_share_lies_on_the_path_between(seed):
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_two_cliques_share_lies_on_the_path_between_and_groups_have_the_smallest_home(seed):
     """Equivalent: of every attribute, exactly one clique has it without its parent having it."""
-    shape, _, tree = random_tree(seed)
+    shape, groups, tree = random_tree(seed)
     for axis in range(len(shape)):
         entering = [i for i, c in enumerate(tree.cliques) if axis in c.axes and axis not in c.separator]
         assert entering == [tree.entrances[axis]]
@@ -31,11 +31,6 @@ def test_whatever_two_cliques_share_lies_on_the_path_between(seed):
             assert set(clique.separator) == set(clique.axes) & set(tree.cliques[clique.parent].axes) != set()
         assert clique.axes == by_size(shape, clique.axes)
         assert [clique.axes[place] for place in clique.dropped] == [a for a in clique.axes if a not in clique.separator]
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_every_group_has_a_home_and_it_is_the_smallest(seed):
-    _, groups, tree = random_tree(seed)
     for group in groups:
         home = tree.cliques[tree.home(group)]
         holding = [clique for clique in tree.cliques if set(group) <= set(clique.axes)]
@@ -43,15 +38,11 @@ def test_every_group_has_a_home_and_it_is_the_smallest(seed):
         assert math.prod(tree.sizes(home)) == min(math.prod(tree.sizes(clique)) for clique in holding)
 
 
-def test_a_group_that_no_clique_holds_has_no_home():
-    tree = JunctionTree.over((99, 99, 99), [(0, 1), (1, 2)])
-    assert tree.home((0, 2)) is None
-
-
-def test_components_fall_apart():
+def test_components_fall_apart_and_a_group_across_has_no_home():
     tree = JunctionTree.over((70, 80, 90, 60), [(0, 1), (2, 3)])
     assert {clique.axes: clique.parent for clique in tree.cliques} == {(0, 1): None, (3, 2): None}
     assert tree.cliques[0] == Clique(axes=(0, 1), parent=None, separator=())
+    assert tree.home((0, 2)) is None
 
 
 def random_case(seed):
@@ -65,7 +56,7 @@ def random_case(seed):
 
 def best(shape, groups):
     """The smallest size over all elimination orders, or one clique for all."""
-    found = []
+    sizes = []
     for order in permutations(range(len(shape))):
         near = {a: {b for g in groups if a in g for b in g} - {a} for a in range(len(shape))}
         cliques = set()
@@ -75,11 +66,11 @@ def best(shape, groups):
                 cliques.add(clique)
             for other in near[axis]:
                 near[other] = (near[other] | near[axis]) - {axis, other}
-        found.append(cells(shape, cliques))
-    return min(found)
+        sizes.append(cells(shape, cliques))
+    return min(sizes)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_cliques_hold_every_group_and_attribute_and_none_lies_in_another(seed):
     shape, groups = random_case(seed)
     cliques = maximal_cliques(shape, groups)
@@ -111,25 +102,18 @@ def test_small_domains_are_one_clique():
     assert maximal_cliques((2, 3), ()) == ((0,), (1,))
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_within_is_the_size_compared(seed):
+@pytest.mark.parametrize("seed", range(12))
+def test_within_is_the_size_compared_whether_groups_come_in_one_part_or_two(seed):
     shape, groups = random_case(200 + seed)
-    reached = cells(shape, maximal_cliques(shape, groups))
+    reached, some = cells(shape, maximal_cliques(shape, groups)), frozenset(sorted(groups)[::2])
     assert within(shape, groups, reached)
     assert within(shape, groups, reached - 1) == (reached <= SMALL)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_groups_may_be_told_in_two_parts(seed):
-    shape, groups = random_case(300 + seed)
-    some = frozenset(sorted(groups)[::2])
-    reached = cells(shape, maximal_cliques(shape, groups))
     for limit in (reached, reached - 1):
         assert within(shape, some, limit, groups - some) == within(shape, groups, limit)
 
 
 def test_the_complete_graph_of_many_attributes_is_refused_quickly():
-    assert not within((10,) * 100, frozenset(combinations(range(100), 2)), 2**30)
+    assert not within((10,) * 60, frozenset(combinations(range(60), 2)), 2**30)
     assert cells((10, 3), [(0, 1), (1,)]) == 33
 
 

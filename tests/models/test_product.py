@@ -6,7 +6,7 @@ import pytest
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.factored import FactoredDistribution
-from dpqr.models.hypothesis import DenseDistribution, Prefetching, Sampleable
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.workload.block import Factor, QueryBlock
 
 CELLS = np.arange(1.0, 25.0).reshape(2, 4, 3)
@@ -31,10 +31,7 @@ def test_marginals_multiply():
 
 
 def test_rows_hold_every_cell_of_a_column_apart_as_often_as_expected():
-    made = product()
-    assert isinstance(made, Sampleable)
-    assert isinstance(made, Prefetching)
-    codes = made.rows(64, seed=7)
+    codes = product().rows(64, seed=7)
     assert np.bincount(codes[:, 1], minlength=4).tolist() == [32, 8, 16, 8]
     assert codes.shape == (64, 3)
 

@@ -86,16 +86,16 @@ def test_nobody_enters_or_leaves_a_fixed_region():
     assert not np.array_equal(inside(moved(wanted)), inside(CODES))
 
 
-def test_nothing_moves_where_it_brings_nothing_nearer():
+def test_nothing_moves_where_it_brings_nothing_nearer_and_a_column_of_one_value_stays():
     wanted = {(0, 1): counted(CODES, (0, 1)), (1, 2): counted(CODES, (1, 2))}
     assert np.array_equal(moved(wanted), CODES)
-
-
-def test_a_column_of_one_value_stays():
     codes = np.zeros((300, 2), dtype=np.int64, order="F")
     assert RowFit(shape=(1, 2), wanted={(0, 1): np.array([[100.0, 200.0]])}).run(codes) > 0
     assert not codes[:, 0].any()
     assert abs(int(codes[:, 1].sum()) - 200) <= 20
+    for records in (0, 1):
+        few = np.zeros((records, 3), dtype=np.int64, order="F")
+        assert RowFit(shape=SHAPE, wanted={(0, 1): LINKED * records / RECORDS}).run(few) == 0
 
 
 def test_of_too_many_records_each_sweep_visits_others(monkeypatch):
@@ -120,30 +120,15 @@ def test_reach_of_large_jobs():
     every = [(one, other) for other in range(100) for one in range(other)]
     assert fittable_records((10,) * 100, every, 10**6) == 0
     assert fittable_records(SHAPE, [], RECORDS) == 0
-
-
-def test_groups_that_can_be_reached():
     assert reachable((2, 300, 300, 3), [(1, 2), (3, 0), (0, 3), (1,), ()]) == [(0, 3)]
 
 
-@pytest.mark.parametrize("records", [0, 1])
-def test_few_records(records):
-    codes = np.zeros((records, 3), dtype=np.int64, order="F")
-    assert RowFit(shape=SHAPE, wanted={(0, 1): LINKED * records / RECORDS}).run(codes) == 0
-
-
-RANDOM = np.random.default_rng(5)
-
-
-def test_a_gain_is_what_one_record_takes_off_the_gap():
+def test_a_gain_is_what_one_record_takes_off_the_gap_and_less_within_the_spread_of_a_count():
     gap = np.array([[-3.0, -0.75, -0.25, 0.0, 0.25, 0.75, 3.0]])
     more, less = Face.of((0, 1), 1, gap, np.zeros_like(gap)).gains(7)
     unit = FULL // 7
     assert more == pytest.approx(unit * (np.abs(gap) - np.abs(gap - 1)), abs=1)
     assert less == pytest.approx(unit * (np.abs(gap) - np.abs(gap + 1)), abs=1)
-
-
-def test_a_gap_within_the_spread_of_a_count_is_worth_less():
     gap, wanted = np.array([[1.0, 1.0, 100.0]]), np.array([[0.0, 10_000.0, 10_000.0]])
     more, _ = Face.of((0, 1), 1, gap, wanted).gains(1)
     assert more[0] / FULL == pytest.approx([1.0, 1 / 101, 1.0], abs=1e-3)
@@ -155,25 +140,6 @@ def test_gains_of_all_faces_add_up_in_16_bits(faces):
     for gains in Face.of((0, 1), 1, gap, np.zeros_like(gap)).gains(faces):
         assert gains.dtype == np.int16
         assert abs(int(gains[0, 0])) == abs(int(gains[0, 1])) == FULL // faces > 0
-
-
-@pytest.mark.parametrize("axis", [2, 5, 7])
-def test_moves_are_those_of_the_table(axis):
-    axes, sizes = (2, 5, 7), (3, 4, 5)
-    gap = RANDOM.integers(-9, 9, sizes).astype(float)
-    face = Face.of(axes, axis, gap, np.ones(sizes))
-    assert np.array_equal(face.restored(), gap)
-    place = axes.index(axis)
-    codes = np.stack([RANDOM.integers(0, size, 50) for size in sizes])
-    after = codes.copy()
-    after[place] = RANDOM.integers(0, sizes[place], 50)
-    others = [each for each in range(3) if each != place]
-    assert face.others == tuple(axes[each] for each in others)
-    flat = codes[others[0]] * sizes[others[1]] + codes[others[1]]
-    face.moved(flat, codes[place], after[place])
-    np.add.at(gap, tuple(codes), 1.0)
-    np.subtract.at(gap, tuple(after), 1.0)
-    assert np.array_equal(face.restored(), gap)
 
 
 # Weighted rows answer as the table of their records does.
@@ -188,7 +154,7 @@ def rows():
     return WeightedRows.of(model, ROWS_SHAPE, 0)
 
 
-def test_few_cells_are_listed_and_answers_are_the_models(rows):
+def test_few_cells_are_listed_and_answers_and_synthetic_rows_are_the_models(rows):
     table = CELLS / CELLS.sum() * 32.0
     first = Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[0, 1]])))
     second = Factor(axes=(1,), sizes=(3,), matrix=Prefix(3))
@@ -200,9 +166,6 @@ def test_few_cells_are_listed_and_answers_are_the_models(rows):
     assert rows.answer(both) == pytest.approx(np.cumsum(table[1]))
     assert rows.answer(both.row(1)) == pytest.approx([np.cumsum(table[1])[1]])
     assert rows.answer(QueryBlock(name="all")) == pytest.approx([32.0])
-
-
-def test_synthetic_rows_follow_the_shares(rows):
     drawn = rows.rows(2_000, seed=1)
     counts = np.zeros(ROWS_SHAPE)
     np.add.at(counts, tuple(drawn.T), 1)

@@ -19,12 +19,6 @@ def test_every_database_is_listed_once(size, cells):
     }
 
 
-def test_sizes_of_the_issue_s_toys():
-    """|X| = 8: level 0.1 (alpha 0.2) has 1,184,040 members; level 0.15 (alpha 0.3) has 116,280."""
-    assert comb(rounding_size(8, Fraction(1, 10)) + 7, 7) == 1_184_040
-    assert comb(rounding_size(8, Fraction(3, 20)) + 7, 7) == 116_280
-
-
 @pytest.mark.parametrize(("cells", "level"), [(2, Fraction(1, 5)), (3, Fraction(1, 6)), (4, Fraction(1, 4))])
 def test_rounding_size_is_enough(cells, level):
     """Every distribution of a fine grid has a member within the level for all queries (half the L1 distance)."""
@@ -45,11 +39,6 @@ def test_one_record_less_is_too_few_for_an_even_universe(size):
     assert np.abs(2 * members - halves).sum(axis=1).min() == 2 * level * 2 * size
 
 
-def test_the_answer_is_the_lower_median_scaled():
-    net = Net(members=every_database(3, 2), size=3, total=30.0, shape=(2,))
-    assert net.answer(dense([[1, 0], [0, 2], [-1, 0]], (2,))).tolist() == [10, 20, -20]
-
-
 def test_at_least_half_are_on_either_side_of_the_median():
     net = Net(members=every_database(4, 4), size=4, total=4.0, shape=(2, 2))
     for kept in (net, net.only(np.arange(35) % 3 > 0), net.only(np.arange(35) == 7)):
@@ -58,20 +47,17 @@ def test_at_least_half_are_on_either_side_of_the_median():
                 answers = kept.member_answers(row)
                 assert answers.tolist() == (row @ kept.members.astype(np.int64)).tolist()
                 assert 2 * (answers >= median).sum() >= answers.size <= 2 * (answers <= median).sum()
-
-
-def test_large_coefficients_do_not_overflow():
-    net = Net(members=every_database(100, 2), size=100, total=100.0, shape=(2,))
-    row = np.array([10**6, -(10**6)])
-    assert net.member_answers(row).max() == 10**8
+    small = Net(members=every_database(3, 2), size=3, total=30.0, shape=(2,))
+    assert small.answer(dense([[1, 0], [0, 2], [-1, 0]], (2,))).tolist() == [10, 20, -20], "the lower median, scaled"
+    large = Net(members=every_database(100, 2), size=100, total=100.0, shape=(2,))
+    assert large.member_answers(np.array([10**6, -(10**6)])).max() == 10**8
 
 
 def test_coefficients_follow_the_order_of_the_domain():
     block = marginal((2, 0), (2, 3, 2))
     tensor = np.arange(12).reshape(2, 3, 2)
-    assert (coefficients_on(block, (2, 3, 2)) @ tensor.reshape(-1)).tolist() == tensor.sum(axis=1).T.reshape(
-        -1
-    ).tolist()
+    expected = tensor.sum(axis=1).T.reshape(-1)
+    assert (coefficients_on(block, (2, 3, 2)) @ tensor.reshape(-1)).tolist() == expected.tolist()
     assert coefficients_on(QueryBlock(name="total"), (2, 2)).tolist() == [[1, 1, 1, 1]]
 
 
@@ -80,8 +66,10 @@ def simplex():
     return PolytopeSample.simplex((3,), 9.0, count=4000, steps=40, seed=2)
 
 
-def test_the_simplex_is_uniform(simplex):
+def test_the_simplex_is_uniform_and_answers_are_medians_in_records(simplex):
     """A cell's share of a uniform distribution on three cells has mean 1/3, and exceeds 1/2 with probability 1/4."""
+    answers = simplex.answer(dense([[1, 0, 0], [1, 1, 1]], (3,)))
+    assert answers == pytest.approx([9 * np.median(simplex.points[:, 0]), 9])
     assert np.allclose(simplex.points.sum(axis=1), 1)
     assert np.abs(simplex.points.mean(axis=0) - 1 / 3).max() < 6 * (1 / 18 / 4000) ** 0.5
     assert np.abs((simplex.points > 0.5).mean(axis=0) - 0.25).max() < 6 * (3 / 16 / 4000) ** 0.5
@@ -110,12 +98,6 @@ def test_an_empty_polytope_is_none(simplex):
     assert simplex.cut(np.array([[1.0, 1.0, 1.0]]), np.array([0.9])) is None
     half = simplex.cut(np.array([[1.0, 0.0, 0.0]]), np.array([0.4]))
     assert half.cut(np.array([[-1.0, 0.0, 0.0]]), np.array([-0.5])) is None
-
-
-def test_answers_are_medians_in_records(simplex):
-    block = dense([[1, 0, 0], [1, 1, 1]], (3,))
-    assert simplex.answer(block)[0] == pytest.approx(9 * np.median(simplex.points[:, 0]))
-    assert simplex.answer(block)[1] == pytest.approx(9)
 
 
 def test_a_cut_repeats_and_leaves_its_origin_alone(simplex):

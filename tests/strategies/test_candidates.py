@@ -37,14 +37,9 @@ def constant(value) -> Says:
     return Says(dict.fromkeys(("marginal", "prefix", "halves"), value))
 
 
-def test_every_block_is_a_candidate_by_itself() -> None:
-    candidates = BlockCandidates(blocks=(MARGINAL, PREFIX), unit=ADD_REMOVE)
-    assert len(candidates) == 2
-    assert candidates[1] == (PREFIX,)
-
-
 def test_blocks_are_scored_by_error_per_sensitivity_beyond_the_penalty() -> None:
     candidates = BlockCandidates(blocks=(MARGINAL, PREFIX), unit=ADD_REMOVE, penalties=(1, 2))
+    assert [candidates[0], candidates[1]] == [(MARGINAL,), (PREFIX,)]
     scores = candidates.scores(Says({"marginal": [4.4, 0.6, 1.2, 2, 2, 9], "prefix": [6, 8.7, 7.6]}))
     # rounded: 4 1 1 2 2 9 against 4 0 1 2 2 9, and 6 9 8 against 6 8 18; sensitivities 1 and 3
     assert scores.evaluate(COUNTS).tolist() == [3 * (1 - 1), 11 - 2]
@@ -142,7 +137,19 @@ def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
     kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))), records=2**30)
 
 
-def test_very_many_boxes_are_searched_and_score_what_they_scored(monkeypatch) -> None:
+@pytest.fixture
+def few_are_searched(monkeypatch):
+    """A function that has the search take any number of boxes from then on."""
+
+    def now():
+        candidates_module._index.cache_clear()
+        monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
+
+    yield now
+    candidates_module._index.cache_clear()
+
+
+def test_very_many_boxes_are_searched_and_score_what_they_scored(few_are_searched) -> None:
     """On the table's finer grid: rounding the hypothesis' cells and not its answers moves a score by half a record."""
     boxes = QueryBlock(
         name="boxes",
@@ -153,10 +160,8 @@ def test_very_many_boxes_are_searched_and_score_what_they_scored(monkeypatch) ->
     hypothesis = DenseDistribution.uniform((2, 3), 17.3)
     plain = QueryCandidates(blocks=blocks).scores(hypothesis)
     assert isinstance(plain, QueryScores)
-    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
-    candidates_module._index.cache_clear()
+    few_are_searched()
     searched = QueryCandidates(blocks=blocks).scores(hypothesis)
-    candidates_module._index.cache_clear()
     assert isinstance(searched, BoxScores)
     assert len(searched) == len(plain)
     apart = searched.evaluate(COUNTS) / 2.0**searched.bits - plain.evaluate(COUNTS)
@@ -166,19 +171,15 @@ def test_very_many_boxes_are_searched_and_score_what_they_scored(monkeypatch) ->
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_no_hypothesis_can_break_the_search(broken, monkeypatch) -> None:
-    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
-    candidates_module._index.cache_clear()
-    blocks = (random_boxes(PREFIX, 30),)
-    scores = QueryCandidates(blocks=blocks).scores(Says({"table": broken}))
-    candidates_module._index.cache_clear()
+def test_no_hypothesis_can_break_the_search(broken, few_are_searched) -> None:
+    few_are_searched()
+    scores = QueryCandidates(blocks=(random_boxes(PREFIX, 30),)).scores(Says({"table": broken}))
     assert isinstance(scores, BoxScores)
     assert 0 <= scores.evaluate(COUNTS).min() <= scores.evaluate(COUNTS).max() < CEILING
 
 
-def test_queries_of_unlike_weight_are_not_searched(monkeypatch) -> None:
-    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
-    candidates_module._index.cache_clear()
+def test_queries_of_unlike_weight_are_not_searched(few_are_searched) -> None:
+    few_are_searched()
     heavy = replace(PREFIX, name="heavy", weight=Fraction(2))
     made = QueryCandidates(blocks=(random_boxes(PREFIX, 30), heavy), unit=ADD_REMOVE)
     assert isinstance(made.scores(DenseDistribution.uniform((2, 3), 1.0)), QueryScores)
@@ -196,17 +197,12 @@ def random_boxes(block: QueryBlock, rows: int) -> QueryBlock:
 
 # SomeCandidates: scores of a part of the blocks are those that this part would have alone.
 
-CANDIDATES_ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
-CANDIDATES_REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
-CANDIDATES_COUNTS = DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]]))
-CANDIDATES_MARGINAL = QueryBlock(name="marginal", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
-CANDIDATES_PREFIX = QueryBlock(name="prefix", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))
 ONE = QueryBlock(name="one", factors=(Factor.identity(0, 2),), weight=Fraction(1, 2))
 
 
 def test_some_blocks_are_scored_as_if_they_were_all() -> None:
     """Up to a factor that scores and sensitivities share: a selection looks at their quotients alone."""
-    every = BlockCandidates(blocks=(CANDIDATES_MARGINAL, CANDIDATES_PREFIX, ONE), penalties=(1, 2, 3), keep=True)
+    every = BlockCandidates(blocks=(MARGINAL, PREFIX, ONE), penalties=(1, 2, 3), keep=True)
     says = Says({"marginal": 4, "prefix": [6, 8.7, 7.6], "one": [20.6, 12.4]})
     for gone in ((), ("prefix",), ("marginal", "one")):
         some = SomeCandidates.without(every, gone)
@@ -215,26 +211,23 @@ def test_some_blocks_are_scored_as_if_they_were_all() -> None:
         assert [block.name for block in alone.blocks] == [each.name for each in every.blocks if each.name not in gone]
         found, expected = some.scores(says), alone.scores(says)
         assert len(found) == len(expected) == len(some)
-        for unit in (CANDIDATES_ADD_REMOVE, CANDIDATES_REPLACE):
+        for unit in (ADD_REMOVE, REPLACE):
             widths = (found.sensitivity(unit), expected.sensitivity(unit))
-            pairs = zip(
-                found.evaluate(CANDIDATES_COUNTS).tolist(), expected.evaluate(CANDIDATES_COUNTS).tolist(), strict=True
-            )
-            assert all(one * widths[1] == other * widths[0] for one, other in pairs)
+            assert (found.evaluate(COUNTS) * widths[1]).tolist() == (expected.evaluate(COUNTS) * widths[0]).tolist()
             assert alone.sensitivity(unit) == some.sensitivity(unit) == widths[1]
 
 
 def test_choices_from_one_hypothesis_are_scored_once() -> None:
-    every, asked = BlockCandidates(blocks=(CANDIDATES_MARGINAL, CANDIDATES_PREFIX)), []
+    every, answered = BlockCandidates(blocks=(MARGINAL, PREFIX)), []
 
     class Counted(Says):
         def answer(self, block):
-            asked.append(block.name)
+            answered.append(block.name)
             return super().answer(block)
 
     says = Counted({"marginal": 4, "prefix": 5})
     for gone in ((), ("marginal",)):
         SomeCandidates.without(every, gone).scores(says)
-    assert asked == ["marginal", "prefix"]
+    assert answered == ["marginal", "prefix"]
     every.scores(Counted({"marginal": 0, "prefix": 5}))
-    assert len(asked) == 4
+    assert len(answered) == 4

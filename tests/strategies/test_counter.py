@@ -61,20 +61,23 @@ def test_shares_of_rho_and_mu_fit_the_life(accountant):
     assert Fraction(99, 100) * whole <= found.prices * price <= whole
 
 
-def test_accountants_of_fixed_schedules_are_refused():
-    with pytest.raises(UsageFault, match="choose basic, zcdp, gdp"):
-        Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "pld", ROW)
+def turn(period):
+    return CounterStep(counter=counter(3), first=Period.parse("2026-01"), period=Period.parse(period))
 
 
-def test_a_share_that_is_too_small_is_refused():
-    life = PrivacyBudget.parse("1e-9", "1e-9")
-    with pytest.raises(UsageFault, match="too little"):
-        Counter.of(64, life, "zcdp", ROW).node  # noqa: B018
-
-
-def turn(period, base=3, first="2026-01"):
-    found = Counter(tree=PeriodTree(periods=9, base=base), life=LIFE, accountant="basic", unit=ROW)
-    return CounterStep(counter=found, first=Period.parse(first), period=Period.parse(period))
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        (lambda: Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "pld", ROW), "choose basic, zcdp, gdp"),
+        (lambda: Counter.of(64, PrivacyBudget.parse("1e-9", "1e-9"), "zcdp", ROW).node, "too little"),
+        (lambda: turn("2025-12"), "runs from 2026-01 to 2026-09"),
+        (lambda: turn("2026-10"), "runs from 2026-01 to 2026-09"),
+    ],
+    ids=["a fixed schedule's accountant", "a share too small", "before", "after"],
+)
+def test_what_no_counter_can_be_is_refused(action, says):
+    with pytest.raises(UsageFault, match=says):
+        action()
 
 
 @pytest.mark.parametrize(
@@ -89,14 +92,5 @@ def turn(period, base=3, first="2026-01"):
 )
 def test_which_rows_a_release_reads(period, level, since):
     assert (turn(period).level, turn(period).since.name) == (level, since)
-
-
-def test_the_release_before():
     assert turn("2026-01").before is None
     assert turn("2026-09").before.name == "2026-08"
-
-
-@pytest.mark.parametrize("period", ["2025-12", "2026-10"])
-def test_periods_of_no_counter_are_refused(period):
-    with pytest.raises(UsageFault, match="runs from 2026-01 to 2026-09"):
-        turn(period)

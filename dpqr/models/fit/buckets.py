@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.workload.partition import Bisection
 
 VAGUE = 1e4
@@ -33,8 +33,8 @@ class BisectionLevel:
     @property
     def moves(self) -> FloatArray:
         """What a difference of 1 between the halves adds to every bucket, shape (boxes, buckets)."""
-        found: FloatArray = (self.left - self.right) / 2
-        return found
+        moves: FloatArray = (self.left - self.right) / 2
+        return moves
 
 
 def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -46,22 +46,11 @@ def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covari
         counts: unbiased noisy counts, shape (buckets,).
         covariance: of their noise, shape (buckets, buckets).
     """
-    sizes = np.bincount(buckets)
-    levels, even = _levels(shape, buckets, sizes), sizes / sizes.sum()
-    if not levels:
-        return counts
-    moves = np.concatenate([level.moves for level in levels])
-    whole, noise, found = counts.sum(), covariance.sum(), counts
-    for _ in range(ROUNDS):
-        own = np.concatenate(_own_variances(levels, found, counts, covariance))
-        prior = (moves.T * own) @ moves + VAGUE * noise * np.multiply.outer(even, even)
-        found = whole * even + prior @ np.linalg.solve(prior + covariance, counts - whole * even)
-    return found
-
-
-def _levels(shape: tuple[int, ...], buckets: IntArray, sizes: IntArray) -> list[BisectionLevel]:
-    bisection, found = Bisection(shape), []
+    bisection, sizes = Bisection(shape), np.bincount(buckets)
+    even = sizes / sizes.sum()
+    levels = []
     for level in range(bisection.depth):
+        # Cells of every box, half and bucket; boxes of one bucket, or with an empty half, are left out.
         halves = bisection.places(level + 1)
         pairs = np.unique(halves * len(sizes) + buckets, return_counts=True)
         half, bucket = np.divmod(pairs[0], len(sizes))
@@ -70,30 +59,26 @@ def _levels(shape: tuple[int, ...], buckets: IntArray, sizes: IntArray) -> list[
         cells[place, half % 2, bucket] = pairs[1]
         cells = cells[((cells.sum(axis=1) > 0).sum(axis=1) > 1) & (cells.sum(axis=2) > 0).all(axis=1)]
         if len(cells):
-            whole = cells.sum(axis=2)
-            shares = cells / whole[:, :, None]
-            found.append(BisectionLevel(left=shares[:, 0], right=shares[:, 1], cells=whole))
-    return found
-
-
-def _own_variances(
-    levels: list[BisectionLevel], found: FloatArray, counts: FloatArray, covariance: FloatArray
-) -> list[FloatArray]:
-    """Prior variances of the differences of all halves.
-
-    Args:
-        found: what the buckets are taken to hold.
-    """
-    known, variances = Imbalances(weights=PRIOR), []
-    for level in levels:
-        signs = (level.left > 0).astype(np.float64) - (level.right > 0)
-        inside = np.maximum(((level.left > 0) | (level.right > 0)) @ found, 0.0)
-        even = inside * (level.cells[:, 0] - level.cells[:, 1]) / level.cells.sum(axis=1)
-        noise = np.einsum("ij,jk,ik->i", signs, covariance, signs, optimize=True)
-        unlike = signs @ counts - even
-        known = known.below().learned(unlike, inside, noise)
-        variances.append(known.posterior(unlike, inside, noise).own)
-    return variances
+            of_halves = cells.sum(axis=2)
+            shares = cells / of_halves[:, :, None]
+            levels.append(BisectionLevel(left=shares[:, 0], right=shares[:, 1], cells=of_halves))
+    if not levels:
+        return counts
+    moves = np.concatenate([level.moves for level in levels])
+    whole, noise, estimate = counts.sum(), covariance.sum(), counts
+    for _ in range(ROUNDS):
+        # Prior variances of the differences of all halves, from what the buckets are taken to hold.
+        imbalances, variances = Imbalances(weights=PRIOR), []
+        for own in levels:
+            signs = (own.left > 0).astype(np.float64) - (own.right > 0)
+            inside = np.maximum(((own.left > 0) | (own.right > 0)) @ estimate, 0.0)
+            unlike = signs @ counts - inside * (own.cells[:, 0] - own.cells[:, 1]) / own.cells.sum(axis=1)
+            spread = np.einsum("ij,jk,ik->i", signs, covariance, signs, optimize=True)
+            imbalances = imbalances.below().learned(unlike, inside, spread)
+            variances.append(imbalances.posterior(unlike, inside, spread).own)
+        prior = (moves.T * np.concatenate(variances)) @ moves + VAGUE * noise * np.multiply.outer(even, even)
+        estimate = whole * even + prior @ np.linalg.solve(prior + covariance, counts - whole * even)
+    return estimate
 
 
 # How unlike the halves of boxes are: posterior moments from noisy counts, learned over all boxes of a level.
@@ -288,7 +273,12 @@ class HiddenMarkovSmoother:
         logs -= logs.max(axis=1, keepdims=True)
         with np.errstate(under="ignore"):
             fits: FloatArray = np.exp(logs)
-        prior = _estimated_prior(fits[~exact], self._initial_prior)
+        # The prior of levels, estimated from independent cells.
+        prior = self._initial_prior
+        for _ in range(PRIOR_ROUNDS):
+            shares = fits[~exact] * prior
+            shares /= shares.sum(axis=1, keepdims=True)
+            prior = (1.0 - PRIOR_SHARE) * shares.mean(axis=0) + PRIOR_SHARE * self._initial_prior
         moves = (1.0 - self.jump) * self._kernels + self.jump * prior
         forward, likelihoods = _forward(fits, exact, prior, moves)
         best = int(likelihoods.argmax())
@@ -326,16 +316,6 @@ def _grid() -> FloatArray:
     while levels[-1] < CLEAR + 6.0:
         levels.append(levels[-1] + max(0.5, 0.04 * levels[-1]))
     return np.array(levels)
-
-
-def _estimated_prior(fits: FloatArray, before: FloatArray) -> FloatArray:
-    """The prior of levels, estimated from independent cells."""
-    prior = before
-    for _ in range(PRIOR_ROUNDS):
-        odds = fits * prior
-        odds /= odds.sum(axis=1, keepdims=True)
-        prior = (1.0 - PRIOR_SHARE) * odds.mean(axis=0) + PRIOR_SHARE * before
-    return prior
 
 
 def _forward(
@@ -481,19 +461,14 @@ def _observed(
         counts = boxes.counts.reshape(count, 2, -1).sum(axis=2)
         differences, variances = counts[:, 0] - counts[:, 1], np.full(count, boxes.variances[level])
     boxed = halves // 2
-    several = ~_merged(known.places, boxed, count)
+    # Whether cells of a box lie in several buckets, shape (boxes,).
+    least, most = np.full(count, known.places.max() + 1), np.full(count, -1)
+    np.minimum.at(least, boxed, known.places)
+    np.maximum.at(most, boxed, known.places)
+    several = least < most
     above, rows, cells = np.flatnonzero(several), np.cumsum(several) - 1, np.flatnonzero(several[boxed])
     signs = np.zeros((len(above), len(known.counts)))
     signs[rows[boxed[cells]], known.places[cells]] = 1 - 2 * (halves[cells] % 2)
     differences[above] = signs @ known.counts
     variances[above] = ((signs @ known.covariance) * signs).sum(axis=1)
     return differences, variances
-
-
-def _merged(buckets: IntArray, places: IntArray, boxes: int) -> AnyArray:
-    """Whether all cells of a box lie in one bucket, shape (boxes,)."""
-    least, most = np.full(boxes, buckets.max() + 1), np.full(boxes, -1)
-    np.minimum.at(least, places, buckets)
-    np.maximum.at(most, places, buckets)
-    found: AnyArray = least >= most
-    return found

@@ -60,8 +60,8 @@ class Descent:
         for _ in range(self.steps):
             if (np.abs(gradient) <= self.tolerance).all():
                 break
-            direction = _direction(gradient, past, inverse or _same)
-            moved = _line_search(objective, point, value, gradient, direction)
+            direction = _direction(gradient, past, inverse or (lambda vector: vector))
+            moved = _line_search(objective, point, value, inner(gradient, direction), direction)
             if moved is None:
                 break
             following, value, slope = moved
@@ -71,10 +71,6 @@ class Descent:
                 past.append((move, change, curvature))
             point, gradient = following, slope
         return point
-
-
-def _same(vector: FloatArray) -> FloatArray:
-    return vector
 
 
 def _direction(gradient: FloatArray, past: Past, inverse: Inverse) -> FloatArray:
@@ -96,16 +92,21 @@ def _direction(gradient: FloatArray, past: Past, inverse: Inverse) -> FloatArray
 
 
 def _line_search(
-    objective: Objective, point: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
+    function: Objective, point: FloatArray, value: float, slope: float, direction: FloatArray
 ) -> tuple[FloatArray, float, FloatArray] | None:
-    """The first halved step with sufficient decrease; None where rounding leaves none."""
-    slope = inner(gradient, direction)
+    """The first halved step with sufficient decrease; None where rounding leaves none.
+
+    Args:
+        function: its value at a point, and an array that is returned with the point.
+        value: at `point`.
+        slope: of the function along `direction`.
+    """
     length = 1.0
     while length >= SHORTEST and slope < 0.0:
         following = point + length * direction
-        reached, gradient_there = objective(following)
+        reached, there = function(following)
         if reached <= value + SUFFICIENT * length * slope:
-            return following, reached, gradient_there
+            return following, reached, there
         length /= 2
     return None
 
@@ -158,9 +159,19 @@ class NewtonFit:
         Returns:
             Tilts, shape (queries,), and probabilities, shape (pieces,).
         """
-        dual = _Dual(design=design, logs=np.log(base), targets=targets, ridge=ridge)
+        logs = np.log(base)
+
+        def dual(tilts: FloatArray) -> tuple[float, FloatArray]:
+            """Its value, and the probabilities at these tilts."""
+            exponents = logs + tilts @ design
+            largest = float(exponents.max())
+            cells = np.exp(exponents - largest)
+            mass = float(cells.sum())
+            cells /= mass
+            return largest + float(np.log(mass)) + float(((0.5 * ridge * tilts - targets) * tilts).sum()), cells
+
         tilts = start
-        value, cells = dual.at(tilts)
+        value, cells = dual(tilts)
         for _ in range(self.steps):
             answers = design @ cells
             slope = answers - targets + ridge * tilts
@@ -168,41 +179,9 @@ class NewtonFit:
                 break
             hessian = (design * cells) @ design.T - np.multiply.outer(answers, answers)
             hessian[np.diag_indices_from(hessian)] += ridge
-            moved = dual.searched(tilts, value, slope, np.asarray(np.linalg.solve(hessian, slope), dtype=np.float64))
+            step = np.asarray(np.linalg.solve(hessian, slope), dtype=np.float64)
+            moved = _line_search(dual, tilts, value, -float(slope @ step), -step)
             if moved is None:
                 break
             tilts, value, cells = moved
         return tilts, cells
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Dual:
-    """The function that is minimised."""
-
-    design: FloatArray
-    logs: FloatArray
-    targets: FloatArray
-    ridge: FloatArray
-
-    def at(self, tilts: FloatArray) -> tuple[float, FloatArray]:
-        """Its value, and the probabilities at these tilts."""
-        exponents = self.logs + tilts @ self.design
-        largest = float(exponents.max())
-        cells = np.exp(exponents - largest)
-        mass = float(cells.sum())
-        cells /= mass
-        return largest + float(np.log(mass)) + float(((0.5 * self.ridge * tilts - self.targets) * tilts).sum()), cells
-
-    def searched(
-        self, tilts: FloatArray, value: float, slope: FloatArray, step: FloatArray
-    ) -> tuple[FloatArray, float, FloatArray] | None:
-        """The first of the halved steps with sufficient decrease; None where rounding leaves none."""
-        gain = float(slope @ step)
-        length = 1.0
-        while length >= SHORTEST and gain > 0.0:
-            following = tilts - length * step
-            reached, cells = self.at(following)
-            if reached <= value - SUFFICIENT * length * gain:
-                return following, reached, cells
-            length /= 2
-        return None

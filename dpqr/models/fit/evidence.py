@@ -78,24 +78,23 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Line
     Privacy:
         Post-processing of released values.
     """
-    found: dict[Hashable, LinearMeasurement] = {}
+    by_key: dict[Hashable, LinearMeasurement] = {}
     for measurement in history:
         deviation = max(measurement.law.deviation, UNDERFLOW)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
             if not block.factors:
                 continue
-            seen = _evidence(block, values.astype(np.float64), deviation, shape)
-            old = found.get(seen.key)
-            found[seen.key] = seen if old is None else _merged((old, seen))
-    return tuple(found.values())
-
-
-def _evidence(block: QueryBlock, values: FloatArray, deviation: float, shape: tuple[int, ...]) -> LinearMeasurement:
-    axes = tuple(sorted(block.axes, key=lambda axis: (shape[axis], axis)))
-    if not block.is_marginal:
-        return LinearMeasurement(key=block, axes=axes, values=values, deviation=deviation, block=block)
-    table = values.reshape([shape[axis] for axis in block.axes]).transpose(_positions(block.axes, axes))
-    return LinearMeasurement(key=axes, axes=axes, values=table, deviation=deviation)
+            axes = tuple(sorted(block.axes, key=lambda axis: (shape[axis], axis)))
+            answers = values.astype(np.float64)
+            if block.is_marginal:
+                table = answers.reshape([shape[axis] for axis in block.axes])
+                table = table.transpose(_positions(block.axes, axes))
+                seen = LinearMeasurement(key=axes, axes=axes, values=table, deviation=deviation)
+            else:
+                seen = LinearMeasurement(key=block, axes=axes, values=answers, deviation=deviation, block=block)
+            old = by_key.get(seen.key)
+            by_key[seen.key] = seen if old is None else _merged((old, seen))
+    return tuple(by_key.values())
 
 
 def _merged(parts: Sequence[LinearMeasurement]) -> LinearMeasurement:
@@ -117,10 +116,10 @@ def merge_measurements(evidence: Iterable[LinearMeasurement]) -> tuple[LinearMea
     >>> both.values, round(both.deviation, 3)
     (array([2.]), 1.414)
     """
-    found: dict[Hashable, list[LinearMeasurement]] = {}
+    by_key: dict[Hashable, list[LinearMeasurement]] = {}
     for seen in evidence:
-        found.setdefault(seen.key, []).append(seen)
-    return tuple(_merged(parts) for parts in found.values())
+        by_key.setdefault(seen.key, []).append(seen)
+    return tuple(_merged(parts) for parts in by_key.values())
 
 
 def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[LinearMeasurement, ...]:
@@ -128,12 +127,12 @@ def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[Line
 
     A sum of k independent answers has sqrt(k) times their deviation.
     """
-    found: dict[Axes, list[LinearMeasurement]] = {}
+    by_axes: dict[Axes, list[LinearMeasurement]] = {}
     for seen in evidence:
         if seen.block is None and seen.order >= order:
             for axes in combinations(seen.axes, order):
-                found.setdefault(axes, []).append(marginalise(seen, axes))
-    return tuple(_merged(parts) for parts in found.values())
+                by_axes.setdefault(axes, []).append(marginalise(seen, axes))
+    return tuple(_merged(parts) for parts in by_axes.values())
 
 
 def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:
@@ -177,7 +176,8 @@ class EarlierTables:
         left out.
 
         Args:
-            seen: today's evidence. total: N, records.
+            seen: today's evidence.
+            total: N, records.
 
         Returns:
             One entry for each table that is kept, in records.
@@ -187,43 +187,32 @@ class EarlierTables:
         """
         measured = {one.axes: one for one in seen if one.block is None}
         columns = {one.axes: one for one in lower_order(seen, 1)}
-        scaled = (_times(table, total / self.records) for table in self.tables)
-        return tuple(
-            replace(table, deviation=math.sqrt(table.deviation**2 + change))
-            for table in scaled
-            if (change := _change(table, measured, columns, total)) is not None
-        )
+        factor = total / self.records
+        aged = []
+        for earlier in self.tables:
+            table = replace(earlier, values=earlier.values * factor, deviation=earlier.deviation * factor)
+            today = measured.get(table.axes)
+            # The variance of the cells of this table from then to today, in records squared.
+            change = 2.0 * total / table.values.size
+            if today is not None:
+                # One deviation of the mean square of both noises is added.
+                chance = (table.deviation**2 + today.deviation**2) * math.sqrt(2.0 / table.values.size)
+                change = max(_squares_beyond_noise(table, today), change) + chance
+            else:
+                sides = [(marginalise(table, (axis,)), columns.get((axis,))) for axis in table.axes]
+                relative = [
+                    max(_squares_beyond_noise(then, now), 0.0) / max(float((now.values**2).mean()), 1e-300)
+                    for then, now in sides
+                    if now is not None
+                ]
+                if len(relative) < len(sides):
+                    continue
+                size = max(float((table.values**2).mean()) - table.deviation**2, 0.0)
+                change = max(max(relative) * size, change)
+            aged.append(replace(table, deviation=math.sqrt(table.deviation**2 + change)))
+        return tuple(aged)
 
 
-def _times(table: LinearMeasurement, factor: float) -> LinearMeasurement:
-    return replace(table, values=table.values * factor, deviation=table.deviation * factor)
-
-
-def _change(
-    table: LinearMeasurement,
-    measured: dict[Axes, LinearMeasurement],
-    columns: dict[Axes, LinearMeasurement],
-    total: float,
-) -> float | None:
-    """Variance of the cells of a table from then to today, in records squared; None: nothing shows it."""
-    sampling = 2.0 * total / table.values.size
-    today = measured.get(table.axes)
-    if today is not None:
-        # One deviation of the mean square of both noises.
-        chance = (table.deviation**2 + today.deviation**2) * math.sqrt(2.0 / table.values.size)
-        return max(_beyond(table, today), sampling) + chance
-    sides = [(marginalise(table, (axis,)), columns.get((axis,))) for axis in table.axes]
-    shown = [_relative(then, now) for then, now in sides if now is not None]
-    if len(shown) < len(sides):
-        return None
-    size = max(float((table.values**2).mean()) - table.deviation**2, 0.0)
-    return max(max(shown) * size, sampling)
-
-
-def _beyond(then: LinearMeasurement, now: LinearMeasurement) -> float:
+def _squares_beyond_noise(then: LinearMeasurement, now: LinearMeasurement) -> float:
     """Mean square distance, less both noises."""
     return float(((then.values - now.values) ** 2).mean()) - then.deviation**2 - now.deviation**2
-
-
-def _relative(then: LinearMeasurement, now: LinearMeasurement) -> float:
-    return max(_beyond(then, now), 0.0) / max(float((now.values**2).mean()), 1e-300)

@@ -17,7 +17,7 @@ from dpqr.workload.strategy_matrices import interaction_cells, interaction_devia
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFitTuning:
-    """sweeps: set by `python tests/benchmarks/marginals`; the others are limits of precision and of time."""
+    """Limits of precision and of time; `sweeps` is set by `python tests/benchmarks/marginals`."""
 
     sweeps: int = 3  # Newton sweeps over the margins
     shared_sweeps: int = 100  # of a shared fit, at most: each is an ascent, slow where tables contradict each other
@@ -66,9 +66,9 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatAr
         place += shift(place, (), np.asarray(total / ridge))
         if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
             break
-    found: FloatArray = ridge * omega(place)
-    found *= total / found.sum() if found.sum() > 0.0 else 0.0
-    return found if found.any() else base
+    table: FloatArray = ridge * omega(place)
+    table *= total / table.sum() if table.sum() > 0.0 else 0.0
+    return table if table.any() else base
 
 
 def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[FloatArray]) -> FloatArray:
@@ -93,9 +93,9 @@ def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[Fl
     for _ in range(TUNING.sweeps):
         for axis, wanted in enumerate(margins, start=1):
             place += shift(place, (0, axis), wanted / ridge.reshape(-1, 1))
-    found: FloatArray = ridge * omega(place)
-    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (found, base))
-    return np.where(sums > 0.0, found * (wanted / np.maximum(sums, TUNING.least)), base)
+    tables: FloatArray = ridge * omega(place)
+    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (tables, base))
+    return np.where(sums > 0.0, tables * (wanted / np.maximum(sums, TUNING.least)), base)
 
 
 def _start(base: FloatArray, values: FloatArray, ridge: FloatArray) -> FloatArray:
@@ -119,12 +119,12 @@ def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
         What is added to `place`, of a shape that broadcasts to it.
     """
     others = tuple(other for other in range(place.ndim) if other not in axes)
-    found, largest = omega(place), place.max(axis=others)
+    cells, largest = omega(place), place.max(axis=others)
     goal = np.maximum(wanted, np.exp(TUNING.lowest_log))
     most = goal + np.log(goal) - largest
-    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(TUNING.lowest_log))
+    slopes = np.maximum((cells / (1.0 + cells)).sum(axis=others), np.exp(TUNING.lowest_log))
     with np.errstate(over="ignore"):
-        step = (goal - found.sum(axis=others)) / slopes
+        step = (goal - cells.sum(axis=others)) / slopes
     step = np.where(step > 0.0, np.minimum(step, most), step)
     return np.expand_dims(np.where(np.isfinite(largest), step, 0.0), others)
 
@@ -134,8 +134,8 @@ def omega(place: FloatArray) -> FloatArray:
     from scipy.special import wrightomega
 
     with np.errstate(under="ignore"):
-        found: FloatArray = wrightomega(place)
-    return found
+        value: FloatArray = wrightomega(place)
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,15 +178,26 @@ def shared_fit(
     """
     if len(noisy) == 1 and len(noisy[0].places) == base.ndim - 1:
         return _of_joint(base, fixed, noisy[0], tolerance)
-    cells = base.copy()
-    noisy = [_consistent(part, base, fixed) for part in noisy]
-    factors = [np.zeros_like(part.values) for part in noisy]
+    # The values nearest to each part's, in squares, with the fixed sums.
+    targets = []
+    for part in noisy:
+        values = part.values.copy()
+        for places in fixed:
+            shared = tuple(part.places.index(place) for place in places if place in part.places)
+            others = tuple(index + 1 for index in range(len(part.places)) if index not in shared)
+            gaps = _summed(base, tuple(part.places[index] for index in shared)) - _summed(values, shared)
+            values += np.expand_dims(gaps, others) * (gaps.size / values.size)
+        targets.append(values)
+    cells, factors = base.copy(), [np.zeros_like(part.values) for part in noisy]
     records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
     wanted = [_summed(base, places) for places in fixed]
     for _ in range(TUNING.shared_sweeps):
         moved = np.zeros(len(base))
-        for index, part in enumerate(noisy):
-            moved = np.maximum(moved, _solve(cells, part, factors[index]))
+        for part, values, own in zip(noisy, targets, factors, strict=True):
+            ridge, sums = _ridge(part), np.maximum(_summed(cells, part.places), TUNING.least)
+            solved = np.maximum(ridge * omega(np.log(sums / ridge) - own + values / ridge), TUNING.least)
+            own += np.log(solved / sums)
+            moved = np.maximum(moved, _scale(cells, part.places, sums, solved))
         for places, sums in zip(fixed, wanted, strict=True):
             moved = np.maximum(moved, _scale(cells, places, _summed(cells, places), sums))
         if (moved <= tolerance * records).all():
@@ -210,26 +221,6 @@ def _of_joint(base: FloatArray, fixed: Sequence[Axes], part: NoisyMarginals, tol
         if (moved <= tolerance * records).all():
             break
     return cells
-
-
-def _consistent(part: NoisyMarginals, base: FloatArray, fixed: Sequence[Axes]) -> NoisyMarginals:
-    """The nearest values, in squares, with the fixed sums."""
-    values = part.values.copy()
-    for places in fixed:
-        shared = tuple(part.places.index(place) for place in places if place in part.places)
-        others = tuple(index + 1 for index in range(len(part.places)) if index not in shared)
-        gaps = _summed(base, tuple(part.places[index] for index in shared)) - _summed(values, shared)
-        values += np.expand_dims(gaps, others) * (gaps.size / values.size)
-    return replace(part, values=values)
-
-
-def _solve(cells: FloatArray, part: NoisyMarginals, factors: FloatArray) -> FloatArray:
-    """Solve for one noisy part's factors, in place; returns the records that moved, one figure per table."""
-    sums = np.maximum(_summed(cells, part.places), TUNING.least)
-    ridge = _ridge(part)
-    found = np.maximum(ridge * omega(np.log(sums / ridge) - factors + part.values / ridge), TUNING.least)
-    factors += np.log(found / sums)
-    return _scale(cells, part.places, sums, found)
 
 
 def _ridge(part: NoisyMarginals) -> FloatArray:
@@ -274,56 +265,49 @@ def put_together(evidence: Sequence[LinearMeasurement], total: float) -> tuple[L
     Privacy:
         Post-processing of released answers.
     """
-    parts = {seen.axes: _part(seen) for seen in evidence if seen.block is not None and is_interaction(seen.block)}
+    # Each interaction as a tensor over the axes in the evidence's order, with the deviation of its dimensions.
+    parts = {}
+    for seen in evidence:
+        if seen.block is not None and is_interaction(seen.block):
+            cells = interaction_cells(seen.block, seen.values)
+            ordered = cells.transpose([seen.block.axes.index(axis) for axis in seen.axes])
+            deviation = seen.deviation * interaction_deviation(seen.block)
+            parts[seen.axes] = LinearMeasurement(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
     if not parts:
         return tuple(evidence)
-    kept = {seen.key: seen for seen in evidence if seen.block is None or not is_interaction(seen.block)}
-    singles = [seen for key, seen in kept.items() if seen.order == 1 and seen.block is None]
+    by_key = {seen.key: seen for seen in evidence if seen.block is None or not is_interaction(seen.block)}
+    singles = [seen for key, seen in by_key.items() if seen.order == 1 and seen.block is None]
     lower: dict[Axes, FloatArray] = {}
     for axes in {*(seen.axes for seen in singles), *(axes for axes in parts if len(axes) == 1)}:
-        together = _together(axes, parts, kept)
+        together = _together(axes, parts, by_key)
         lower[axes] = together.values
-        kept[axes] = replace(together, values=together.values + total / together.values.size)
+        by_key[axes] = replace(together, values=together.values + total / together.values.size)
     for axes in (axes for axes in parts if len(axes) == 2):
         first, second = axes[:1], axes[1:]
         if first in lower and second in lower:
-            last = _together(axes, parts, kept)
+            last = _together(axes, parts, by_key)
             rows, columns = last.values.shape
             below = lower[first][:, None] / columns + lower[second] / rows + total / (rows * columns)
-            kept[axes] = replace(last, values=last.values + below)
-    return tuple(kept.values())
-
-
-def _part(seen: LinearMeasurement) -> LinearMeasurement:
-    """The interaction as a tensor over the axes in the evidence's order, with the deviation of its dimensions."""
-    assert seen.block is not None
-    cells = interaction_cells(seen.block, seen.values)
-    ordered = cells.transpose([seen.block.axes.index(axis) for axis in seen.axes])
-    deviation = seen.deviation * interaction_deviation(seen.block)
-    return LinearMeasurement(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
+            by_key[axes] = replace(last, values=last.values + below)
+    return tuple(by_key.values())
 
 
 def _together(
-    axes: Axes, parts: dict[Axes, LinearMeasurement], kept: dict[object, LinearMeasurement]
+    axes: Axes, parts: dict[Axes, LinearMeasurement], by_key: dict[object, LinearMeasurement]
 ) -> LinearMeasurement:
     """The inverse-variance mean of the last part of a marginal, from all that holds it."""
-    whole = kept.get(axes)
-    found = [parts[axes]] if axes in parts else []
-    if whole is not None:
-        values = whole.values
-        for axis in range(values.ndim):
-            values = values - values.mean(axis=axis, keepdims=True)
-        found.append(replace(whole, values=values))
-    return _mean(found)
-
-
-def _mean(found: Iterable[LinearMeasurement]) -> LinearMeasurement:
-    first, *others = found
-    for other in others:
-        shares = np.array([first.deviation, other.deviation]) ** -2.0
-        values = (shares[0] * first.values + shares[1] * other.values) / shares.sum()
-        first = replace(first, values=values, deviation=float(shares.sum() ** -0.5))
-    return first
+    whole = by_key.get(axes)
+    if whole is None:
+        return parts[axes]
+    centred = whole.values
+    for axis in range(centred.ndim):
+        centred = centred - centred.mean(axis=axis, keepdims=True)
+    if axes not in parts:
+        return replace(whole, values=centred)
+    part = parts[axes]
+    shares = np.array([part.deviation, whole.deviation]) ** -2.0
+    values = (shares[0] * part.values + shares[1] * centred) / shares.sum()
+    return replace(part, values=values, deviation=float(shares.sum() ** -0.5))
 
 
 # Refinement: marginals that a model has no room for, combined with it question by question.
@@ -374,8 +358,8 @@ class Refinement:
     def holder(self, axes: Axes) -> Axes | None:
         """The attributes, ascending, of the smallest marginal of `left` that contains all of these; None without
         one."""
-        found = self._by_pair.get(next(_pairs(axes)), ())
-        holding = [self.left[index] for index in found if set(axes) <= set(self.left[index].axes)]
+        indices = self._by_pair.get(next(_pairs(axes)), ())
+        holding = [self.left[index] for index in indices if set(axes) <= set(self.left[index].axes)]
         smallest = min(holding, key=lambda seen: (seen.values.size, seen.axes), default=None)
         return None if smallest is None else tuple(sorted(smallest.axes))
 
@@ -386,33 +370,38 @@ class Refinement:
             groups: attributes of each table, ascending.
             bases: the model's own tables over them, in records.
         """
-        found: dict[int, FloatArray] = {}
+        # For each table the places whose sums are fixed; and those of the marginals that overlap it, with their sums
+        # there, fewest attributes first.
+        fixed, observed = [self._fixed(axes) for axes in groups], []
+        for axes, places in zip(groups, fixed, strict=True):
+            near = {index for pair in _pairs(axes) for index in self._by_pair.get(pair, ())}
+            overlapping = (self.left[index] for index in sorted(near))
+            sums = (marginalise(seen, tuple(axis for axis in seen.axes if axis in axes)) for seen in overlapping)
+            parts = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merge_measurements(sums)]
+            free = [one for one in parts if not any(set(one[0]) <= set(other) for other in places)]
+            observed.append(sorted(free, key=lambda one: (len(one[0]), one[0])))
+        # Tables of one shape and the same places are fitted together.
+        fitted_tables: dict[int, FloatArray] = {}
         alike: dict[object, list[int]] = {}
-        observed = [self._observed(axes) for axes in groups]
-        fixed = [self._fixed(axes) for axes in groups]
         for index, base in enumerate(bases):
-            alike.setdefault((base.shape, fixed[index], tuple(places for places, _ in observed[index])), []).append(
-                index
-            )
+            key = (base.shape, fixed[index], tuple(places for places, _ in observed[index]))
+            alike.setdefault(key, []).append(index)
         for same in alike.values():
             step = max(1, BATCH // max(bases[same[0]].size, 1))
             for start in range(0, len(same), step):
                 some = same[start : start + step]
                 tables = np.stack([bases[index] for index in some])
-                fitted = shared_fit(tables, fixed[some[0]], _stacked([observed[index] for index in some]), CLOSE)
-                found.update(zip(some, fitted, strict=True))
-        return [found[index] for index in range(len(groups))]
-
-    def _observed(self, axes: Axes) -> list[tuple[Axes, LinearMeasurement]]:
-        """Places in `axes` of the marginals that overlap them, and their sums there, fewest attributes first."""
-        near = {index for pair in _pairs(axes) for index in self._by_pair.get(pair, ())}
-        parts = (
-            marginalise(seen, tuple(axis for axis in seen.axes if axis in axes))
-            for seen in (self.left[index] for index in sorted(near))
-        )
-        fixed = [set(places) for places in self._fixed(axes)]
-        placed = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merge_measurements(parts)]
-        return sorted((one for one in placed if not any(set(one[0]) <= places for places in fixed)), key=_width)
+                noisy = [
+                    NoisyMarginals(
+                        places=ones[0][0],
+                        values=np.stack([part.values.transpose(np.argsort(part.axes)) for _, part in ones]),
+                        deviations=np.array([part.deviation for _, part in ones]),
+                    )
+                    for ones in zip(*(observed[index] for index in some), strict=True)
+                ]
+                fitted = shared_fit(tables, fixed[some[0]], noisy, CLOSE)
+                fitted_tables.update(zip(some, fitted, strict=True))
+        return [fitted_tables[index] for index in range(len(groups))]
 
     def _fixed(self, axes: Axes) -> tuple[Axes, ...]:
         """Places whose sums are the model's, none within another; ascending."""
@@ -422,76 +411,56 @@ class Refinement:
         return tuple(sorted(one for one in places if not any(set(one) < set(other) for other in places)))
 
 
-def _width(one: tuple[Axes, LinearMeasurement]) -> tuple[int, Axes]:
-    return len(one[0]), one[0]
-
-
 def _pairs(axes: Axes) -> Iterator[Axes]:
     return combinations(sorted(axes), 2)
 
 
 def _by_pair(groups: Sequence[Axes], entries: Sequence[Entry]) -> dict[Axes, tuple[Entry, ...]]:
     """Entries by the pairs of attributes that their groups contain."""
-    found: dict[Axes, list[Entry]] = {}
+    by_pair: dict[Axes, list[Entry]] = {}
     for group, entry in zip(groups, entries, strict=True):
         for pair in _pairs(group):
-            found.setdefault(pair, []).append(entry)
-    return {pair: tuple(ones) for pair, ones in found.items()}
-
-
-def _stacked(tables: Sequence[Sequence[tuple[Axes, LinearMeasurement]]]) -> list[NoisyMarginals]:
-    """The same places of all tables together."""
-    return [
-        NoisyMarginals(
-            places=same[0][0],
-            values=np.stack([part.values.transpose(np.argsort(part.axes)) for _, part in same]),
-            deviations=np.array([part.deviation for _, part in same]),
-        )
-        for same in zip(*tables, strict=True)
-    ]
+            by_pair.setdefault(pair, []).append(entry)
+    return {pair: tuple(ones) for pair, ones in by_pair.items()}
 
 
 def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:
     """The evidence in the order in which a model of limited room admits it.
 
-    Single attributes first, then blocks that are no marginals, then marginals by their distance from independence.
+    Single attributes first, then blocks that are no marginals, then marginals by their distance from independence: the
+    L1 distance, in records, between a fit to the noisy marginal and the product of its one-way sums; 0 where it holds
+    no records.
     """
-    known = tuple(evidence)
-    distances = [np.inf] * len(known)
+    measured = tuple(evidence)
+    distances = [np.inf] * len(measured)
     alike: dict[Axes, list[int]] = {}
-    for index, seen in enumerate(known):
+    for index, seen in enumerate(measured):
         if seen.order > 1 and seen.block is None:
             alike.setdefault(seen.values.shape, []).append(index)
     for shape, same in alike.items():
         step = max(1, BATCH // max(math.prod(shape), 1))
         for start in range(0, len(same), step):
             some = same[start : start + step]
-            for index, distance in zip(some, _distances([known[each] for each in some]), strict=True):
-                distances[index] = distance
+            values, tables = np.stack([measured[index].values for index in some]), len(some)
+            # One-way sums along each axis, clipped at zero and scaled to the totals, shape (tables, size).
+            totals = np.maximum(values.reshape(tables, -1).sum(axis=1, keepdims=True), 0.0)
+            margins = []
+            for axis in range(1, values.ndim):
+                others = tuple(other for other in range(1, values.ndim) if other != axis)
+                sums = np.maximum(values.sum(axis=others), 0.0)
+                margins.append(sums * (totals / np.maximum(sums.sum(axis=1, keepdims=True), TUNING.least)))
+            # Their product, and how far a fit to the noisy marginal with these sums is from it.
+            base = np.ones(tables)
+            for margin in margins:
+                shares = margin / np.maximum(totals, TUNING.least)
+                base = base[..., None] * shares.reshape(tables, *[1] * (base.ndim - 1), -1)
+            base *= totals.reshape(tables, *[1] * len(margins))
+            deviations = np.array([measured[index].deviation for index in some])
+            part = NoisyMarginals(places=tuple(range(len(margins))), values=values, deviations=deviations)
+            moved = np.abs(fits_to_margins(base, part, margins) - base).reshape(tables, -1).sum(axis=1)
+            for index, distance in zip(some, moved, strict=True):
+                distances[index] = float(distance)
     return [
-        known[index] for index in sorted(range(len(known)), key=lambda index: (-distances[index], known[index].axes))
+        measured[index]
+        for index in sorted(range(len(measured)), key=lambda index: (-distances[index], measured[index].axes))
     ]
-
-
-def _distances(alike: Sequence[LinearMeasurement]) -> list[float]:
-    """For marginals of one shape the L1 distance, in records, between a fit to the noisy marginal and the product of
-    its one-way sums; 0 where it holds no records."""
-    values = np.stack([seen.values for seen in alike])
-    tables = len(alike)
-    totals = np.maximum(values.reshape(tables, -1).sum(axis=1, keepdims=True), 0.0)
-    margins = [_margins(values, axis, totals) for axis in range(1, values.ndim)]
-    base = np.ones(tables)
-    for margin in margins:
-        base = base[..., None] * (margin / np.maximum(totals, TUNING.least)).reshape(tables, *[1] * (base.ndim - 1), -1)
-    base *= totals.reshape(tables, *[1] * len(margins))
-    deviations = np.array([seen.deviation for seen in alike])
-    part = NoisyMarginals(places=tuple(range(len(margins))), values=values, deviations=deviations)
-    moved = np.abs(fits_to_margins(base, part, margins) - base).reshape(tables, -1).sum(axis=1)
-    return [float(distance) for distance in moved]
-
-
-def _margins(values: FloatArray, axis: int, totals: FloatArray) -> FloatArray:
-    """One-way sums along `axis`, clipped at zero and scaled to the totals, shape (tables, size)."""
-    sums = np.maximum(values.sum(axis=tuple(other for other in range(1, values.ndim) if other != axis)), 0.0)
-    margins: FloatArray = sums * (totals / np.maximum(sums.sum(axis=1, keepdims=True), TUNING.least))
-    return margins

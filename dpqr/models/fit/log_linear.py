@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,7 +60,11 @@ class RedundancyPreconditioner:
         orders = np.array([seen.order for seen, _ in tables], dtype=np.int64)
         inverses = np.array([1.0 / float(ridge[slot].sum()) for _, slot in tables], dtype=np.float64)
         table = np.repeat(np.repeat(np.arange(len(tables)), orders), lengths)
-        starts, firsts = np.cumsum(lengths) - lengths, _firsts(dict(sides))
+        starts = np.cumsum(lengths) - lengths
+        # The number of each attribute's first value, counted through all attributes.
+        sizes = dict(sides)
+        ends = np.cumsum(list(sizes.values()))
+        firsts = {axis: int(end) - sizes[axis] for axis, end in zip(sizes, ends, strict=True)}
         size, order = np.repeat(lengths, lengths), orders[table]
         offsets = np.array([firsts[axis] for axis, _ in sides], dtype=np.int64) - starts
         value = np.arange(len(table)) + np.repeat(offsets, lengths)
@@ -97,12 +101,6 @@ class RedundancyPreconditioner:
         for own in self.slices:
             moves += sums[own]
         return moves
-
-
-def _firsts(sizes: Mapping[int, int]) -> dict[int, int]:
-    """The number of each attribute's first value."""
-    ends = np.cumsum(list(sizes.values()))
-    return {axis: int(end) - sizes[axis] for axis, end in zip(sizes, ends, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,9 +195,9 @@ class LogLinear:
     def joined(self, potentials: Sequence[FloatArray | None]) -> FloatArray:
         """z from each evidence's eta; 0 where there is none."""
         point = np.zeros(self.targets.size)
-        for slot, known in zip(self.slots, potentials, strict=True):
-            if known is not None and known.shape == point[slot].shape:
-                point[slot] = known / self.scales[slot]
+        for slot, own in zip(self.slots, potentials, strict=True):
+            if own is not None and own.shape == point[slot].shape:
+                point[slot] = own / self.scales[slot]
         return point
 
     def split(self, point: FloatArray) -> list[FloatArray]:
@@ -251,9 +249,9 @@ class MarginalTree:
 
     def marginals(self, tensor: FloatArray) -> list[FloatArray]:
         """One tensor per group, shape = sizes of its axes."""
-        found: list[FloatArray] = [tensor] * len(self.groups)
-        _collect(self.root, tensor, found)
-        return found
+        tables: list[FloatArray] = [tensor] * len(self.groups)
+        _collect(self.root, tensor, tables)
+        return tables
 
     def spread(self, tables: Sequence[FloatArray], onto: FloatArray) -> FloatArray:
         """The transposed product: add every group's table, constant along the other axes, to `onto` in place."""
@@ -275,11 +273,11 @@ class MarginalTree:
         return total
 
 
-def _collect(branch: Branch, tensor: FloatArray, found: list[FloatArray]) -> None:
+def _collect(branch: Branch, tensor: FloatArray, tables: list[FloatArray]) -> None:
     for index in branch.wanted:
-        found[index] = tensor
+        tables[index] = tensor
     for below in branch.branches:
-        _collect(below, np.add.reduce(tensor, axis=below.dropped), found)
+        _collect(below, np.add.reduce(tensor, axis=below.dropped), tables)
 
 
 def _grow(
@@ -293,10 +291,10 @@ def _grow(
         missing = {axis: [index for index, group in left.items() if axis not in group] for axis in axes}
         axis = max(axes, key=lambda axis: (len(missing[axis]), shape[axis]))
         chosen = {index: left.pop(index) for index in missing[axis]}
-        kept = tuple(a for a in axes if any(a in group for group in chosen.values()))
-        gone = tuple(position for position, a in enumerate(axes) if a not in kept)
-        places = tuple(shape[a] if a in kept else 1 for a in axes)
-        branches.append(_grow(shape, kept, gone, places, chosen))
+        axes_below = tuple(a for a in axes if any(a in group for group in chosen.values()))
+        gone = tuple(position for position, a in enumerate(axes) if a not in axes_below)
+        places = tuple(shape[a] if a in axes_below else 1 for a in axes)
+        branches.append(_grow(shape, axes_below, gone, places, chosen))
     return Branch(axes=axes, dropped=dropped, layout=layout, wanted=wanted, branches=tuple(branches))
 
 
@@ -383,11 +381,8 @@ class Propagation:
 
         The marginals may be views of work space: the next run overwrites them.
         """
-        mass = self._up(tables)
-        return mass, self._down()
-
-    def _up(self, tables: Sequence[FloatArray]) -> float:
-        """Leaves first: each clique becomes a conditional distribution and sends its parent the log of its sum."""
+        # Leaves first: each clique becomes a conditional distribution, with sum 1 over its dropped axes, and sends its
+        # parent the logs of the sums.
         messages: dict[int, FloatArray] = {}
         mass = 0.0
         for index in range(len(self.sites) - 1, -1, -1):
@@ -395,16 +390,21 @@ class Propagation:
             np.copyto(site.work, site.base)
             received = [messages.pop(child) for child in site.children]
             site.groups.spread([*received, *(tables[number] for number in site.requested)], onto=site.work)
-            logs = _normalise(site.work, site.clique)
+            cells, dropped = site.work, site.clique.dropped
+            tops = cells.max(axis=dropped, keepdims=True)
+            cells -= tops
+            np.exp(cells, out=cells)
+            sums = cells.sum(axis=dropped, keepdims=True)
+            cells /= sums
+            logs: FloatArray = np.log(sums)
+            logs += tops
+            logs = logs.reshape([size for place, size in enumerate(logs.shape) if place not in dropped])
             if site.clique.parent is None:
                 mass += float(logs)
             else:
                 messages[index] = logs
-        return mass
-
-    def _down(self) -> list[FloatArray]:
-        """Parents first: each clique is multiplied by the marginal of its separator."""
-        found: list[FloatArray] = [np.empty(0)] * self.wanted
+        # Parents first: each clique is multiplied by the marginal of its separator.
+        group_marginals: list[FloatArray] = [np.empty(0)] * self.wanted
         above: dict[int, FloatArray] = {}
         for index, site in enumerate(self.sites):
             if index in above:
@@ -414,8 +414,8 @@ class Propagation:
             above.update(zip(site.children, marginals, strict=False))
             found_here = marginals[len(site.children) :]
             for number, marginal in zip(site.requested, found_here, strict=True):
-                found[number] = marginal
-        return found
+                group_marginals[number] = marginal
+        return mass, group_marginals
 
     def beliefs(self, tables: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
         """Every clique's probabilities, read-only copies."""
@@ -431,19 +431,6 @@ def _clique_of(tree: JunctionTree, axes: Axes) -> int:
     if place is None:
         raise ValueError(f"no clique holds the attributes {axes}")
     return place
-
-
-def _normalise(logs: FloatArray, clique: Clique) -> FloatArray:
-    """Turn logs, in place, into probabilities with sum 1 over the dropped axes; returns the logs of the sums."""
-    dropped = clique.dropped
-    tops = logs.max(axis=dropped, keepdims=True)
-    logs -= tops
-    np.exp(logs, out=logs)
-    sums = logs.sum(axis=dropped, keepdims=True)
-    logs /= sums
-    masses: FloatArray = np.log(sums)
-    masses += tops
-    return masses.reshape([size for place, size in enumerate(logs.shape) if place not in dropped])
 
 
 def align_axes(table: FloatArray, axes: Axes, target: Axes) -> FloatArray:

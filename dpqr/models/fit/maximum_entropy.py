@@ -88,56 +88,42 @@ class MaximumEntropyFit:
         Returns:
             The distribution, with its potentials to warm-start the next fit.
         """
-        known = facts or PublicFacts()
-        evidence = (*without_impossible_cells(evidence, known), *known_totals(known, shape))
-        settled: list[Table] = structural_zeros(known)
-        fitted = _base(shape, settled)
-        found: dict[Hashable, FloatArray] = {}
+        facts = facts or PublicFacts()
+        evidence = (*without_impossible_cells(evidence, facts), *known_totals(facts, shape))
+        settled: list[Table] = structural_zeros(facts)
+        # The base of the first stage: uniform over the cells that are possible.
+        fitted = FactoredDistribution.uniform(shape, 1.0)
+        if settled:
+            tree = JunctionTree.over(shape, [axes for axes, _ in settled])
+            beliefs = Propagation.of(tree, [], settled).beliefs([])
+            fitted = FactoredDistribution(tree=tree, beliefs=beliefs, total=1.0)
+        # Single attributes, pairs, all measurements; a stage that adds nothing is left out. A marginal that covers all
+        # others is fitted in closed form at the end, on the base of the stages before it.
         whole = None if settled else _covering_marginal(evidence)
-        for stage, seen in enumerate(_smoothed(_stages(evidence, whole), self.smoother)):
+        highest = max((one.order for one in evidence if one.block is None), default=0)
+        stages = [lower_order(evidence, order) for order in (1, 2) if order < highest]
+        if evidence and whole is None:
+            stages.append(tuple(evidence))
+        # One-way marginals smoothed where the first stage, which holds all of them, supports it.
+        smoothed = {}
+        for one in stages[0] if stages else ():
+            if one.order == 1 and one.block is None:
+                smooth = self.smoother.run(one.values, one.deviation)
+                if smooth is not None:
+                    smoothed[one.key] = replace(one, values=smooth.values, deviation=smooth.deviation)
+        potentials: dict[Hashable, FloatArray] = {}
+        for stage, measured in enumerate(stages):
+            seen = tuple(smoothed.get(one.key, one) for one in measured)
             tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
             strengths = strengths_by_cell(seen, fitted, total)
             model = LogLinear.of(seen, tree, settled, total, strengths)
             start = model.joined([warm.get((stage, one.key)) for one in seen])
             descent = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps)
             end = descent.run(model.objective, start, model.inverse)
-            found.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
+            potentials.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
             settled += model.tables(end)
-            fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=found)
+            fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=potentials)
         return fitted if whole is None else _of_one_marginal(fitted, whole, total)
-
-
-def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribution:
-    """Uniform over the cells that are possible."""
-    if not settled:
-        return FactoredDistribution.uniform(shape, 1.0)
-    tree = JunctionTree.over(shape, [axes for axes, _ in settled])
-    return FactoredDistribution(tree=tree, beliefs=Propagation.of(tree, [], settled).beliefs([]), total=1.0)
-
-
-def _stages(
-    evidence: Sequence[LinearMeasurement], whole: LinearMeasurement | None
-) -> list[tuple[LinearMeasurement, ...]]:
-    """Single attributes, pairs, all measurements; a stage that adds nothing is left out.
-
-    A marginal that covers all others is fitted in closed form at the end, on the base of the stages before it.
-    """
-    orders = [seen.order for seen in evidence if seen.block is None]
-    lower = [lower_order(evidence, order) for order in (1, 2) if order < max(orders, default=0)]
-    return [*lower, tuple(evidence)] if evidence and whole is None else lower
-
-
-def _smoothed(
-    stages: Sequence[tuple[LinearMeasurement, ...]], smoother: HiddenMarkovSmoother
-) -> list[tuple[LinearMeasurement, ...]]:
-    """The stages, with one-way marginals smoothed where the first stage, which holds all of them, supports it."""
-    smoothed = {}
-    for seen in stages[0] if stages else ():
-        if seen.order == 1 and seen.block is None:
-            found = smoother.run(seen.values, seen.deviation)
-            if found is not None:
-                smoothed[seen.key] = replace(seen, values=found.values, deviation=found.deviation)
-    return [tuple(smoothed.get(seen.key, seen) for seen in stage) for stage in stages]
 
 
 def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
@@ -159,7 +145,7 @@ def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, tot
     if home is not None:
         axes = tree.cliques[home].axes
         tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
-    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _kept={})
+    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _cache={})
 
 
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
@@ -186,9 +172,9 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
     single attributes and other blocks have 1.
 
-    In the first stage, single attributes on the uniform base, it is at least `singles`: real columns have log-odds of
-    five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are best
-    shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
+    In the first stage, single attributes on the uniform base, it is at least SINGLES_STRENGTH: real columns have
+    log-odds of five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s,
+    are best shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
 
     Args:
         total: N, records, more than 0.
@@ -196,8 +182,8 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     if all(seen.order == 1 for seen in evidence):
         single = [seen for seen in evidence if seen.block is None]
         noise = np.array([seen.deviation * seen.values.size / total for seen in single])
-        found = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
-        return [next(found) if seen.block is None else 1.0 for seen in evidence]
+        single_strengths = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
+        return [next(single_strengths) if seen.block is None else 1.0 for seen in evidence]
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
     times = Counter(pair for own in pairs for pair in own)
     return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
@@ -207,9 +193,9 @@ def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: floa
     """Variance v of the log-odds between the cells, one per single attribute: what it shows, and what all show.
 
     The shares of k cells, over even ones, have the mean square deviation that is seen less the noise's h^2, known to
-    within sqrt(2 / k) h^2. Where that tells little, the mean over all attributes stands in for it (empirical Bayes; to
-    begin with, `spread`). Twice the deviation that remains is added: to lean too much costs more than to lean too
-    little. Such shares vary by k - 1 at most, log-odds without bound.
+    within sqrt(2 / k) h^2. Where that is imprecise, the mean over all attributes is taken in its place (empirical
+    Bayes; its prior is LARGEST_SPREAD). Twice the deviation that remains is added: too much shrinkage costs more than
+    too little. Such shares vary by k - 1 at most, log-odds without bound.
 
     Args:
         noise: h, the deviation of a cell over its even share N / k, one per attribute.
@@ -224,8 +210,8 @@ def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: floa
     precise = precision + 1 / mean**2
     likely = np.maximum((shown * precision + 1 / mean) / precise, 0) + 2 / np.sqrt(precise)
     likely = np.minimum(likely, most * start / (most + start))
-    found: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
-    return found
+    variances: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
+    return variances
 
 
 def strengths_by_cell(
@@ -246,31 +232,24 @@ def strengths_by_cell(
     >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
     [array([0.1, 0.1])]
     """
-    return [
-        _lowered(seen, figure, base, total) for seen, figure in zip(evidence, strengths(evidence, total), strict=True)
-    ]
-
-
-def _lowered(seen: LinearMeasurement, figure: float, base: FactoredDistribution, total: float) -> FloatArray:
-    alike = np.full(seen.values.size, figure)
-    if seen.block is not None or seen.order < 2:
-        return alike
-    expected, noise = (base.marginal(seen.axes) * total).reshape(-1), seen.deviation
-    values = seen.values.reshape(-1)
-    shown = min(LARGEST_CREDIT, _contingency(expected, values, noise))
-    if shown <= 0.0:
-        return alike
-    cells = np.maximum(np.maximum(expected, values), noise)
-    return alike * np.clip(noise / (shown * cells), LEAST_FACTOR, 1.0)
-
-
-def _contingency(expected: FloatArray, values: FloatArray, noise: float) -> float:
-    """Pearson's mean square contingency of the cells expected above the noise, less the noise's share."""
-    large = expected >= noise
-    if not large.any():
-        return 0.0
-    squares = (values[large] - expected[large]) ** 2 - noise**2
-    return float((squares / expected[large]).sum() / expected[large].sum())
+    by_cell = []
+    for seen, strength in zip(evidence, strengths(evidence, total), strict=True):
+        alike = np.full(seen.values.size, strength)
+        by_cell.append(alike)
+        if seen.block is not None or seen.order < 2:
+            continue
+        expected, values = (base.marginal(seen.axes) * total).reshape(-1), seen.values.reshape(-1)
+        noise = seen.deviation
+        large = expected >= noise
+        if not large.any():
+            continue
+        # Pearson's mean square contingency of the cells expected above the noise, less the noise's share.
+        squares = (values[large] - expected[large]) ** 2 - noise**2
+        variance = min(LARGEST_CREDIT, float((squares / expected[large]).sum() / expected[large].sum()))
+        if variance > 0.0:
+            cells = np.maximum(np.maximum(expected, values), noise)
+            by_cell[-1] = alike * np.clip(noise / (variance * cells), LEAST_FACTOR, 1.0)
+    return by_cell
 
 
 # Constraints: structural zeros and known totals of the domain file, as a fit takes them.
@@ -313,36 +292,35 @@ def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[LinearMeas
     Args:
         shape: cells of each attribute of the domain.
     """
-    stated: dict[Axes, list[tuple[FloatArray, float]]] = {}
+    by_axes: dict[Axes, list[tuple[FloatArray, float]]] = {}
     for total in facts.totals:
-        stated.setdefault(total.region.axes, []).append((total.region.cells.reshape(-1), float(total.count)))
-    found = []
-    for axes, rows in stated.items():
+        by_axes.setdefault(total.region.axes, []).append((total.region.cells.reshape(-1), float(total.count)))
+    totals = []
+    for axes, rows in by_axes.items():
         matrix = Dense(np.array([cells for cells, _ in rows]).astype(np.int64))
         sizes = tuple(shape[axis] for axis in axes)
         block = QueryBlock(name="known totals", factors=(Factor(axes=axes, sizes=sizes, matrix=matrix),))
         ordered = tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
         counts = np.array([count for _, count in rows])
-        found.append(
+        totals.append(
             LinearMeasurement(key=("known", axes), axes=ordered, values=counts, deviation=KNOWN_DEVIATION, block=block)
         )
-    return tuple(found)
+    return tuple(totals)
 
 
 def without_impossible_cells(
     evidence: Sequence[LinearMeasurement], facts: PublicFacts
 ) -> tuple[LinearMeasurement, ...]:
     """The evidence with 0 in impossible cells of marginals: what was measured there is noise alone."""
-    return tuple(_without_impossible(seen, facts) for seen in evidence)
-
-
-def _without_impossible(seen: LinearMeasurement, facts: PublicFacts) -> LinearMeasurement:
-    if seen.block is not None:
-        return seen
-    values = seen.values
-    for region in (known for known in (region.within(seen.axes) for region in facts.impossible) if known):
-        shape = [1] * values.ndim
-        for place, size in zip(region.axes, region.cells.shape, strict=True):
-            shape[place] = size
-        values = np.where(region.cells.reshape(shape), 0.0, values)
-    return seen if values is seen.values else replace(seen, values=values)
+    cleared = []
+    for seen in evidence:
+        inside = [] if seen.block is not None else [region.within(seen.axes) for region in facts.impossible]
+        values = seen.values
+        for region in filter(None, inside):
+            # The region's cells, broadcast along the marginal's other axes.
+            shape = [1] * values.ndim
+            for place, size in zip(region.axes, region.cells.shape, strict=True):
+                shape[place] = size
+            values = np.where(region.cells.reshape(shape), 0.0, values)
+        cleared.append(seen if values is seen.values else replace(seen, values=values))
+    return tuple(cleared)

@@ -40,15 +40,13 @@ def bucket_design(queries: BucketQueries, norm: Norm) -> tuple[IntMatrix, float]
     options: list[IntMatrix] = [Identity(queries.size)]
     if queries.size > 1 and not queries.plain:
         options += [hierarchy(queries, norm), p_identity(queries, norm)]
-    scaled = [(_unit_error(matrix, queries, norm), index) for index, matrix in enumerate(options)]
-    error, best = min(scaled)
-    return options[best], error
-
-
-def _unit_error(matrix: IntMatrix, queries: BucketQueries, norm: Norm) -> float:
-    column = float(matrix.column_norm(norm.value))
-    error = queries.error(matrix.table(0, matrix.rows).astype(np.float64))
-    return error * (column**2 if norm is Norm.L1 else column)
+    errors = []
+    for matrix in options:
+        column = float(matrix.column_norm(norm.value))
+        error = queries.error(matrix.table(0, matrix.rows).astype(np.float64))
+        errors.append(error * (column**2 if norm is Norm.L1 else column))
+    best = int(np.argmin(errors))
+    return options[best], errors[best]
 
 
 @lru_cache(maxsize=256)
@@ -125,8 +123,8 @@ def equal_buckets(
     """
     depth = Bisection(shape).depth
     levels: Sequence[int] = range(0, min(depth, LARGEST_TABLE.bit_length()), LEVELS_APART)
-    asked = [level_queries(blocks, axes, shape, level) for level in levels]
-    roots = [bucket_design(queries, norm)[1] ** 0.5 for queries in asked]
+    of_levels = [level_queries(blocks, axes, shape, level) for level in levels]
+    roots = [bucket_design(queries, norm)[1] ** 0.5 for queries in of_levels]
     logarithms = [*levels, math.log2(math.prod(shape))]
     return EqualBuckets(logarithms=np.array(logarithms), roots=np.array([*roots, math.sqrt(whole)]))
 
@@ -197,15 +195,33 @@ def choose_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
     seen = [effect * one.means**2 for effect, one in zip(effects, halves, strict=True)]
     prices = np.geomspace(TUNING.cheapest, TUNING.dearest, TUNING.prices)
     prices = np.append(prices * noise(TUNING.reference) / TUNING.reference, FORBIDDING)
-    kept = _pruned(_subtotals([one + other for one, other in zip(seen, unseen, strict=True)]), cells, prices)
-    below = [one + (level >= finest) * other for level, (one, other) in enumerate(zip(unseen, seen, strict=True))]
-    prunings = [[level[:, price] for level in kept] for price in range(len(prices))]
-    errors = [
-        _noise(pruning, cells, noise)
-        + _within(pruning, _subtotals(below))
-        + _evenness(pruning[: finest + 1], records[finest], cells[finest], queries)
-        for pruning in prunings
-    ]
+    bias = _subtotals([one + other for one, other in zip(seen, unseen, strict=True)])
+    # Dynamic programming for every price at once: where each level's boxes are kept whole, shape (boxes, prices).
+    cost = np.multiply.outer((cells[-1] > 0).astype(np.float64), prices)
+    whole: list[AnyArray] = [np.ones(cost.shape, dtype=bool)]
+    for own, inside in zip(bias[-2::-1], cells[-2::-1], strict=True):
+        alone = own[:, None] + np.multiply.outer((inside > 0).astype(np.float64), prices)
+        halved = _paired(cost)
+        whole.append(alone <= halved)
+        cost = np.minimum(alone, halved)
+    # Where each level's boxes become buckets, the topmost that are kept whole: one list of levels a price.
+    prunings: list[list[AnyArray]] = []
+    for price in range(len(prices)):
+        alive, tops = np.ones(1, dtype=bool), []
+        for level in whole[::-1]:
+            tops.append(alive & level[:, price])
+            alive = np.repeat(alive & ~level[:, price], 2)
+        prunings.append(tops)
+    # The error of each pruning: noise, bias within the buckets, and that of the expected records of all boxes together.
+    within = _subtotals(
+        [one + (level >= finest) * other for level, (one, other) in enumerate(zip(unseen, seen, strict=True))]
+    )
+    errors = []
+    for pruning in prunings:
+        count = sum(int((top & (inside > 0)).sum()) for top, inside in zip(pruning, cells, strict=True))
+        error = noise(count) if count <= TUNING.most else np.inf
+        error += sum(float(one[top].sum()) for top, one in zip(pruning, within, strict=True))
+        errors.append(error + _evenness(pruning[: finest + 1], records[finest], cells[finest], queries))
     best = int(np.argmin(errors))
     return _partition(bisection, prunings[best], cells, errors[best])
 
@@ -222,34 +238,15 @@ def _unseen(one: Halves, bisection: Bisection, level: int) -> FloatArray:
     return total
 
 
-def _tops(pruning: list[AnyArray]) -> list[AnyArray]:
-    """Where each level's boxes are the topmost that are kept whole."""
-    alive, found = np.ones(1, dtype=bool), []
-    for whole in pruning:
-        found.append(alive & whole)
-        alive = np.repeat(alive & ~whole, 2)
-    return found
-
-
-def _noise(pruning: list[AnyArray], cells: list[IntArray], noise: Callable[[float], float]) -> float:
-    count = sum(int((top & (inside > 0)).sum()) for top, inside in zip(_tops(pruning), cells, strict=True))
-    return noise(count) if count <= TUNING.most else np.inf
-
-
-def _within(pruning: list[AnyArray], totals: list[FloatArray]) -> float:
-    """Sum of `totals` over the boxes that become buckets."""
-    return sum(float(one[top].sum()) for top, one in zip(_tops(pruning), totals, strict=True))
-
-
 def _evenness(pruning: list[AnyArray], records: FloatArray, cells: IntArray, queries: BucketQueries) -> float:
     """Squared error of the queries if the expected records are spread evenly over the boxes that become buckets.
 
     Args:
-        pruning: down to the level of the queries.
+        pruning: where boxes become buckets, level by level, down to the level of the queries.
         records, cells: of that level's boxes.
     """
     first, last = np.arange(len(cells)), len(pruning) - 1
-    for level, top in enumerate(_tops(pruning)):
+    for level, top in enumerate(pruning):
         first = np.where(np.repeat(top, 2 ** (last - level)), first >> (last - level) << (last - level), first)
     sizes, sums = (np.bincount(first, weights=one, minlength=len(cells)) for one in (cells, records))
     gaps = records - sums[first] * cells / np.maximum(sizes[first], 1)
@@ -272,20 +269,20 @@ def _halves(counted: BoxCounts, cells: list[IntArray]) -> tuple[list[Halves], li
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, found = [np.array([max(counted.total, counted.deviation, 1.0)])], []
-    known = Imbalances(weights=PRIOR)
+    counts, halves = [np.array([max(counted.total, counted.deviation, 1.0)])], []
+    imbalances = Imbalances(weights=PRIOR)
     for level, both in enumerate(cells[:-1]):
         inside, own = cells[level + 1].reshape(-1, 2), counts[-1]
         even, split = own * (inside[:, 0] - inside[:, 1]) / np.maximum(both, 1), inside.min(axis=1) > 0
-        known, unlike, variances = known.below(), np.zeros_like(own), np.full(len(own), np.inf)
+        imbalances, unlike, variances = imbalances.below(), np.zeros_like(own), np.full(len(own), np.inf)
         if level < counted.level:
             observed = levels[counted.level - level - 1].reshape(-1, 2)
             unlike, variances = observed[:, 0] - observed[:, 1] - even, np.full(len(own), counted.variances[level])
-            known = known.learned(unlike[split], own[split], variances[split])
-        found.append(known.posterior(unlike, np.where(split, own, 0.0), variances))
-        left = np.where(split, np.clip((own + even + found[-1].means) / 2, 0.0, own), (own + even) / 2)
+            imbalances = imbalances.learned(unlike[split], own[split], variances[split])
+        halves.append(imbalances.posterior(unlike, np.where(split, own, 0.0), variances))
+        left = np.where(split, np.clip((own + even + halves[-1].means) / 2, 0.0, own), (own + even) / 2)
         counts.append(np.stack([left, own - left], axis=1).reshape(-1))
-    return found, counts
+    return halves, counts
 
 
 def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
@@ -294,33 +291,17 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
     Below the queries' own level a box has half the effect of the one above.
     """
     finest = queries.size.bit_length() - 1
-    pairs, found = queries.matrix, []
+    pairs, effects = queries.matrix, []
     for level in range(finest - 1, -1, -1):
         side = 2.0 ** -(finest - level)
         twice = pairs.reshape(2**level, 2, 2**level, 2)
         own = np.einsum("iaib->iab", twice)
-        found.append((own[:, 0, 0] + own[:, 1, 1] - own[:, 0, 1] - own[:, 1, 0]) * side**2)
+        effects.append((own[:, 0, 0] + own[:, 1, 1] - own[:, 0, 1] - own[:, 1, 0]) * side**2)
         pairs = twice.sum(axis=(1, 3))
-    effects = found[::-1]
+    effects = effects[::-1]
     while len(effects) < depth:
         effects.append(np.repeat(effects[-1], 2) / 2 if effects else np.zeros(1))
     return [np.maximum(one, 0.0) for one in effects[:depth]]
-
-
-def _pruned(bias: list[FloatArray], cells: list[IntArray], prices: FloatArray) -> list[AnyArray]:
-    """Dynamic programming for every price at once.
-
-    Returns:
-        Where each level's boxes are kept whole, shape (boxes, prices) per level.
-    """
-    cost = np.multiply.outer((cells[-1] > 0).astype(np.float64), prices)
-    kept: list[AnyArray] = [np.ones(cost.shape, dtype=bool)]
-    for own, inside in zip(bias[-2::-1], cells[-2::-1], strict=True):
-        whole = own[:, None] + np.multiply.outer((inside > 0).astype(np.float64), prices)
-        halved = _paired(cost)
-        kept.append(whole <= halved)
-        cost = np.minimum(whole, halved)
-    return kept[::-1]
 
 
 def _paired(boxes: FloatArray) -> FloatArray:
@@ -330,10 +311,10 @@ def _paired(boxes: FloatArray) -> FloatArray:
 
 
 def _partition(bisection: Bisection, pruning: list[AnyArray], cells: list[IntArray], error: float) -> Partition:
-    """The topmost boxes that are kept whole, in the order of the leaves."""
+    """The boxes that become buckets, in the order of the leaves."""
     depth = bisection.depth
     firsts, starts, stops = [], [], []
-    for level, (top, inside) in enumerate(zip(_tops(pruning), cells, strict=True)):
+    for level, (top, inside) in enumerate(zip(pruning, cells, strict=True)):
         places = np.flatnonzero(top & (inside > 0))
         boxes = bisection.boxes(level, places)
         firsts.append(places << (depth - level))

@@ -68,9 +68,9 @@ class AxisQueries:
         groups = len(edges) - 1
         pairs, diagonal = np.zeros((groups, groups)), np.zeros(groups)
         for matrix, weights in self.terms:
-            known = spans(matrix)
-            if known is not None:
-                overlaps = Overlaps.of(*known, edges)
+            ends = spans(matrix)
+            if ends is not None:
+                overlaps = Overlaps.of(*ends, edges)
                 pairs += overlaps.gram(weights)
                 diagonal += overlaps.sums(weights)
                 continue
@@ -91,11 +91,26 @@ class AxisQueries:
         """
         total = np.zeros(len(widths))
         for matrix, weights in self.terms:
-            known = spans(matrix)
-            if known is not None:
-                total += [float(weights @ _interval_energies(*known, width)) for width in widths]
-            else:
-                total += _table_energies(matrix, weights, widths)
+            ends = spans(matrix)
+            if ends is not None:
+                # (1 / width) sum over groups of |overlap|^2: whole groups inside, and the two that the ends cut.
+                starts, stops = ends
+                for level, width in enumerate(widths):
+                    first, last = -(-starts // width), stops // width
+                    inside = np.maximum(last - first, 0) * float(width) ** 2
+                    within = starts // width == (stops - 1) // width
+                    head = np.where(within, 0, first * width - starts).astype(np.float64)
+                    tail = np.where(within, 0, stops - last * width).astype(np.float64)
+                    lone = np.where(within & (stops - starts < width), stops - starts, 0).astype(np.float64)
+                    total[level] += float(weights @ ((inside + head**2 + tail**2 + lone**2) / width))
+                continue
+            own = np.zeros(len(widths))
+            for start, stop in _slices(matrix.rows, matrix.cells):
+                table = matrix.table(start, stop).astype(np.float64)
+                for level, width in enumerate(widths):
+                    sums = np.add.reduceat(table, np.arange(0, matrix.cells, width), axis=1)
+                    own[level] += float(weights[start:stop] @ (sums**2).sum(axis=1)) / width
+            total += own
         return total
 
 
@@ -161,11 +176,11 @@ class BucketQueries:
 
     def energies(self, widths: tuple[int, ...]) -> FloatArray:
         """See `AxisQueries.energies`."""
-        found = []
+        sums = []
         for width in widths:
             edges = np.array([*range(0, self.size, width), self.size])
-            found.append(float(np.trace(self.gram(edges)[0])) / width)
-        return np.array(found)
+            sums.append(float(np.trace(self.gram(edges)[0])) / width)
+        return np.array(sums)
 
     def error(self, coefficients: FloatArray) -> float:
         """Weighted sum of squared errors over all queries at noise of variance 1: tr G (A^T A)^-1.
@@ -189,37 +204,31 @@ def bucket_queries(blocks: Sequence[QueryBlock], axes: Axes, boxes: Boxes) -> Bu
     for block in blocks:
         own = {factor.axes[0]: factor.matrix for factor in block.factors}
         parts = [own.get(axis, everything(int(boxes.stops[:, k].max()))) for k, axis in enumerate(axes)]
-        asked = [axis in own for axis in axes]
-        gram = _rowwise(parts, asked, boxes) if block.rowwise else _combined(parts, boxes)
+        if block.rowwise:
+            total += _rowwise(parts, [axis in own for axis in axes], boxes) * importance(block)
+            continue
+        # Kronecker products: the elementwise product of the Gram matrices of the axes.
+        gram = np.ones((len(boxes), len(boxes)))
+        for position, matrix in enumerate(parts):
+            gram *= _of_axis(matrix, boxes, position)
         total += gram * importance(block)
     cells = np.maximum(boxes.cells, 1).astype(np.float64)
     return BucketQueries(matrix=total / np.multiply.outer(cells, cells))
 
 
-def _combined(parts: Sequence[IntMatrix], boxes: Boxes) -> FloatArray:
-    """Kronecker products: the elementwise product of the Gram matrices of the axes."""
-    whole = np.ones((len(boxes), len(boxes)))
-    for position, matrix in enumerate(parts):
-        whole *= _of_intervals(matrix, boxes, position) if spans(matrix) else _of_table(matrix, boxes, position)
-    return whole
-
-
-def _of_intervals(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
-    """The Gram matrix on the sides of the boxes, which are runs of the groups between all of their ends."""
-    known = spans(matrix)
-    assert known is not None, "asked for intervals alone"
-    sides = np.stack([boxes.starts[:, position], boxes.stops[:, position]])
-    edges = np.union1d([0, matrix.cells], sides)
-    low, high = np.searchsorted(edges, sides)
-    sums = np.zeros((len(edges), len(edges)))
-    sums[1:, 1:] = Overlaps.of(*known, edges).gram(np.ones(matrix.rows)).cumsum(axis=0).cumsum(axis=1)
-    runs: FloatArray = sums[high] - sums[low]
-    found: FloatArray = runs[:, high] - runs[:, low]
-    return found
-
-
-def _of_table(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
-    """The same of any rows, a slice of them at a time."""
+def _of_axis(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
+    """The Gram matrix of one axis' rows, summed over each box's side on it; shape (boxes, boxes)."""
+    ends = spans(matrix)
+    if ends is not None:
+        # Sides of boxes are runs of the groups between all of their ends.
+        sides = np.stack([boxes.starts[:, position], boxes.stops[:, position]])
+        edges = np.union1d([0, matrix.cells], sides)
+        low, high = np.searchsorted(edges, sides)
+        sums = np.zeros((len(edges), len(edges)))
+        sums[1:, 1:] = Overlaps.of(*ends, edges).gram(np.ones(matrix.rows)).cumsum(axis=0).cumsum(axis=1)
+        runs: FloatArray = sums[high] - sums[low]
+        gram: FloatArray = runs[:, high] - runs[:, low]
+        return gram
     gram = np.zeros((len(boxes), len(boxes)))
     for start, stop in _slices(matrix.rows, max(matrix.cells, len(boxes))):
         sums = _sums(matrix, boxes, position, start, stop)
@@ -227,13 +236,13 @@ def _of_table(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
     return gram
 
 
-def _rowwise(parts: Sequence[IntMatrix], asked: Sequence[bool], boxes: Boxes) -> FloatArray:
+def _rowwise(parts: Sequence[IntMatrix], has_factor: Sequence[bool], boxes: Boxes) -> FloatArray:
     """Row by row: row r is the product of every axis' row r; an axis without a factor counts in full."""
-    rows = next(matrix.rows for matrix, named in zip(parts, asked, strict=True) if named)
+    rows = next(matrix.rows for matrix, named in zip(parts, has_factor, strict=True) if named)
     gram = np.zeros((len(boxes), len(boxes)))
     for start, stop in _slices(rows, max(*(matrix.cells for matrix in parts), len(boxes))):
         product = np.ones((stop - start, len(boxes)))
-        for position, (matrix, named) in enumerate(zip(parts, asked, strict=True)):
+        for position, (matrix, named) in enumerate(zip(parts, has_factor, strict=True)):
             product *= _sums(matrix, boxes, position, *((start, stop) if named else (0, 1)))
         gram += product.T @ product
     return gram
@@ -242,15 +251,14 @@ def _rowwise(parts: Sequence[IntMatrix], asked: Sequence[bool], boxes: Boxes) ->
 def _sums(matrix: IntMatrix, boxes: Boxes, position: int, start: int, stop: int) -> FloatArray:
     """Coefficients of the rows start .. stop - 1 summed over each box's side on one axis, shape (rows, boxes)."""
     low, high = boxes.starts[:, position], boxes.stops[:, position]
-    known = spans(matrix)
-    if known is not None:
-        starts, stops = (ends[start:stop, None] for ends in known)
-        overlap: FloatArray = np.maximum(np.minimum(stops, high) - np.maximum(starts, low), 0).astype(np.float64)
-        return overlap
+    all_ends = spans(matrix)
+    if all_ends is not None:
+        starts, stops = (ends[start:stop, None] for ends in all_ends)
+        overlap = np.maximum(np.minimum(stops, high) - np.maximum(starts, low), 0)
+        return np.asarray(overlap, dtype=np.float64)
     sums = np.zeros((stop - start, matrix.cells + 1))
     np.cumsum(matrix.table(start, stop), axis=1, out=sums[:, 1:])
-    found: FloatArray = sums[:, high] - sums[:, low]
-    return found
+    return np.asarray(sums[:, high] - sums[:, low])
 
 
 def _slices(rows: int, entries: int) -> list[tuple[int, int]]:

@@ -48,10 +48,10 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
     """The matrix product, a few columns at a time."""
     rows, inner = left.shape
     step = max(1, TUNING.piece // max(rows * inner, 1))
-    found = np.empty((rows, right.shape[1]))
+    result = np.empty((rows, right.shape[1]))
     for first in range(0, right.shape[1], step):
-        found[:, first : first + step] = left @ right[:, first : first + step]
-    return found
+        result[:, first : first + step] = left @ right[:, first : first + step]
+    return result
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
@@ -64,10 +64,10 @@ def inverse(matrix: FloatArray) -> FloatArray:
     across = product(first, matrix[:half, half:])
     second = inverse(matrix[half:, half:] - product(matrix[half:, :half], across))
     corner = product(across, second)
-    found = np.empty((size, size))
-    found[:half, :half] = first + product(corner, across.T)
-    found[:half, half:], found[half:, :half], found[half:, half:] = -corner, -corner.T, second
-    return found
+    result = np.empty((size, size))
+    result[:half, :half] = first + product(corner, across.T)
+    result[:half, half:], result[half:, :half], result[half:, half:] = -corner, -corner.T, second
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,50 +139,34 @@ def p_identity(queries: CellQueries, norm: Norm, precision: int = TUNING.precisi
     >>> p_identity(AxisQueries(size=16, terms=((Prefix(16), np.ones(16)),)), Norm.L1).cells
     16
     """
-    error = _scaled_p_identity_error(queries, norm)
-    sums, groups = error.support.shape
-    start, support = _first_sums(groups, sums)
-    roots = Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(error.value, np.sqrt(start[support]))
-    return _rounded(error.spread(roots**2), error, precision)
-
-
-def _scaled_p_identity_error(queries: CellQueries, norm: Norm) -> PIdentityError:
-    """The objective of the descent, scaled so that measuring single cells has an error of about 1."""
+    # The Gram matrix on groups of neighbouring cells, scaled so that measuring single cells has an error of about 1.
     groups = min(queries.size, TUNING.groups)
     edges = np.rint(np.linspace(0, queries.size, groups + 1)).astype(np.int64)
     pairs, diagonal = queries.gram(edges)
-    size = max(float(diagonal.sum()), 1e-300)
-    widths = np.diff(edges)
+    scale, widths = max(float(diagonal.sum()), 1e-300), np.diff(edges)
+    # Start of the descent: the first nodes of the binary tree, with noise added, for equal rows would stay equal. Each
+    # may grow to its neighbours of the same level only, which loses nothing and leaves a quarter of the entries.
     many = widths[0] >= TUNING.wide or groups < TUNING.few
-    _, support = _first_sums(groups, max(1, groups // 2 if many else groups // 4))
-    return PIdentityError(
-        widths=widths.astype(np.float64), pairs=pairs / size, diagonal=diagonal / size, norm=norm, support=support
-    )
-
-
-def _first_sums(groups: int, count: int) -> tuple[FloatArray, AnyArray]:
-    """Start of the descent, and where each sum may grow.
-
-    The first `count` nodes of the binary tree, with noise added, for equal rows would stay equal; each may grow to its
-    neighbours of the same level only, which loses nothing and leaves a quarter of the entries.
-    """
-    rows, support = np.zeros((count, groups)), np.zeros((count, groups), dtype=bool)
+    count = max(1, groups // 2 if many else groups // 4)
+    start, support = np.zeros((count, groups)), np.zeros((count, groups), dtype=bool)
     for row in range(count):
         level = (row + 1).bit_length() - 1
         node = row + 1 - 2**level
-        rows[row, node * groups >> level : (node + 1) * groups >> level] = 0.3
+        start[row, node * groups >> level : (node + 1) * groups >> level] = 0.3
         support[row, max(node - 1, 0) * groups >> level : -(-(node + 2) * groups >> level)] = True
-    return rows + 0.05 * public_generator(0).random(rows.shape), support
-
-
-def _rounded(sums: FloatArray, error: PIdentityError, precision: int) -> PIdentity:
-    """Integers first: sensitivity and inverse are those of the rounded matrix. Sums that vanish are left out."""
+    start += 0.05 * public_generator(0).random(start.shape)
+    error = PIdentityError(
+        widths=widths.astype(np.float64), pairs=pairs / scale, diagonal=diagonal / scale, norm=norm, support=support
+    )
+    roots = Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(error.value, np.sqrt(start[support]))
+    # Integers first: sensitivity and inverse are those of the rounded matrix. Sums that vanish are left out.
+    sums = error.spread(roots**2)
     columns = error.columns(sums)
-    diagonal = np.maximum(np.rint(precision / columns), 1).astype(np.int64)
+    single_cells = np.maximum(np.rint(precision / columns), 1).astype(np.int64)
     rows = np.rint(precision * sums / columns).astype(np.int64)
     rows = rows[rows.any(axis=1)]
-    divisor = int(np.gcd.reduce(np.concatenate([diagonal, rows.reshape(-1)])))
-    return PIdentity(error.widths.astype(np.int64), diagonal // divisor, rows // divisor)
+    divisor = int(np.gcd.reduce(np.concatenate([single_cells, rows.reshape(-1)])))
+    return PIdentity(widths.astype(np.int64), single_cells // divisor, rows // divisor)
 
 
 BITS = 21
@@ -237,13 +221,13 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     >>> [design.kinds for design in designs("s", (0,), (64,), (cdf,), Norm.L1)]
     [('identity',), ('hierarchy',), ('p-identity',)]
     """
-    found: dict[tuple[str, ...], Design] = {}
+    by_kinds: dict[tuple[str, ...], Design] = {}
     blocks = balance_levels(blocks)
     merged = any(isinstance(factor.matrix, BucketMatrix) for block in blocks for factor in block.factors)
     for kinds in (KINDS[:1], *([KINDS[:2]] if merged else []), KINDS[:3], KINDS):
         design = _descended(name, axes, sizes, blocks, norm, kinds)
-        found.setdefault(design.kinds, design)
-    return list(found.values())
+        by_kinds.setdefault(design.kinds, design)
+    return list(by_kinds.values())
 
 
 def expected_error(strategy: QueryBlock, blocks: Sequence[QueryBlock]) -> float:
@@ -257,29 +241,24 @@ def _descended(
     """Coordinate descent: each attribute in turn takes the kind of least error, the others fixed."""
     chosen: list[str] = [IDENTITY] * len(axes)
     matrices: list[IntMatrix] = [Identity(size) for size in sizes]
+    precision = min(TUNING.precision, 2 ** (BITS // max(len(axes), 1)))
     for _ in range(SWEEPS if len(axes) > 1 and len(kinds) > 1 else 1):
         before = list(chosen)
         for position, axis in enumerate(axes):
-            queries = _asked(axis, sizes[position], axes, matrices, blocks)
-            chosen[position], matrices[position] = _best(
-                queries, norm, kinds, min(TUNING.precision, 2 ** (BITS // len(axes)))
-            )
+            queries = _on_axis(axis, sizes[position], axes, matrices, blocks)
+            options: list[tuple[str, IntMatrix]] = [(IDENTITY, Identity(queries.size))]
+            options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in _suited(queries) if kind in kinds]
+            errors = [_scaled_error(matrix, queries, norm) for _, matrix in options]
+            chosen[position], matrices[position] = options[int(np.argmin(errors))]
         if chosen == before:
             break
     strategy = strategy_block(name, axes, tuple(matrices))
     return Design(strategy=strategy, kinds=tuple(chosen), error=expected_error(strategy, blocks))
 
 
-def _best(queries: AxisQueries, norm: Norm, kinds: Sequence[str], precision: int) -> tuple[str, IntMatrix]:
-    """The kind of least error at noise in proportion to its columns' norm; identity where only cells are asked for."""
-    options: list[tuple[str, IntMatrix]] = [(IDENTITY, Identity(queries.size))]
-    options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in _suited(queries) if kind in kinds]
-    return min(options, key=lambda option: _scaled_error(option[1], queries, norm))
-
-
 def _suited(queries: AxisQueries) -> tuple[str, ...]:
-    """The kinds beside the identity that may have less error: none where only cells are asked for, the declared levels
-    where nothing else is."""
+    """The kinds other than the identity that may have less error: none where only cells are queried, the declared
+    levels where nothing else is."""
     if queries.size == 1 or queries.plain:
         return ()
     if not nested_levels(matrix for matrix, _ in queries.terms):
@@ -289,14 +268,15 @@ def _suited(queries: AxisQueries) -> tuple[str, ...]:
 
 
 def _scaled_error(matrix: IntMatrix, queries: AxisQueries, norm: Norm) -> float:
+    """Error at noise in proportion to the norm of the matrix' columns."""
     column = float(matrix.column_norm(norm.value))
     inverse = recoverable(matrix)
     assert inverse is not None, "designs are recoverable"
-    error = math.fsum(float(weights @ inverse.variances(asked)) for asked, weights in queries.terms)
+    error = math.fsum(float(weights @ inverse.variances(rows)) for rows, weights in queries.terms)
     return error * (column**2 if norm is Norm.L1 else column)
 
 
-def _asked(
+def _on_axis(
     axis: int, size: int, axes: Axes, matrices: Sequence[IntMatrix], blocks: Sequence[QueryBlock]
 ) -> AxisQueries:
     """What every block asks of `axis`, each row weighted by the error that the other attributes leave.
@@ -308,18 +288,13 @@ def _asked(
         own = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), everything(size))
         weights = np.full(own.rows, importance(block))
         for other, matrix in zip(axes, matrices, strict=True):
-            if other != axis:
-                weights = weights * _left(matrix, other, block)
+            if other == axis:
+                continue
+            # The variance that `matrix` leaves in the block's rows on `other`: per row, or summed over them.
+            inverse = recoverable(matrix)
+            assert inverse is not None, "designs are recoverable"
+            rows = next((factor.matrix for factor in block.factors if factor.axes == (other,)), None)
+            variances = inverse.variances(everything(matrix.cells) if rows is None else rows)
+            weights = weights * (variances if block.rowwise and rows is not None else variances.sum())
         terms.append((own, weights if len(weights) == own.rows else weights.sum(keepdims=True)))
     return AxisQueries(size=size, terms=tuple(terms))
-
-
-def _left(matrix: IntMatrix, axis: int, block: QueryBlock) -> FloatArray:
-    """Variance that `matrix` leaves in the block's rows on `axis`: per row, or summed over them."""
-    inverse = recoverable(matrix)
-    assert inverse is not None, "designs are recoverable"
-    asked = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), None)
-    if asked is None:
-        return inverse.variances(everything(matrix.cells))
-    variances = inverse.variances(asked)
-    return variances if block.rowwise else np.full(1, variances.sum())

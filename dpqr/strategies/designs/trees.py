@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.models.fit.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries, CellQueries
 from dpqr.workload.block import QueryBlock
@@ -56,30 +56,28 @@ def hierarchy(queries: CellQueries, norm: Norm, precision: int = PRECISION) -> T
     64
     """
     widths = dyadic(queries.size)
-    energies = queries.energies(widths)
-    shares = _best_shares(np.diff(energies, prepend=0.0), np.array(widths, dtype=np.float64), norm)
-    weights = np.rint(shares * precision).astype(int)
-    weights[-1] = max(weights[-1], 1)
-    kept = [level for level, weight in enumerate(weights) if weight > 0]
-    divisor = int(np.gcd.reduce(weights[kept]))
-    return Tree(queries.size, tuple(widths[level] for level in kept), tuple(int(weights[k]) // divisor for k in kept))
-
-
-def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatArray:
-    """Level weights with sum 1: the best of a descent from every branching, as there are local minima."""
-    levels = len(widths)
-    scaled = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
-    starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]
+    levels, cells = len(widths), np.array(widths, dtype=np.float64)
+    energies = np.diff(queries.energies(widths), prepend=0.0)
+    energies = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
     floor = np.where(np.arange(levels) == levels - 1, SMALLEST_SHARE, 0.0)
 
     def objective(roots: FloatArray) -> tuple[float, FloatArray]:
-        error, slope = log_error(roots**2 + floor, scaled, widths, norm)
+        error, slope = log_error(roots**2 + floor, energies, cells, norm)
         return error, slope * 2 * roots
 
-    found = [Descent(tolerance=TOLERANCE, steps=STEPS).run(objective, np.sqrt(start / start.sum())) for start in starts]
-    best = min(found, key=lambda roots: objective(roots)[0]) ** 2 + floor
-    shares: FloatArray = best / best.sum()
-    return shares
+    # A descent from every branching, as there are local minima; the best shares sum to 1.
+    starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]
+    descent = Descent(tolerance=TOLERANCE, steps=STEPS)
+    ends = [descent.run(objective, np.sqrt(start / start.sum())) for start in starts]
+    shares = min(ends, key=lambda roots: objective(roots)[0]) ** 2 + floor
+    shares /= shares.sum()
+    weights = np.rint(shares * precision).astype(int)
+    weights[-1] = max(weights[-1], 1)
+    measured = [level for level, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[measured]))
+    return Tree(
+        queries.size, tuple(widths[level] for level in measured), tuple(int(weights[k]) // divisor for k in measured)
+    )
 
 
 def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, norm: Norm) -> tuple[float, FloatArray]:
@@ -133,26 +131,24 @@ def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
 
     The blocks' own weights multiply this. All answers of the levels count as much together as before.
     """
-    found = list(blocks)
+    balanced = list(blocks)
     for axis in {
         factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, BucketMatrix)
     }:
-        nodes = {place: _nodes(block, axis) for place, block in enumerate(found)}
-        asked = {place: count for place, count in nodes.items() if count}
-        lowest = max(asked.values())
-        counted = {place: Fraction(1) if count == lowest else LEVEL_ABOVE for place, count in asked.items()}
-        common = Fraction(sum(found[place].rows for place in asked), 1) / sum(counted.values())
-        for place, part in counted.items():
-            weight = found[place].weight * part * common / found[place].rows
-            found[place] = replace(found[place], weight=weight)
-    return tuple(found)
-
-
-def _nodes(block: QueryBlock, axes: Axes) -> int:
-    """Of the level of a column that a block counts; 0 where it counts none."""
-    own = next((factor.matrix for factor in block.factors if factor.axes == axes), None)
-    groups = None if own is None else groups_of(own)
-    return 0 if groups is None else int(groups.max()) + 1
+        # Nodes of the column's level that each block counts; blocks that count none are left out.
+        nodes: dict[int, int] = {}
+        for place, block in enumerate(balanced):
+            own = next((factor.matrix for factor in block.factors if factor.axes == axis), None)
+            groups = None if own is None else groups_of(own)
+            if groups is not None:
+                nodes[place] = int(groups.max()) + 1
+        lowest = max(nodes.values())
+        parts = {place: Fraction(1) if count == lowest else LEVEL_ABOVE for place, count in nodes.items()}
+        common = Fraction(sum(balanced[place].rows for place in nodes), 1) / sum(parts.values())
+        for place, part in parts.items():
+            weight = balanced[place].weight * part * common / balanced[place].rows
+            balanced[place] = replace(balanced[place], weight=weight)
+    return tuple(balanced)
 
 
 def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
@@ -161,27 +157,25 @@ def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
     Returns:
         The group of every cell on each level, numbered from 0 without gaps; empty if the levels are not nested.
     """
-    found: list[IntArray] = []
+    levels: list[IntArray] = []
     for matrix in matrices:
         if isinstance(matrix, BucketMatrix) and (groups := groups_of(matrix)) is not None:
             own = _numbered(groups)
-            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
-                found.append(own)
-    found.sort(key=lambda groups: int(groups.max()))
-    nested = all(_refines(below, above) for above, below in pairwise(found))
-    return tuple(found) if nested else ()
+            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in levels):
+                levels.append(own)
+    levels.sort(key=lambda groups: int(groups.max()))
+    for above, below in pairwise(levels):
+        parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+        parent[below] = above
+        if not np.array_equal(parent[below], above):
+            return ()
+    return tuple(levels)
 
 
 def _numbered(groups: IntArray) -> IntArray:
     """The same groups, numbered from 0 in the order of their first cells."""
     _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[numbers])
-
-
-def _refines(below: IntArray, above: IntArray) -> bool:
-    parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
-    parent[below] = above
-    return np.array_equal(parent[below], above)
 
 
 def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
@@ -201,68 +195,42 @@ def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
     (1, 7)
     """
     levels = nested_levels(matrix for matrix, _ in queries.terms)
-    shares = _best_level_shares(Nesting.of_levels(levels, queries.size), queries, norm)
-    weights = np.rint(shares * precision).astype(int)
-    weights[-1] = max(weights[-1], 1)
-    kept = [place for place, weight in enumerate(weights) if weight > 0]
-    divisor = int(np.gcd.reduce(weights[kept]))
-    measured = [levels[place] for place in kept[:-1]]
-    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept]))
+    nesting = Nesting.of_levels(levels, queries.size)
+    # Terms of a level, whatever the numbers of its groups: the weight of every group's squared error. The others.
+    of_levels, others = [np.zeros(count) for count in nesting.counts], []
+    for matrix, row_weights in queries.terms:
+        groups, level = groups_of(matrix), None
+        if groups is not None:
+            own = _numbered(groups)
+            level = next((at for at, other in enumerate(nesting.groups) if np.array_equal(other, own)), None)
+        if groups is None or level is None:
+            others.append((matrix, row_weights))
+            continue
+        of_groups = np.zeros(nesting.counts[level])
+        of_groups[nesting.groups[level]] = row_weights[groups]
+        of_levels[level] += of_groups
 
-
-def _best_level_shares(nesting: Nesting, queries: AxisQueries, norm: Norm) -> FloatArray:
-    """Level weights with sum 1: a descent in their logarithms, from the best ones if no level helped another.
-
-    Alone, a level has the error e / w^2, e the sum of its rows' weights, which is least at w in proportion to e^(1/3)
-    (squared L2: e^(1/4)).
-    """
-    asked = _by_level(nesting, queries)
-    totals = np.array([max(float(np.sum(rows)), SMALLEST_LEVEL) for rows in asked.levels])
-    start = np.log(totals / totals.max()) * (1 / 3 if norm is Norm.L1 else 1 / 4)
+    def log_of_error(logs: FloatArray) -> float:
+        weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVEL_SCALE), 1.0)
+        tree = NestedTree(nesting, tuple(int(weight) for weight in weights))
+        column = float(weights.sum()) ** 2 if norm is Norm.L1 else float(weights @ weights)
+        error = sum(float(rows @ tree.level_variances(level)) for level, rows in enumerate(of_levels))
+        error += sum(float(rows @ tree.variances(matrix)) for matrix, rows in others)
+        return math.log(column) + math.log(error)
 
     def objective(logs: FloatArray) -> tuple[float, FloatArray]:
-        value = _log_error(logs, nesting, asked, norm)
+        value = log_of_error(logs)
         moved = logs + LEVEL_STEP * np.eye(len(logs))
-        return value, np.array([_log_error(each, nesting, asked, norm) - value for each in moved]) / LEVEL_STEP
+        return value, np.array([log_of_error(each) - value for each in moved]) / LEVEL_STEP
 
-    best = np.exp(Descent(tolerance=LEVEL_TOLERANCE, steps=LEVEL_STEPS).run(objective, start))
-    shares: FloatArray = best / best.sum()
-    return shares
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _LevelQueries:
-    """levels: the weight of every group's squared error, level by level. others: the terms that are no levels."""
-
-    levels: tuple[FloatArray, ...]
-    others: tuple[tuple[IntMatrix, FloatArray], ...]
-
-
-def _by_level(nesting: Nesting, queries: AxisQueries) -> _LevelQueries:
-    levels, others = [np.zeros(count) for count in nesting.counts], []
-    for matrix, weights in queries.terms:
-        groups = groups_of(matrix)
-        place = None if groups is None else _place(nesting, groups)
-        if groups is None or place is None:
-            others.append((matrix, weights))
-        else:
-            found = np.zeros(nesting.counts[place])
-            found[nesting.groups[place]] = weights[groups]
-            levels[place] += found
-    return _LevelQueries(levels=tuple(levels), others=tuple(others))
-
-
-def _place(nesting: Nesting, groups: IntArray) -> int | None:
-    """The level with these groups, whatever their numbers."""
-    own = _numbered(groups)
-    return next((at for at, level in enumerate(nesting.groups) if np.array_equal(level, own)), None)
-
-
-def _log_error(logs: FloatArray, nesting: Nesting, asked: _LevelQueries, norm: Norm) -> float:
-    """Logarithm of the expected squared error."""
-    weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVEL_SCALE), 1.0)
-    tree = NestedTree(nesting, tuple(int(weight) for weight in weights))
-    column = float(weights.sum()) ** 2 if norm is Norm.L1 else float(weights @ weights)
-    error = sum(float(rows @ tree.level_variances(level)) for level, rows in enumerate(asked.levels))
-    error += sum(float(rows @ tree.variances(matrix)) for matrix, rows in asked.others)
-    return math.log(column) + math.log(error)
+    # A descent in the logarithms of the weights, from the best ones if no level helped another: alone, a level has the
+    # error e / w^2, e the sum of its rows' weights, which is least at w in proportion to e^(1/3) (squared L2: e^(1/4)).
+    totals = np.array([max(float(np.sum(rows)), SMALLEST_LEVEL) for rows in of_levels])
+    start = np.log(totals / totals.max()) * (1 / 3 if norm is Norm.L1 else 1 / 4)
+    shares = np.exp(Descent(tolerance=LEVEL_TOLERANCE, steps=LEVEL_STEPS).run(objective, start))
+    weights = np.rint(shares / shares.sum() * precision).astype(int)
+    weights[-1] = max(weights[-1], 1)
+    kept_levels = [place for place, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[kept_levels]))
+    measured = [levels[place] for place in kept_levels[:-1]]
+    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept_levels]))

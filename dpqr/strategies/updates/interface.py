@@ -112,7 +112,7 @@ class HeuristicBound(Protocol):
 @runtime_checkable
 class TransferableBound(Protocol):
     """An update rule whose mistake bound follows from a potential that updates at any level lower. Its hypothesis may
-    be carried from stage to stage of falling levels (`theory.anytime`)."""
+    be carried from stage to stage of falling levels (`schedules.anytime`)."""
 
     def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
         """floor(P / d); None: no bound is proved. Updates at several levels share one P.
@@ -196,8 +196,8 @@ def exponential_step(distribution: DenseDistribution, block: QueryBlock, exponen
 
 def logs_of(distribution: DenseDistribution) -> FloatArray:
     """Logs of the weights, shape = domain shape: those kept by earlier steps, else those of the cells."""
-    known = distribution.potentials.get(LOGS)
-    return np.log(np.maximum(distribution.probabilities, np.finfo(np.float64).tiny)) if known is None else known
+    logs = distribution.potentials.get(LOGS)
+    return np.log(np.maximum(distribution.probabilities, np.finfo(np.float64).tiny)) if logs is None else logs
 
 
 def of_logs(logs: FloatArray, total: float) -> DenseDistribution:

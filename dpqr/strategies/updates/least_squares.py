@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.buckets import BucketCounts, shrunk
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
@@ -44,8 +44,8 @@ class WeightedAnswers:
         """The block's answers on a tensor over `axes`, in deviations."""
         own = self.block.axes
         others = tuple(position for position, axis in enumerate(axes) if axis not in own)
-        kept = [axis for axis in axes if axis in own]
-        marginal = cells.sum(axis=others).transpose([kept.index(axis) for axis in own])
+        present = [axis for axis in axes if axis in own]
+        marginal = cells.sum(axis=others).transpose([present.index(axis) for axis in own])
         answers: FloatArray = self.block.apply(marginal) * (float(self.block.scale) / self.deviation)
         return answers
 
@@ -90,8 +90,8 @@ def least_norm(measured: Sequence[WeightedAnswers], axes: Axes, shape: tuple[int
     operator = LinearOperator((int(ends[-1]), size), matvec=apply, rmatvec=adjoint, dtype=np.float64)
     targets = np.concatenate([one.values / one.deviation for one in measured])
     steps = 4 * min(size, int(ends[-1]), 5000) + 20
-    found = lsqr(operator, targets, atol=TOLERANCE, btol=TOLERANCE, conlim=0, iter_lim=steps)[0]
-    solution: FloatArray = found.reshape(shape)
+    cells = lsqr(operator, targets, atol=TOLERANCE, btol=TOLERANCE, conlim=0, iter_lim=steps)[0]
+    solution: FloatArray = cells.reshape(shape)
     return solution
 
 
@@ -143,7 +143,21 @@ class LeastSquares:
             for one in history
             for block, values in zip(one.blocks, one.values, strict=True)
         ]
-        return LinearEstimate(groups=tuple(_estimated(problem, group.axes, weighted) for group in hypothesis.groups))
+        groups = []
+        for axes in (group.axes for group in hypothesis.groups):
+            measured = [one for one in weighted if set(one.block.axes) <= set(axes)]
+            if len(measured) == 1 and set(measured[0].block.axes) == set(axes) and is_strategy(measured[0].block):
+                # One strategy of full column rank: its own inverse, axis by axis.
+                (one,) = measured
+                scale = float(one.block.scale)
+                table = recover_cells(one.block, one.values / scale)
+                cells = freeze(np.ascontiguousarray(table.transpose([one.block.axes.index(axis) for axis in axes])))
+                deviation = one.deviation / scale
+                groups.append(GroupEstimate(axes=axes, cells=cells, strategy=one.block, deviation=deviation))
+            else:
+                cells = freeze(least_norm(measured, axes, _shape(problem, axes)))
+                groups.append(GroupEstimate(axes=axes, cells=cells))
+        return LinearEstimate(groups=tuple(groups))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
@@ -169,32 +183,6 @@ def _shape(problem: Problem, axes: Axes) -> tuple[int, ...]:
     return tuple(problem.domain.shape[axis] for axis in axes)
 
 
-def _estimated(problem: Problem, axes: Axes, weighted: Sequence[WeightedAnswers]) -> GroupEstimate:
-    shape = _shape(problem, axes)
-    measured = [one for one in weighted if set(one.block.axes) <= set(axes)]
-    if len(measured) == 1 and set(measured[0].block.axes) == set(axes) and is_strategy(measured[0].block):
-        return _closed_form(axes, measured[0])
-    return GroupEstimate(axes=axes, cells=_read_only(least_norm(measured, axes, shape)))
-
-
-def _closed_form(axes: Axes, measured: WeightedAnswers) -> GroupEstimate:
-    """One strategy of full column rank: its own inverse, axis by axis."""
-    scale = float(measured.block.scale)
-    cells = recover_cells(measured.block, measured.values / scale)
-    order = [measured.block.axes.index(axis) for axis in axes]
-    return GroupEstimate(
-        axes=axes,
-        cells=_read_only(np.ascontiguousarray(cells.transpose(order))),
-        strategy=measured.block,
-        deviation=measured.deviation / scale,
-    )
-
-
-def _read_only(cells: FloatArray) -> FloatArray:
-    cells.flags.writeable = False
-    return cells
-
-
 # Bucket least squares: where buckets of cells were measured, their counts by least squares, shrunk, spread evenly.
 
 
@@ -205,7 +193,7 @@ class BucketLeastSquares:
     z minimises sum (value - row z)^2 / deviation^2 over all such measurements and counts of all records, over the
     buckets of the last one. A row about finer or other buckets reads z under the uniformity assumption: records lie
     evenly in each bucket. So does every answer. Differences between neighbouring buckets are then shrunk as far as
-    noise alone may have made them (`fitting.bucket_shrinkage`).
+    noise alone may have made them (`shrunk`).
 
     Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured after all buckets;
     there it is read alone, without counts before it, so that its closed form gives each answer's deviation.
@@ -239,15 +227,26 @@ class BucketLeastSquares:
 
     def update(self, problem: Problem, hypothesis: LinearEstimate, history: Sequence[Measurement]) -> LinearEstimate:
         """The estimate from all of `history`; `hypothesis` is left as it was."""
-        return LinearEstimate(groups=tuple(self._group(problem, group, history) for group in hypothesis.groups))
-
-    def _group(self, problem: Problem, group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate:
-        bucketed = _bucketed(group, history)
-        if bucketed is not None:
-            return bucketed
-        measured = [one for one in history if any(_within(block, group) and not _merges(block) for block in one.blocks)]
-        read = measured if len(measured) == 1 else history
-        return self.plain.update(problem, LinearEstimate(groups=(group,)), read).groups[0]
+        groups: list[GroupEstimate] = []
+        for group in hypothesis.groups:
+            buckets = bucket_counts(group, history)
+            if buckets is None:
+                of_cells = [
+                    one
+                    for one in history
+                    if any(
+                        _within(block, group) and not any(isinstance(own.matrix, BucketMatrix) for own in block.factors)
+                        for block in one.blocks
+                    )
+                ]
+                read = of_cells if len(of_cells) == 1 else history
+                groups += self.plain.update(problem, LinearEstimate(groups=(group,)), read).groups
+                continue
+            # Shrunk counts of the buckets, spread evenly over their cells.
+            counts = shrunk(group.cells.shape, buckets.places, buckets.counts, buckets.covariance)
+            cells = (counts / np.bincount(buckets.places))[buckets.places].reshape(group.cells.shape)
+            groups.append(GroupEstimate(axes=group.axes, cells=freeze(cells)))
+        return LinearEstimate(groups=tuple(groups))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
@@ -261,17 +260,6 @@ class BucketLeastSquares:
         return True
 
 
-def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate | None:
-    """The group's cells from measurements of buckets; None where there is none."""
-    known = bucket_counts(group, history)
-    if known is None:
-        return None
-    counts = shrunk(group.cells.shape, known.places, known.counts, known.covariance)
-    cells = (counts / np.bincount(known.places))[known.places].reshape(group.cells.shape)
-    cells.flags.writeable = False
-    return GroupEstimate(axes=group.axes, cells=cells)
-
-
 def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> BucketCounts | None:
     """What all measurements say of the group's last buckets, by least squares; None where its cells were not merged."""
     measured = [
@@ -280,8 +268,11 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
         for block, values in zip(one.blocks, one.values, strict=True)
         if (merged := _merged(block, group)) is not None
     ]
-    if not measured or _cells_measured_last(group, history):
+    if not measured:
         return None
+    newest = [block for one in history for block in one.blocks if _within(block, group)][-1]
+    if _merged(newest, group) is None and set(newest.axes) == set(group.axes) and is_strategy(newest):
+        return None  # a strategy over the group's single cells came last
     last = measured[-1][0]
     sizes = np.bincount(last.buckets, minlength=last.inner.cells)
     moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
@@ -302,10 +293,10 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
         rows = merged.inner.apply(shares) / deviation
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
-    known = sizes > 0
-    covariance = np.linalg.inv(moments[np.ix_(known, known)]).astype(np.float64)
-    places = (np.cumsum(known) - 1)[last.buckets]
-    return BucketCounts(places=places, counts=covariance @ right[known], covariance=covariance)
+    filled = sizes > 0
+    covariance = np.linalg.inv(moments[np.ix_(filled, filled)]).astype(np.float64)
+    places = (np.cumsum(filled) - 1)[last.buckets]
+    return BucketCounts(places=places, counts=covariance @ right[filled], covariance=covariance)
 
 
 def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
@@ -317,10 +308,6 @@ def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -
 def _within(block: QueryBlock, group: GroupEstimate) -> bool:
     """Whether all attributes of the block are the group's, and it has some."""
     return bool(block.axes) and set(block.axes) <= set(group.axes)
-
-
-def _merges(block: QueryBlock) -> bool:
-    return any(isinstance(factor.matrix, BucketMatrix) for factor in block.factors)
 
 
 def _merged(block: QueryBlock, group: GroupEstimate) -> BucketMatrix | None:

@@ -19,7 +19,7 @@ from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import floor_of_log, on_domain
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.strategies.updates.record_count import records_total
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Measurement
 
@@ -28,7 +28,7 @@ from dpqr.workload.workload import Measurement
 class MaximumEntropy:
     """The maximum-entropy fit to all measurements, at every level; on a junction tree, so the domain may have any size.
 
-    No mistake bound is proved, and a certificate rests on none (`theory.anytime`): so no alpha is certain beforehand.
+    No mistake bound is proved, and a certificate rests on none (`schedules.anytime`): no alpha is certain beforehand.
 
     What an exact projection would have. Let C_t be the distributions whose answers are within the noise N of all
     measured ones, D_t the one in C_t of least KL(D || U), U uniform. On the good event x/n lies in every C_t, so
@@ -96,7 +96,7 @@ def _at_no_level(problem: Problem) -> Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiecewiseTuning:
-    """regularisation: set by `python tests/benchmarks/dense.py --schedule queries`; the others are limits of memory."""
+    """Limits of memory; `regularisation` is set by `python tests/benchmarks/dense.py --schedule queries`."""
 
     whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
     ranges: int = 2 * 140 + 1  # runs that a larger attribute is cut into by the most rounds of `--schedule queries`
@@ -115,22 +115,21 @@ Edges = tuple[IntArray, ...]
 
 def refine_edges(edges: Edges, block: QueryBlock) -> Edges:
     """The edges, and those at which the coefficients of a block change."""
-    found = list(edges)
+    finer = list(edges)
     for factor in block.factors:
         for position, axis in enumerate(factor.axes):
-            if len(found[axis]) <= factor.sizes[position]:
-                found[axis] = np.union1d(found[axis], _breaks(factor, position))
-    return tuple(found)
-
-
-def _breaks(factor: Factor, position: int) -> IntArray:
-    """Where the coefficients change along one of the factor's attributes."""
-    if isinstance(factor.matrix, Ranges) and len(factor.axes) == 1:
-        return np.concatenate([factor.matrix.starts, factor.matrix.stops])
-    rows = factor.matrix.table(0, factor.matrix.rows).reshape(-1, *factor.sizes)
-    steps = np.diff(rows, axis=position + 1) != 0
-    others = tuple(axis for axis in range(rows.ndim) if axis != position + 1)
-    return np.flatnonzero(steps.any(axis=others)) + 1
+            if len(finer[axis]) > factor.sizes[position]:
+                continue
+            if isinstance(factor.matrix, Ranges) and len(factor.axes) == 1:
+                changes = np.concatenate([factor.matrix.starts, factor.matrix.stops])
+            else:
+                # Coefficients, shape (rows, sizes), and where they change along this attribute in any row.
+                rows = factor.matrix.table(0, factor.matrix.rows).reshape(-1, *factor.sizes)
+                steps = np.diff(rows, axis=position + 1) != 0
+                others = tuple(other for other in range(rows.ndim) if other != position + 1)
+                changes = np.flatnonzero(steps.any(axis=others)) + 1
+            finer[axis] = np.union1d(finer[axis], changes)
+    return tuple(finer)
 
 
 def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
@@ -141,19 +140,14 @@ def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
     """
     whole = np.ones([1] * len(edges))
     for factor in block.factors:
-        firsts = [edges[axis][:-1] for axis in factor.axes]
-        whole = whole * on_domain(_at(factor, firsts), factor.axes, len(edges))
+        # Coefficients at the first cell of every run.
+        matrix, firsts = factor.matrix, [edges[axis][:-1] for axis in factor.axes]
+        if isinstance(matrix, Ranges) and len(firsts) == 1:
+            own: FloatArray = ((firsts[0] >= matrix.starts[0]) & (firsts[0] < matrix.stops[0])).astype(np.float64)
+        else:
+            own = matrix.row(0).reshape(factor.sizes)[np.ix_(*firsts)].astype(np.float64)
+        whole = whole * on_domain(own, factor.axes, len(edges))
     return np.broadcast_to(whole, [len(own) - 1 for own in edges]).reshape(-1)
-
-
-def _at(factor: Factor, firsts: Sequence[IntArray]) -> FloatArray:
-    """Coefficients at the first cell of every run."""
-    matrix = factor.matrix
-    if isinstance(matrix, Ranges) and len(firsts) == 1:
-        inside: FloatArray = ((firsts[0] >= matrix.starts[0]) & (firsts[0] < matrix.stops[0])).astype(np.float64)
-        return inside
-    row: FloatArray = matrix.row(0).reshape(factor.sizes)[np.ix_(*firsts)].astype(np.float64)
-    return row
 
 
 def volumes(edges: Edges) -> FloatArray:
@@ -252,7 +246,7 @@ class PiecewiseWeights:
             )
             edges = finer
         base = volumes(edges)
-        total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
+        total = max(records_total(problem, history, replace(hypothesis, total=1.0, _cache={}).answer), 0.0)
         scale = max(total, 1.0)
         tilts, masses = self.fit.run(
             memory.design, base, memory.answers / scale, TUNING.regularisation * memory.deviations / scale, memory.tilts

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
+from dpqr.kernel.arrays import Axes, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.compound import RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
@@ -96,7 +96,7 @@ class MultiplicativeWeights:
         return self._fits_all(problem)
 
     def takes_start(self, problem: Problem) -> bool:
-        """Whether tables of an earlier release are fitted beside the measurements."""
+        """Whether tables of an earlier release are fitted together with the measurements."""
         return self._fits_all(problem)
 
     def _fits_all(self, problem: Problem) -> bool:
@@ -111,13 +111,23 @@ class MultiplicativeWeights:
             raise InfeasiblePlan("single steps need a distribution that is kept cell by cell; use replay")
         if problem.level is not None:
             return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
-        return _steps(hypothesis, history[-1], max(self.counted(problem, hypothesis, history), 0.0))
+        # One MWEM step per block: D_i <- D_i exp(f(i) (v - f(D)) / 2), rows of one block at once. It is divided by
+        # the largest column sum, so that no cell moves further than one query alone would move it.
+        total = max(self.counted(problem, hypothesis, history), 0.0)
+        state = hypothesis.with_total(total)
+        for block, values in zip(history[-1].blocks, history[-1].values, strict=True):
+            if block.factors and total > 0.0:
+                gaps = values - state.answer(block)
+                spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
+                largest = float(max(block.largest_coefficient, 1))
+                state = exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
+        return state
 
     def counted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> float:
         """The number of records, as all measurements say (`records_total`)."""
         # The hypothesis' answers at one record; of a refined one the model's.
         model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
-        return records_total(problem, history, replace(model, total=1.0, _kept={}).answer)
+        return records_total(problem, history, replace(model, total=1.0, _cache={}).answer)
 
     def fitted(
         self,
@@ -133,11 +143,11 @@ class MultiplicativeWeights:
             seen = merge_measurements([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
         observed = merge_measurements([*chosen, *lower_order(left, 1)])
-        found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
-        model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
+        fitted = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
+        model: DenseDistribution | FactoredDistribution = replace(fitted, total=max(total, 0.0))
         if problem.domain.size <= MOST_LISTED:
-            cells = freeze(found.probabilities())
-            model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
+            cells = freeze(fitted.probabilities())
+            model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=fitted.potentials)
         if not left or model.total <= 0.0:
             return model
         inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
@@ -233,26 +243,11 @@ def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> De
     return of_logs(logs_of(hypothesis) + (sign * rate) * query.coefficients, hypothesis.total)
 
 
-def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -> DenseDistribution:
-    """One MWEM step per block: D_i <- D_i exp(f(i) (v - f(D)) / 2), rows of one block at once.
-
-    The step is divided by the largest column sum, so that no cell moves further than one query alone would move it.
-    """
-    state = hypothesis.with_total(total)
-    for block, values in zip(measured.blocks, measured.values, strict=True):
-        if block.factors and total > 0.0:
-            gaps = values - state.answer(block)
-            spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
-            largest = float(max(block.largest_coefficient, 1))
-            state = exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
-    return state
-
-
 # RowWeights: multiplicative weights over a bounded public list of rows, with replay of all measured tables.
 
 STRENGTH = 0.25
 """Deviations of residual that a tilt of size one costs. Less than one: a surprise that was just measured should be no
-surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, beside 1."""
+surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, which tries 1 as well."""
 LARGEST_STEP = 1.0
 """Of a logarithm of weights in one step."""
 SETTLED = 0.01
@@ -267,7 +262,9 @@ class RowWeights:
     deviations of residual. `MaximumEntropyFit` is the same over all cells of the domain, where this is over the listed
     rows alone.
 
-    start_rows: what the weights start from. sweeps: over all tables in one update, at most.
+    Attributes:
+        start_rows: what the weights start from.
+        sweeps: over all tables in one update, at most.
 
     References:
         Hardt and Rothblum 2010 (private multiplicative weights, over a bounded universe); Deming and Stephan 1940.
@@ -300,8 +297,37 @@ class RowWeights:
             for one in history
             for block, values in zip(one.blocks, one.values, strict=True)
         ]
-        new = [self._tilt(hypothesis, *each) for each in blocks[len(hypothesis.tilts) :]]
-        return self._fitted(hypothesis, [*hypothesis.tilts, *new])
+        tilts = list(hypothesis.tilts)
+        for block, values, deviation in blocks[len(tilts) :]:
+            wanted = values.astype(np.float64)
+            if block.rows == 1:
+                # A single query becomes a table of two cells: what it counts, and all else.
+                scale = float(block.largest_coefficient or 1)
+                places = (hypothesis.coefficients(block) == 0).astype(np.uint8)
+                wanted = np.array([wanted[0] / scale, hypothesis.total - wanted[0] / scale])
+                deviation = deviation / scale
+            else:
+                places = cells_of(hypothesis, block)
+            small = places.astype(np.min_scalar_type(max(wanted.size - 1, 1)))
+            tilts.append(Tilt(places=small, wanted=wanted, deviation=max(deviation, 1.0), logs=np.zeros(wanted.size)))
+        # Sweeps over all tables: Newton's step of one table's tilts, the others fixed. The weights carry on from where
+        # they are.
+        shares, logs = hypothesis.shares, [tilt.logs for tilt in tilts]
+        for _ in range(self.sweeps):
+            furthest = 0.0
+            for place, tilt in enumerate(tilts):
+                own, ridge = logs[place], STRENGTH * tilt.deviation
+                expected = hypothesis.total * np.bincount(tilt.places, weights=shares, minlength=own.size)
+                step = (tilt.wanted - expected - ridge * own) / (expected + ridge)
+                step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+                furthest = max(furthest, float(np.max(np.abs(step) * expected)) / tilt.deviation)
+                logs[place] = own + step
+                shares = shares * np.exp(step)[tilt.places]
+                shares = shares / shares.sum()
+            if furthest < SETTLED:
+                break
+        fitted = tuple(replace(tilt, logs=each) for tilt, each in zip(tilts, logs, strict=True))
+        return replace(hypothesis, shares=shares, tilts=fitted)
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: replay over some of the cells has no proved bound."""
@@ -314,42 +340,6 @@ class RowWeights:
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Every table has room."""
         return True
-
-    def _tilt(self, rows: WeightedRows, block: QueryBlock, values: IntArray, deviation: float) -> Tilt:
-        scale = float(block.largest_coefficient or 1)
-        wanted = values.astype(np.float64)
-        if block.rows == 1:
-            places, wanted = (rows.coefficients(block) == 0).astype(np.uint8), wanted / scale
-            wanted = np.array([wanted[0], rows.total - wanted[0]])
-            deviation /= scale
-        else:
-            places = cells_of(rows, block)
-        kept = places.astype(np.min_scalar_type(max(wanted.size - 1, 1)))
-        return Tilt(places=kept, wanted=wanted, deviation=max(deviation, 1.0), logs=np.zeros(wanted.size))
-
-    def _fitted(self, rows: WeightedRows, tilts: Sequence[Tilt]) -> WeightedRows:
-        """Sweeps over all tables; the weights carry on from where they are."""
-        shares, logs = rows.shares, [tilt.logs for tilt in tilts]
-        for _ in range(self.sweeps):
-            furthest = 0.0
-            for place, tilt in enumerate(tilts):
-                step = _row_step(tilt, logs[place], shares, rows.total)
-                expected = rows.total * np.bincount(tilt.places, weights=shares, minlength=step.size)
-                furthest = max(furthest, float(np.max(np.abs(step) * expected)) / tilt.deviation)
-                logs[place] = logs[place] + step
-                shares = shares * np.exp(step)[tilt.places]
-                shares = shares / shares.sum()
-            if furthest < SETTLED:
-                break
-        made = tuple(replace(tilt, logs=each) for tilt, each in zip(tilts, logs, strict=True))
-        return replace(rows, shares=shares, tilts=made)
-
-
-def _row_step(tilt: Tilt, logs: FloatArray, shares: FloatArray, total: float) -> FloatArray:
-    """Newton's step of one table's tilts, the others held."""
-    expected = total * np.bincount(tilt.places, weights=shares, minlength=logs.size)
-    ridge = STRENGTH * tilt.deviation
-    return np.clip((tilt.wanted - expected - ridge * logs) / (expected + ridge), -LARGEST_STEP, LARGEST_STEP)
 
 
 def cells_of(rows: WeightedRows, block: QueryBlock) -> IntArray:

@@ -17,7 +17,7 @@ from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, on_domain
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.matrix import Identity
 from dpqr.workload.workload import Measurement
 
 
@@ -132,14 +132,11 @@ def _squared_norm(block: QueryBlock, cells: int) -> float:
     short and never overshoots.
     """
     columns = math.prod(factor.matrix.column_norm(1) for factor in block.factors)
-    rows = math.prod(_largest_row(factor.matrix) for factor in block.factors)
+    rows = 1
+    for matrix in (factor.matrix for factor in block.factors):
+        if not isinstance(matrix, Identity):
+            rows *= max(int(np.abs(matrix.row(index)).sum()) for index in range(matrix.rows))
     return float(max(columns, 1)) * float(max(rows, 1)) * (cells / block.cells)
-
-
-def _largest_row(matrix: IntMatrix) -> int:
-    if isinstance(matrix, Identity):
-        return 1
-    return max(int(np.abs(matrix.row(index)).sum()) for index in range(matrix.rows))
 
 
 def _vector(cells: FloatArray, total: float) -> SignedVector:

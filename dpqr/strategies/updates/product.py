@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -72,24 +72,32 @@ class Product:
         apart = hypothesis.apart.keys()
         joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
         others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
-        columns = self._columns(problem, hypothesis.apart, others)
-        seen = [*block_totals(joined), *(one for group in columns for one in _total(group, others))]
-        records = mean_total(seen)
+        # Estimated cells of every column apart that was measured.
+        measured = {axis for one in others for block in one.blocks for axis in block.axes}
+        empty = [
+            GroupEstimate(axes=(axis,), cells=np.zeros_like(cells))
+            for axis, cells in hypothesis.apart.items()
+            if axis in measured
+        ]
+        columns = self.columns.update(problem, LinearEstimate(groups=tuple(empty)), others).groups
+        # What the other columns, and each column apart, say of the number of records, with the variance of their noise.
+        totals = block_totals(joined)
+        for group in columns:
+            own = [one for one in others if {axis for block in one.blocks for axis in block.axes} == set(group.axes)]
+            if group.strategy is not None:
+                variance = float(query_variances(group.strategy, RECORDS)[0]) * group.deviation**2
+                totals.append((float(group.cells.sum()), max(variance, SMALLEST_DEVIATION**2)))
+            elif (buckets := bucket_counts(group, own)) is not None:
+                totals.append((float(buckets.counts.sum()), float(buckets.covariance.sum())))
+            else:
+                totals += block_totals(own)
+        records = mean_total(totals)
         total = self.model.counted(problem, hypothesis.model, joined) if records is None else records
         model = hypothesis.model
         if joined:
             model = self.model.fitted(problem, model, joined, bounded_total(problem, total))
-        found = {group.axes[0]: nearest_probabilities(group.cells, model.total) for group in columns}
-        return ProductDistribution(model=model, apart={**hypothesis.apart, **found})
-
-    def _columns(
-        self, problem: Problem, apart: Mapping[int, FloatArray], history: Sequence[Measurement]
-    ) -> tuple[GroupEstimate, ...]:
-        """Estimated cells of every column apart that was measured."""
-        measured = {axis for one in history for block in one.blocks for axis in block.axes}
-        empty = {axis: np.zeros_like(cells) for axis, cells in apart.items() if axis in measured}
-        first = LinearEstimate(groups=tuple(GroupEstimate(axes=(axis,), cells=none) for axis, none in empty.items()))
-        return self.columns.update(problem, first, history).groups
+        nearest = {group.axes[0]: nearest_probabilities(group.cells, model.total) for group in columns}
+        return ProductDistribution(model=model, apart={**hypothesis.apart, **nearest})
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
@@ -102,16 +110,6 @@ class Product:
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether the model has room for the candidate too; columns apart take none of it."""
         return self.model.fits(problem, measured, candidate)
-
-
-def _total(group: GroupEstimate, history: Sequence[Measurement]) -> list[tuple[float, float]]:
-    """What the column's own measurements say of the number of records, with the variance of their noise."""
-    held = [one for one in history if {axis for block in one.blocks for axis in block.axes} == set(group.axes)]
-    if group.strategy is not None:
-        variance = float(query_variances(group.strategy, RECORDS)[0]) * group.deviation**2
-        return [(float(group.cells.sum()), max(variance, SMALLEST_DEVIATION**2))]
-    known = bucket_counts(group, held)
-    return block_totals(held) if known is None else [(float(known.counts.sum()), float(known.covariance.sum()))]
 
 
 def nearest_probabilities(cells: FloatArray, total: float) -> FloatArray:

@@ -34,8 +34,12 @@ def records_total(
     Privacy:
         Post-processing of released values and public facts.
     """
-    known = problem.n is not None and problem.unit.rows_public
-    return bounded_total(problem, 0.0 if known else _observed_total(problem, history, answer))
+    if problem.n is not None and problem.unit.rows_public:
+        return float(problem.n)
+    observed = measured_total(history)
+    if observed is None:
+        observed = matched_total(history, answer) if problem.n is None else float(problem.n)
+    return bounded_total(problem, observed)
 
 
 def bounded_total(problem: Problem, observed: float) -> float:
@@ -53,15 +57,6 @@ def bounded_total(problem: Problem, observed: float) -> float:
     return min([max(observed, least), *bounds])
 
 
-def _observed_total(
-    problem: Problem, history: Sequence[Measurement], answer: Callable[[QueryBlock], FloatArray]
-) -> float:
-    measured = measured_total(history)
-    if measured is not None:
-        return measured
-    return float(problem.n) if problem.n is not None else matched_total(history, answer)
-
-
 def measured_total(history: Sequence[Measurement]) -> float | None:
     """Inverse-variance mean of the totals that single blocks estimate, in records; None where no block does.
 
@@ -76,14 +71,14 @@ def measured_total(history: Sequence[Measurement]) -> float | None:
 
 def block_totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:
     """The totals that single blocks estimate, in records, each with the variance of its noise."""
-    found = []
+    totals = []
     for measurement in history:
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
             combination = _combination(block)
             if combination is not None:
                 variance = float(combination @ combination) * max(measurement.law.deviation, SMALLEST_DEVIATION) ** 2
-                found.append((float(combination @ values), variance))
-    return found
+                totals.append((float(combination @ values), variance))
+    return totals
 
 
 def mean_total(totals: Sequence[tuple[float, float]]) -> float | None:
@@ -135,13 +130,13 @@ def _unit_combination(matrix: IntMatrix) -> FloatArray | None:
     """
     if isinstance(matrix, Ranges) and matrix.rows == 1:  # no need to pass over all cells
         return np.ones(1) if int(matrix.stops[0] - matrix.starts[0]) == matrix.cells else None
-    found: list[FloatArray] = []
+    combinations: list[FloatArray] = []
     sums = matrix.apply(np.ones((matrix.cells, 1)))[:, 0]
     if matrix.smallest >= 0 and matrix.column_norm(0) == 1:
         ones = sums == matrix.cells
         if ones.any():
-            found.append(ones / float(ones.sum()))
+            combinations.append(ones / float(ones.sum()))
     columns = matrix.adjoint(np.ones((matrix.rows, 1)))[:, 0]
     if columns[0] > 0 and (columns == columns[0]).all():
-        found.append(np.full(matrix.rows, 1.0 / float(columns[0])))
-    return min(found, key=lambda weights: math.fsum(weights * weights), default=None)
+        combinations.append(np.full(matrix.rows, 1.0 / float(columns[0])))
+    return min(combinations, key=lambda weights: math.fsum(weights * weights), default=None)

@@ -60,7 +60,7 @@ def writing(self, problem, hypothesis, history):
 def moving(self, problem, hypothesis, history):
     hypothesis.probabilities.flags.writeable = True
     hypothesis.probabilities.flat[0] += 0.25
-    hypothesis._kept.clear()
+    hypothesis._cache.clear()
     return uniform(problem)
 
 
@@ -93,7 +93,7 @@ BROKEN = {
         "purity: start gives another hypothesis the second time",
     ),
     "update by chance": (
-        broken(update=update(lambda found: replace(found, total=found.total + Counted.next(), _kept={}))),
+        broken(update=update(lambda found: replace(found, total=found.total + Counted.next(), _cache={}))),
         "purity: update gives another hypothesis the second time",
     ),
     "now and then exhausted": (
@@ -111,17 +111,17 @@ BROKEN = {
     ),
     "fits says 1": (broken(fits=lambda self, problem, measured, candidate: 1), "fits: it returns neither"),
     "not a number": (
-        broken(update=update(lambda found: replace(found, probabilities=found.probabilities * np.nan, _kept={}))),
+        broken(update=update(lambda found: replace(found, probabilities=found.probabilities * np.nan, _cache={}))),
         "answer: not finite numbers",
     ),
     "infinite total": (broken(start=lambda self, problem: uniform(problem, np.inf)), "total: inf after start"),
     "negative cells": (
-        broken(update=update(lambda found: replace(found, probabilities=-found.probabilities, total=60.0, _kept={}))),
+        broken(update=update(lambda found: replace(found, probabilities=-found.probabilities, total=60.0, _cache={}))),
         "weights: not one number of at least 0 a cell",
     ),
     "cells that do not sum up": (
         broken(
-            update=update(lambda found: replace(found, probabilities=found.probabilities / 2, total=60.0, _kept={}))
+            update=update(lambda found: replace(found, probabilities=found.probabilities / 2, total=60.0, _cache={}))
         ),
         "weights: they sum to 30",
     ),

@@ -24,17 +24,13 @@ def test_it_is_the_optimum_of_squared_error_and_divergence(deviation):
     assert np.ptp(slopes) == pytest.approx(0.0, abs=1e-6 * np.abs(slopes).max() + 1e-6)
 
 
-def test_impossible_cells_stay_empty():
-    assert local_fit(BASE, NOISY, 2.0)[0, 2] == 0.0
-
-
-def test_nearly_exact_answers_are_kept():
+def test_exact_answers_are_met_useless_ones_leave_the_base_and_impossible_cells_stay_empty():
     counts = np.array([0.0, 1.0, 7.0, 1000.0])
     assert local_fit(np.full(4, 252.0), counts, 0.01) == pytest.approx(counts, abs=0.01)
-
-
-def test_useless_answers_leave_the_base():
     assert local_fit(BASE, NOISY, 1e7) == pytest.approx(BASE, abs=0.01)
+    assert local_fit(BASE, NOISY, 2.0)[0, 2] == 0.0
+    assert strength(0.1) == pytest.approx(0.01)  # a prior in records for exact answers, and in deviations beyond
+    assert strength(30.0) == 30.0
 
 
 def test_margins_are_kept_table_by_table():
@@ -53,11 +49,6 @@ def test_margins_are_kept_table_by_table():
         assert fits_to_margins(base[[each]], alone, some)[0] == pytest.approx(found[each])
 
 
-def test_a_prior_in_records_for_exact_answers_and_in_deviations_beyond():
-    assert strength(0.1) == pytest.approx(0.01)
-    assert strength(30.0) == 30.0
-
-
 RANDOM = np.random.default_rng(5)
 TABLES = RANDOM.uniform(1.0, 20.0, (2, 2, 3, 2))
 MARGINS = ((0,), (1,), (2,))
@@ -70,11 +61,8 @@ def noisy(places, deviation, sizes=(2, 3, 2)):
     return NoisyMarginals(places=places, values=values, deviations=np.full(2, deviation))
 
 
-def test_nothing_observed_leaves_the_base():
+def test_one_noisy_table_of_all_attributes_is_a_local_fit_and_none_leaves_the_base():
     assert shared_fit(TABLES, MARGINS, [], 1e-9) == pytest.approx(TABLES)
-
-
-def test_one_noisy_table_of_all_attributes_is_a_local_fit():
     part = noisy((0, 1, 2), 3.0)
     found = shared_fit(TABLES, [()], [part], 1e-9)
     moved = part.values + (TABLES - part.values).mean(axis=(1, 2, 3), keepdims=True)
@@ -120,10 +108,8 @@ def test_it_is_the_minimum():
         def cost(logs, index=index):
             cells = np.exp(logs).reshape(TABLES[index].shape)
             gaps = [cells.sum(axis=2) - parts[0].values[index], cells.sum(axis=0) - parts[1].values[index]]
-            kept = (cells * np.log(cells / TABLES[index]) - cells).sum()
-            return (
-                sum((gap**2).sum() / (2 * part.deviations[index]) for gap, part in zip(gaps, parts, strict=True)) + kept
-            )
+            squares = sum((gap**2).sum() / (2 * part.deviations[index]) for gap, part in zip(gaps, parts, strict=True))
+            return squares + (cells * np.log(cells / TABLES[index]) - cells).sum()
 
         best = minimize(cost, np.log(TABLES[index]).reshape(-1), method="BFGS", options={"gtol": 1e-8})
         assert found[index].reshape(-1) == pytest.approx(np.exp(best.x), rel=1e-3, abs=1e-3)
@@ -148,10 +134,10 @@ def test_exact_parts_are_met_and_impossible_cells_stay_empty():
 def test_answers_that_all_but_empty_a_row_overflow_nothing():
     """Warnings are errors. Some of these rows hold less than 1e-300 records between two steps."""
     random = np.random.default_rng(1)
-    for _ in range(200):
-        size = int(random.integers(2, 5))
-        base = random.uniform(0.0, 1.0, (1, size, size)) ** random.integers(1, 60) * 10.0 ** random.integers(0, 5)
-        deviations = np.array([10.0 ** random.uniform(-2.0, 2.0)])
-        values = random.normal(0.0, 10.0 ** random.uniform(1.0, 5.0), (1, size, size))
+    for size in (2, 3, 4):
+        cells, scales = (100, size, size), (100, 1, 1)
+        base = random.uniform(0.0, 1.0, cells) ** random.integers(1, 60, scales) * 10.0 ** random.integers(0, 5, scales)
+        deviations = 10.0 ** random.uniform(-2.0, 2.0, 100)
+        values = random.normal(0.0, 10.0 ** random.uniform(1.0, 5.0, scales), cells)
         part = NoisyMarginals(places=(0, 1), values=values, deviations=deviations)
         assert np.isfinite(shared_fit(base, [(0,), (1,)], [part], 1e-6)).all()

@@ -46,16 +46,8 @@ def test_what_a_potential_of_one_costs(block, strength):
     assert 95 - 100 * found[0] == pytest.approx(5 * strength * eta, abs=1e-3)
 
 
-def test_noise_beyond_what_cells_hold_leans_a_single_attribute_to_the_even_one():
-    """40 cells of 10 records, deviation 300: log-odds of variance at most 3, strength 300 x 40 / (3 x 400) = 10."""
-    values = np.rint(np.random.default_rng(2).normal(10, 300, 40))
-    found = fit([marginal((0,), (40,))], [values], 300.0, 400.0, shape=(40,))
-    assert np.abs(found - 1 / 40).sum() < 0.15
-    finer = fit([marginal((0,), (40,))], [values], 3.0, 400.0, shape=(40,))
-    assert np.abs(finer - 1 / 40).sum() > 1.0
-
-
-def test_single_attributes_give_their_product():
+def test_single_attributes_give_their_product_and_nothing_the_uniform_distribution():
+    assert np.allclose(MaximumEntropyFit().run((), SHAPE, 5.0, {}).weights(), 1 / 24)
     a, b = np.array([900, 100]), np.array([500, 300, 200])
     found = fit([marginal((0,), SHAPE), marginal((1,), SHAPE)], [a, b], 0.1, 1000.0)
     product = np.einsum("i,j,k->ijk", a / 1000, b / 1000, np.full(4, 1 / 4))
@@ -71,13 +63,6 @@ def test_exact_marginals_come_back():
     for group, value in zip(axes, values, strict=True):
         answers = found.sum(axis=tuple(i for i in range(3) if i not in group)).reshape(-1)
         assert np.abs(answers - value).max() < 20
-
-
-def test_the_order_in_which_a_block_names_its_attributes_is_no_matter():
-    table = np.arange(1, 13).reshape(3, 4) * 10
-    forth = fit([marginal((1, 2), SHAPE)], [table.reshape(-1)], 3.0, 780.0)
-    back = fit([marginal((2, 1), SHAPE)], [table.T.reshape(-1)], 3.0, 780.0)
-    np.testing.assert_array_equal(forth, back)
 
 
 def test_the_tolerance_is_in_deviations_of_the_answers():
@@ -138,18 +123,13 @@ WEIRD = {
 
 
 @pytest.mark.parametrize("values", WEIRD.values(), ids=WEIRD.keys())
-@pytest.mark.parametrize("deviation", [0.0, 30.0, 1e9])
-@pytest.mark.parametrize("total", [1.0, 1e3, 1e12])
+@pytest.mark.parametrize(("deviation", "total"), [(0.0, 1.0), (30.0, 1e3), (0.0, 1e12), (1e9, 1e12)])
 def test_no_answers_whatever_break_it(values, deviation, total):
     blocks = [marginal((0,), SHAPE), marginal((1,), SHAPE), marginal((0, 1), SHAPE)]
     found = fit(blocks, values, deviation, total, MaximumEntropyFit())
     assert np.isfinite(found).all()
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
-
-
-def test_nothing_measured_is_uniform():
-    assert np.allclose(MaximumEntropyFit().run((), SHAPE, 5.0, {}).weights(), 1 / 24)
 
 
 def test_it_beats_the_noise_it_is_given():
@@ -166,10 +146,8 @@ def test_it_beats_the_noise_it_is_given():
     noisy = [np.rint(truth + rng.laplace(0, 200, truth.size)) for truth in truths]
 
     def error(deviation):
-        found = (
-            fit([marginal(g, shape) for g in axes], noisy, deviation, total, MaximumEntropyFit(), shape=shape) * total
-        )
-        answers = [found.sum(axis=tuple(i for i in range(4) if i not in group)).reshape(-1) for group in axes]
+        shares = fit([marginal(g, shape) for g in axes], noisy, deviation, total, MaximumEntropyFit(), shape=shape)
+        answers = [total * shares.sum(axis=tuple(i for i in range(4) if i not in group)).reshape(-1) for group in axes]
         return sum(np.abs(a - b).sum() for a, b in zip(answers, truths, strict=True))
 
     raw = sum(np.abs(np.maximum(a, 0) - b).sum() for a, b in zip(noisy, truths, strict=True))

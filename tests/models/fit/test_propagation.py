@@ -34,7 +34,7 @@ def listed(tree, tables):
     return logs
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_sum_marginals_and_beliefs_are_those_of_all_cells(seed):
     tree, groups, tables, base = case(seed)
     logs = listed(tree, [*zip(groups, tables, strict=True), *base])
@@ -97,15 +97,11 @@ def test_marginals_and_their_transpose(groups):
     assert float((tensor * (spread - 1)).sum()) == inner
 
 
-def test_tables_are_left_alone():
-    tree = MarginalTree.over((2, 2), [(0,), (0,)])
-    table = np.ones(2)
-    tree.spread([table, table], np.zeros((2, 2)))
-    assert table.tolist() == [1, 1]
-
-
-def test_partial_sums_are_shared():
+def test_partial_sums_are_shared_and_tables_left_alone():
     """All three-way marginals of six axes: four passes over the whole tensor instead of twenty."""
+    table = np.ones(2)
+    MarginalTree.over((2, 2), [(0,), (0,)]).spread([table, table], np.zeros((2, 2)))
+    assert table.tolist() == [1, 1]
     tree = MarginalTree.over((2,) * 6, list(combinations(range(6), 3)))
     assert len(tree.root.branches) == 4
     assert sum(1 for _ in _walk(tree.root)) < 20 + 20

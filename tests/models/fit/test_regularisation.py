@@ -26,22 +26,13 @@ def test_a_table_that_its_base_explains_has_one_strength() -> None:
     assert found.tolist() == [1.0] * 100
 
 
-def test_large_cells_of_a_table_that_departs_lean_less() -> None:
+def test_large_cells_of_a_table_that_departs_lean_less_but_none_below_the_noise() -> None:
     (found,) = regularisation.strengths_by_cell([observed(COPY, 0, 1)], BASE, RECORDS)
     shares = found.reshape(SIZES)
     assert np.diag(shares) == pytest.approx(regularisation.LEAST_FACTOR)
     assert shares[0, 1] == pytest.approx(NOISE / (regularisation.LARGEST_CREDIT * 100))
-
-
-def test_cells_below_the_noise_are_never_trusted_more() -> None:
     (found,) = regularisation.strengths_by_cell([observed(COPY, 0, 1, noise=200.0)], BASE, RECORDS)
     assert (found == 1.0).all()
-
-
-def test_single_attributes_lean_as_before() -> None:
-    seen = [observed(EVEN.sum(axis=1), 0), observed(EVEN.sum(axis=0), 1)]
-    by_cell = regularisation.strengths_by_cell(seen, BASE, RECORDS)
-    assert [set(one) for one in by_cell] == [{figure} for figure in regularisation.strengths(seen, RECORDS)]
 
 
 def test_single_attributes_lean_by_how_uneven_they_are() -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from strategies.designs.errors import every_norm
 
 from dpqr.strategies.designs.buckets import (
-    EqualBuckets,
     bucket_design,
     equal_buckets,
     level_queries,
@@ -12,14 +12,11 @@ from dpqr.strategies.designs.buckets import (
     merged_block,
     partition_design,
 )
-from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.trees import Tree
 
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
-every_norm = pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
 
 
 @every_norm
@@ -33,12 +30,6 @@ def test_a_design_is_better_than_single_buckets(norm) -> None:
     assert error == pytest.approx(queries.error(table) * (norms**2 if norm is Norm.L1 else norms))
 
 
-def test_single_buckets_alone_want_the_identity() -> None:
-    matrix, error = bucket_design(BucketQueries(matrix=np.diag([1.0, 2.0, 3.0])), Norm.L1)
-    assert isinstance(matrix, Identity)
-    assert error == pytest.approx(6)
-
-
 def test_more_buckets_cost_more() -> None:
     table = equal_buckets((CDF,), (0,), (64,), Norm.L1, whole=1e6)
     errors = [table.error(count) for count in (0.5, 1, 3, 8, 40, 64, 1000)]
@@ -46,19 +37,9 @@ def test_more_buckets_cost_more() -> None:
     assert errors[-2] == errors[-1] == pytest.approx(1e6)
 
 
-def test_errors_are_interpolated_on_the_scale_of_logarithms() -> None:
-    table = EqualBuckets(logarithms=np.array([0.0, 2.0]), roots=np.array([1.0, 3.0]))
-    assert table.error(2) == pytest.approx(4)
-
-
-def test_equal_partitions_share_a_design() -> None:
+def test_designs_of_partitions_and_levels_and_what_they_measure_of_cells() -> None:
     ends = ((0, 16), (16, 64))
     assert partition_design((CDF,), (0,), ends, Norm.L1) is partition_design((CDF,), (0,), ends, Norm.L1)
-    tree = level_tree((CDF,), (0,), (64,), 3, Norm.L1)
-    assert isinstance(tree, Tree)
-    assert tree.cells == 8
-
-
-def test_a_block_speaks_of_cells() -> None:
+    assert level_tree((CDF,), (0,), (64,), 3, Norm.L1).cells == 8
     block = merged_block("buckets", (0,), (3,), Identity(2), np.array([0, 1, 1]))
     assert block.apply(np.array([1, 2, 3])).tolist() == [1, 5]

@@ -35,7 +35,7 @@ def asked(matrix) -> tuple[AxisQueries, np.ndarray]:
 
 
 @every_matrix
-def test_the_gram_matrix_on_groups(matrix, monkeypatch) -> None:
+def test_the_gram_matrix_on_groups_and_the_traces_of_projections(matrix, monkeypatch) -> None:
     monkeypatch.setattr(module, "SLICE", 2 * SIZE)
     queries, whole = asked(matrix)
     edges = np.array([0, 2, 3, 7])
@@ -44,20 +44,9 @@ def test_the_gram_matrix_on_groups(matrix, monkeypatch) -> None:
     sums = (groups == np.arange(3)[:, None]).astype(float)
     np.testing.assert_allclose(pairs, sums @ whole @ sums.T)
     np.testing.assert_allclose(diagonal, sums @ np.diag(whole))
-
-
-@every_matrix
-def test_energies_are_the_traces_of_projections(matrix, monkeypatch) -> None:
-    monkeypatch.setattr(module, "SLICE", 2 * SIZE)
-    queries, whole = asked(matrix)
     for width, energy in zip((8, 4, 2, 1), queries.energies((8, 4, 2, 1)), strict=True):
         alike = np.arange(SIZE)[:, None] // width == np.arange(SIZE) // width
         assert energy == pytest.approx((whole * alike).sum() / width)
-
-
-def test_single_cells_alone_are_plain() -> None:
-    assert AxisQueries(size=2, terms=((Identity(2), np.ones(2)),)).plain
-    assert not AxisQueries(size=2, terms=((Identity(2), np.ones(2)), (everything(2), np.ones(1)))).plain
 
 
 SHAPE = (4, 5)
@@ -108,7 +97,7 @@ def test_the_gram_matrix_is_that_of_queries_on_evenly_spread_records(name, level
     np.testing.assert_allclose(found.matrix, importance(block) * asked.T @ asked, atol=rounding)
 
 
-def test_groups_and_energies_are_those_of_queries_on_cells() -> None:
+def test_groups_energies_and_errors_are_those_of_queries_on_cells() -> None:
     block = QueryBlock(name="prefix", factors=(Factor(axes=(0,), sizes=(6,), matrix=Prefix(6)),))
     ends = np.arange(7)[:, None]
     ours = bucket_queries((block,), (0,), Boxes(starts=ends[:-1], stops=ends[1:]))
@@ -118,10 +107,8 @@ def test_groups_and_energies_are_those_of_queries_on_cells() -> None:
         np.testing.assert_allclose(mine, other)
     np.testing.assert_allclose(ours.energies((8, 4, 1)), theirs.energies((8, 4, 1)))
     assert not ours.plain
-    assert BucketQueries(matrix=np.diag([1.0, 2.0])).plain
-
-
-def test_the_error_is_the_variance_of_all_queries() -> None:
+    assert not theirs.plain
+    assert AxisQueries(size=2, terms=((Identity(2), np.ones(2)),)).plain
     queries = BucketQueries(matrix=np.array([[2.0, 1.0], [1.0, 3.0]]))
     assert queries.error(np.eye(2)) == pytest.approx(5)
     assert queries.error(2 * np.eye(2)) == pytest.approx(1.25)

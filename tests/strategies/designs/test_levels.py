@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from strategies.designs.errors import every_norm, queries_of, scaled_error
 
-from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.kronecker import designs
 from dpqr.strategies.designs.trees import balance_levels, levels_tree, nested_levels
 from dpqr.workload.block import Factor, QueryBlock
@@ -26,27 +26,15 @@ def level(groups) -> BucketMatrix:
     return BucketMatrix(Identity(int(groups.max()) + 1), groups)
 
 
-def asked(*matrices, weights=None) -> AxisQueries:
-    given = weights or [1.0] * len(matrices)
-    terms = tuple((one, np.full(one.rows, weight)) for one, weight in zip(matrices, given, strict=True))
-    return AxisQueries(size=matrices[0].cells, terms=terms)
-
-
-def scaled_error(tree, queries: AxisQueries, norm: Norm) -> float:
-    error = sum(float(weights @ tree.variances(term)) for term, weights in queries.terms)
-    column = tree.column_norm(norm.value)
-    return error * (column**2 if norm is Norm.L1 else column)
-
-
 QUERIES = {
-    "all levels": asked(level(COUNTRY), level(REGION), Identity(CELLS)),
-    "weighted": asked(level(COUNTRY), level(REGION), Identity(CELLS), weights=[100.0, 1.0, 0.1]),
-    "no cells": asked(level(COUNTRY), level(REGION)),
-    "other rows": asked(level(COUNTRY), Identity(CELLS), everything(CELLS), Prefix(CELLS)),
+    "all levels": queries_of(level(COUNTRY), level(REGION), Identity(CELLS)),
+    "weighted": queries_of(level(COUNTRY), level(REGION), Identity(CELLS), weights=[100.0, 1.0, 0.1]),
+    "no cells": queries_of(level(COUNTRY), level(REGION)),
+    "other rows": queries_of(level(COUNTRY), Identity(CELLS), everything(CELLS), Prefix(CELLS)),
 }
 
 
-@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+@every_norm
 @pytest.mark.parametrize("name", QUERIES)
 def test_no_weight_alone_can_be_bettered(name, norm) -> None:
     queries = QUERIES[name]
@@ -66,21 +54,16 @@ def test_a_level_that_counts_more_gets_more() -> None:
     assert weighted.weights[0] > 0.4 * sum(weighted.weights)
 
 
-def test_levels_once_each_the_coarsest_first() -> None:
+def test_levels_once_each_the_coarsest_first_and_none_that_are_not_nested() -> None:
     renamed = BucketMatrix(Identity(30), 29 - REGION)  # the same groups, and ten without a cell
     found = nested_levels([Identity(CELLS), level(REGION), level(COUNTRY), renamed])
     assert [int(groups.max()) + 1 for groups in found[:1]] == [3]
     assert len({tuple(np.unique(groups, return_index=True)[1]) for groups in found}) == 2
-
-
-def test_levels_that_are_not_nested_make_no_tree() -> None:
     assert nested_levels([level(np.arange(6) % 2), level(np.arange(6) // 2)]) == ()
 
 
 def test_the_levels_of_one_column_and_the_cells_of_another() -> None:
-    other = Factor.identity(1, 2)
-    factors = [Factor(axes=(0,), sizes=(CELLS,), matrix=matrix) for matrix, _ in QUERIES["all levels"].terms]
-    blocks = tuple(QueryBlock(name=str(at), factors=(other, each)) for at, each in enumerate(factors))
+    blocks = crossed(*(matrix for matrix, _ in QUERIES["all levels"].terms))
     found = designs("s", (0, 1), (CELLS, 2), blocks, Norm.L1)
     assert [design.kinds for design in found] == [("identity", "identity"), ("levels", "identity")]
     assert isinstance(found[1].strategy.factors[0].matrix, NestedTree)
@@ -92,7 +75,7 @@ def crossed(*levels) -> tuple[QueryBlock, ...]:
     return tuple(QueryBlock(name=str(at), factors=(each, Factor.identity(1, 2))) for at, each in enumerate(factors))
 
 
-@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+@every_norm
 @pytest.mark.parametrize("levels", [(COUNTRY, REGION), (REGION,), (COUNTRY,), (np.zeros(CELLS, dtype=int), REGION)])
 def test_no_level_is_far_above_an_equal_split(levels, norm) -> None:
     blocks = crossed(*map(level, levels), Identity(CELLS))

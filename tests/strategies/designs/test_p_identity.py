@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from strategies.designs.errors import every_norm, queries_of, scaled_error
 from support.rounding_error import solved
 
 from dpqr.strategies.designs import kronecker as module
-from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.kronecker import TUNING, PIdentityError, inverse, p_identity, product
 from dpqr.strategies.designs.trees import hierarchy
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -15,25 +15,12 @@ from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.trees import Tree
 
-NORMS = [Norm.L1, Norm.L2_SQUARED]
-every_norm = pytest.mark.parametrize("norm", NORMS, ids=["L1", "L2"])
-
-
-def asked(matrix) -> AxisQueries:
-    return AxisQueries(size=matrix.cells, terms=((matrix, np.ones(matrix.rows)),))
-
-
-def scaled_error(matrix, queries: AxisQueries, norm: Norm) -> float:
-    column = matrix.column_norm(norm.value)
-    error = sum(float(weights @ matrix.variances(term)) for term, weights in queries.terms)
-    return error * (column**2 if norm is Norm.L1 else column)
-
 
 def case(norm: Norm, widths=(2, 1, 3, 2), sums=2) -> tuple[PIdentityError, np.ndarray, np.ndarray]:
     edges = np.concatenate([[0], np.cumsum(widths)])
     support = np.ones((sums, len(widths)), dtype=bool)
     support[0, -1] = False
-    pairs, diagonal = asked(Prefix(int(edges[-1]))).gram(edges)
+    pairs, diagonal = queries_of(Prefix(int(edges[-1]))).gram(edges)
     error = PIdentityError(
         widths=np.array(widths, dtype=float), pairs=pairs, diagonal=diagonal, norm=norm, support=support
     )
@@ -64,15 +51,19 @@ def test_the_gradient_is_that_of_the_error(norm) -> None:
 @every_norm
 @pytest.mark.parametrize("size", [2, 37, 64])
 def test_a_tuned_strategy_beats_cells_and_trees(size, norm) -> None:
-    queries = asked(Prefix(size))
+    queries = queries_of(Prefix(size))
     tuned = scaled_error(p_identity(queries, norm), queries, norm)
     assert tuned < scaled_error(hierarchy(queries, norm), queries, norm) * 1.01
     assert tuned <= scaled_error(Tree(size, (1,), (1,)), queries, norm)
 
 
-def test_single_cells_are_left_alone() -> None:
-    queries = asked(Identity(16))
+def test_single_cells_are_left_alone_and_any_rows_can_be_queried() -> None:
+    queries = queries_of(Identity(16))
     assert scaled_error(p_identity(queries, Norm.L1), queries, Norm.L1) == pytest.approx(16, rel=0.01)
+    queries = queries_of(Dense(np.arange(30).reshape(5, 6) % 4))
+    tuned = p_identity(queries, Norm.L1)
+    assert tuned.cells == 6
+    assert scaled_error(tuned, queries, Norm.L1) < scaled_error(Tree(6, (1,), (1,)), queries, Norm.L1)
 
 
 @pytest.mark.parametrize(("workload", "figure"), [("prefix", 9.56), ("ranges", 11.46)])
@@ -81,16 +72,9 @@ def test_within_five_percent_of_the_published_figures(workload, figure) -> None:
     draws of them: a few percent of leeway)."""
     lengths = 1 + np.arange(2000) * 787 % 1024
     starts = (np.arange(2000) * 0.6180339887 % 1 * (1025 - lengths)).astype(np.int64)
-    queries = asked(Prefix(1024) if workload == "prefix" else Ranges(starts, starts + lengths, 1024))
+    queries = queries_of(Prefix(1024) if workload == "prefix" else Ranges(starts, starts + lengths, 1024))
     found = (2 * scaled_error(p_identity(queries, Norm.L1), queries, Norm.L1) / queries.terms[0][0].rows) ** 0.5
     assert found < 1.05 * figure
-
-
-def test_any_rows_can_be_asked() -> None:
-    queries = asked(Dense(np.arange(30).reshape(5, 6) % 4))
-    tuned = p_identity(queries, Norm.L1)
-    assert tuned.cells == 6
-    assert scaled_error(tuned, queries, Norm.L1) < scaled_error(Tree(6, (1,), (1,)), queries, Norm.L1)
 
 
 @pytest.mark.parametrize("piece", [1, 20, 2**18])

@@ -5,29 +5,26 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.small_universes import dense, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 from support.staged_runs import N, Watching, largest_error, planned, roles, run, stated
 
-from dpqr.domain.attribute import Attribute, Codes
-from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.guard import make_filter
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Level
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates import maximum_entropy as piecewise_weights
 from dpqr.strategies.updates.maximum_entropy import TUNING, MaximumEntropy, PiecewiseWeights
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.workload import Workload
 
 SIZES = (40, 30, 20, 30, 40)
 """28,800,000 cells: more than are kept one by one."""
@@ -47,31 +44,24 @@ def test_a_domain_of_many_cells(n):
     cells = np.arange(200)[:, None] % np.array(SIZES)
     table = SparseHistogram(SIZES, cells, np.full(200, N // 200))
     pairs = ((0, 1), (1, 2), (3, 4))
-    blocks = tuple(
-        QueryBlock(name=str(pair), factors=tuple(Factor.identity(axis, SIZES[axis]) for axis in pair)) for pair in pairs
-    )
-    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES)))
-    problem = Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(), n=n)
-    plan = planned(problem, update=MaximumEntropy(), epsilon=4)
+    blocks = [marginal(pair, SIZES) for pair in pairs]
+    plan = planned(problem(SIZES, blocks, n=n), update=MaximumEntropy(), epsilon=4)
     draws = Draws(data=Private(table), accountant=make_filter(plan), noise=SeededNoise(1))
     outcome = iterative_construction(draws, plan, Watching())
     errors = [np.abs(outcome.hypothesis.answer(block) - block.answer(table)).max() for block in blocks]
     assert max(errors) <= min(outcome.transcript.bounds) < N / 10
 
 
-def test_no_alpha_is_certain_and_a_fixed_plan_calls_its_own_heuristic():
+def test_no_alpha_is_certain_a_fixed_plan_calls_its_own_heuristic_and_rounds_are_those_of_an_exact_projection():
     assert planned(update=MaximumEntropy()).stop.certain is None
     who = roles(update=MaximumEntropy())
     sharp = Theory(variant="sharp").plan(stated(alpha=Fraction(1, 4)), PrivacyBudget(Fraction(1)), who)
     assert sharp.stop.promise == "heuristic"
     with pytest.raises(InfeasiblePlan, match="state --alpha for a heuristic one"):
         Theory(variant="sharp").plan(stated(), PrivacyBudget(Fraction(1)), who)
-
-
-def test_expected_mistakes_are_those_of_an_exact_projection():
-    problem, level = stated(), Level(value=Fraction(1, 8), variant="sharp")
-    assert MaximumEntropy().expected_mistakes(problem, level) == MultiplicativeWeights().mistakes(problem, level)
-    assert MaximumEntropy().mistakes(problem, level) is None
+    level = Level(value=Fraction(1, 8), variant="sharp")
+    assert MaximumEntropy().expected_mistakes(stated(), level) == MultiplicativeWeights().mistakes(stated(), level)
+    assert MaximumEntropy().mistakes(stated(), level) is None
 
 
 # The fit on pieces: against the fit cell by cell, over any kind of query, and within its limits.

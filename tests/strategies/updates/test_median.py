@@ -117,7 +117,7 @@ def test_an_update_moves_a_polytope_s_answer_by_the_level():
     assert cut.answer(query)[0] <= told - 100 + 1e-6
 
 
-def test_it_needs_a_level_and_a_small_universe():
+def test_it_needs_a_level_and_a_small_universe_and_says_how_much_memory():
     for action in (lambda: RULE.start(problem((8,), n=5)), lambda: RULE.update(problem((8,), n=5), None, [])):
         with pytest.raises(InfeasiblePlan, match="--schedule theory"):
             action()
@@ -125,9 +125,6 @@ def test_it_needs_a_level_and_a_small_universe():
     assert RULE.mistakes(large, Level(value=Fraction(1, 10))) is None
     with pytest.raises(InfeasiblePlan, match="at most 4096"):
         RULE.start(large)
-
-
-def test_footprints():
     assert RULE.footprint(theory(8, "1/10")).bytes >= 1_184_040 * 8
     assert Median(members=1).footprint(theory(8, "1/10")).bytes < 10**6
     assert RULE.footprint(problem((8,), [marginal((0,), (8,))], n=5)).refusal is not None

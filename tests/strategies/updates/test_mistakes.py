@@ -1,5 +1,6 @@
 """Every rule against adversaries: no database update sequence is longer than its mistake bound (Definition 5.3)."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ from support.small_universes import dense, measured, problem
 from dpqr.kernel.unit import Neighbours
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.problem import Level
+from dpqr.strategies.updates.interface import TransferableBound
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
@@ -114,13 +116,6 @@ def test_a_perceptron_takes_fewer_mistakes_where_no_two_records_are_alike(varian
     assert 1 <= longest <= bound
 
 
-def test_no_bound_for_distinct_records_without_their_number_or_with_too_many():
-    level = Level(value=Fraction(1, 5))
-    assert Perceptron().mistakes_distinct(problem((12,)), level) is None
-    assert Perceptron().mistakes_distinct(problem((12,), n=13), level) is None
-    assert Perceptron().mistakes_distinct(problem((12,), n=12), Level(value=Fraction(1, 5), variant="sharp")) == 0
-
-
 def stuck(step_level):
     """Updates of a perceptron with the step of `step_level` by the query 1, while its gap is at least 1/5."""
     rule, public = Perceptron(), facts(4, step_level)
@@ -154,7 +149,7 @@ def test_a_net_of_four_takes_two_mistakes():
                     best = max(best, 1 + longest(after, truth))
         return best
 
-    found = max(longest(rule.start(public), np.array([k, N - k])) for k in range(0, N + 1, N // 10))
+    found = max(longest(rule.start(public), np.array([k, N - k])) for k in range(0, N + 1, N // 5))
     assert found == 2 == rule.mistakes(public, public.level)
 
 
@@ -184,3 +179,52 @@ def test_replay_repeats_and_leaves_its_inputs_alone():
     assert history[0].values[0].tolist() == [10, 20, 30, 5]
     for array in (state.probabilities, first.probabilities, *first.potentials.values()):
         assert not array.flags.writeable
+
+
+# Bounds that are carried: updates at falling levels share one potential.
+
+CELLS = 4
+LEVELS = [Fraction(5, 16) * Fraction(4, 5) ** stage for stage in range(6)]
+TRUTH = np.array([970_000, 10_000, 20_000, 0])
+ROWS = [[(number >> cell) & 1 for cell in range(CELLS)] for number in range(1, 2**CELLS - 1)]
+QUERIES = [dense([row], (CELLS,), name=f"query {place}") for place, row in enumerate(ROWS)]
+
+
+def carried_updates(rule, variant):
+    """By level: an adversary that knows the table asks whatever is off by the level, until nothing is."""
+    finest = Level(value=LEVELS[-1], variant=variant)
+    stated = replace(problem((CELLS,), QUERIES, n=N, neighbours=Neighbours.REPLACE), level=finest)
+    hypothesis, counted = rule.start(stated), []
+    for value in LEVELS:
+        made = 0
+        at_level = replace(stated, level=Level(value=value, variant=variant))
+        while True:
+            off = [block for block in QUERIES if abs(error(hypothesis, block)) >= float(value) * N]
+            if not off:
+                break
+            block = min(off, key=lambda one: abs(error(hypothesis, one)))
+            answer = measured([block], [true_answer(block)])
+            hypothesis = rule.update(at_level, hypothesis, (answer,))
+            made += 1
+        counted.append(made)
+    return counted, stated
+
+
+def true_answer(block):
+    return int(np.dot(block.factors[0].matrix.row(0), TRUTH))
+
+
+def error(hypothesis, block):
+    return float(hypothesis.answer(block)[0]) - true_answer(block)
+
+
+@pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron(), Median()])
+@pytest.mark.parametrize("variant", ["printed", "sharp"])
+def test_updates_at_falling_levels_share_one_potential(rule, variant):
+    counted, stated = carried_updates(rule, variant)
+    assert isinstance(rule, TransferableBound)
+    finest = stated.level
+    bounds = [rule.mistakes_carried(stated, Level(value=value, variant=variant), finest) for value in LEVELS]
+    assert sum(counted) > 0
+    assert all(made <= bound for made, bound in zip(counted, bounds, strict=True))
+    assert sum(made / (bound + 1) for made, bound in zip(counted, bounds, strict=True)) < 1

@@ -79,16 +79,13 @@ def test_without_a_level_overlapping_rows_never_overshoot():
     assert gap.max() < 0.1
 
 
-def test_no_records_or_only_a_total():
+def test_no_records_only_a_total_or_too_many_cells():
     facts = problem(SHAPE)
     state = RULE.update(facts, RULE.start(facts), [measured([marginal((0,), SHAPE)], [[-5, -5]])])
     assert state.total == 0
     state = RULE.update(facts, state, [measured([QueryBlock(name="total")], [[42]])])
     assert state.total == pytest.approx(42)
     assert np.allclose(state.answer(QueryBlock(name="total")), 42)
-
-
-def test_too_many_cells_are_refused():
     with pytest.raises(InfeasiblePlan, match="at most 5"):
         Perceptron(cells=5).start(problem(SHAPE))
     assert RULE.footprint(problem(SHAPE)).refusal is None

@@ -1,35 +1,21 @@
 """The product rule: each part reads its own measurements, and histograms of columns apart are consistent."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
+from support.small_universes import measured, problem
 
-from dpqr.domain.attribute import Attribute, Codes
-from dpqr.domain.domain import Domain
-from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.compound import ProductDistribution
-from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.product import Product, nearest_probabilities
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.partition import BucketMatrix
-from dpqr.workload.workload import Measurement, Workload
 
 AGES = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(16,), matrix=Prefix(16)),))
 CELLS = QueryBlock(name="strategy", factors=(Factor.identity(1, 16),))
 SEX = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
-DOMAIN = Domain((Attribute(name="sex", axis=Codes(2)), Attribute(name="age", axis=Codes(16))))
-PROBLEM = Problem(domain=DOMAIN, workload=Workload((SEX, AGES)), unit=PrivacyUnit())
-LAW = DiscreteLaplace(Fraction(1))
-
-
-def measured(block, values):
-    return Measurement(blocks=(block,), values=(np.array(values, dtype=np.int64),), law=LAW)
-
-
-OF_SEX, OF_AGES = measured(SEX, [30, 10]), measured(CELLS, [20, *[0] * 7, 12, *[0] * 6, 8])
+PROBLEM = problem((2, 16), [SEX, AGES])
+OF_SEX, LOUD = measured([SEX], [[30, 10]]), measured([SEX], [[45, 15]], 100.0)
+OF_AGES = measured([CELLS], [[20, *[0] * 7, 12, *[0] * 6, 8]])
 
 
 def test_every_part_reads_its_own_measurements():
@@ -48,10 +34,9 @@ def test_every_part_reads_its_own_measurements():
 
 def test_whoever_counts_the_records_best_decides_their_number():
     """2 rows of deviation s say 60, 16 rows of far less noise say 40: the mean by inverse variance is 40.01."""
-    loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
     rule = Product()
-    found = rule.update(PROBLEM, rule.start(PROBLEM), [loud, OF_AGES])
-    share = (2 * loud.law.deviation**2) ** -1 / ((2 * loud.law.deviation**2) ** -1 + (16 * LAW.deviation**2) ** -1)
+    found = rule.update(PROBLEM, rule.start(PROBLEM), [LOUD, OF_AGES])
+    share = (2 * 100**2) ** -1 / ((2 * 100**2) ** -1 + 16**-1)
     assert found.total == pytest.approx(60 * share + 40 * (1 - share))
     np.testing.assert_allclose(found.answer(SEX).sum(), found.total)
 
@@ -60,9 +45,8 @@ def test_buckets_count_the_records_too():
     """No row of this strategy, and no sum of rows, counts every record once. Least squares over the buckets does."""
     buckets = BucketMatrix(Dense(np.array([[1, 0], [1, 2]])), np.repeat([0, 1], 8))
     block = QueryBlock(name="buckets", factors=(Factor(axes=(1,), sizes=(16,), matrix=buckets),))
-    loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
     rule = Product()
-    found = rule.update(PROBLEM, rule.start(PROBLEM), [loud, measured(block, [30, 50])])
+    found = rule.update(PROBLEM, rule.start(PROBLEM), [LOUD, measured([block], [[30, 50]])])
     assert found.total == pytest.approx(40, abs=0.1)
     assert found.answer(AGES)[7] == pytest.approx(30, abs=1)
 
@@ -70,7 +54,7 @@ def test_buckets_count_the_records_too():
 def test_a_later_workload_changes_no_part():
     """Questions that come later may join what stood apart; the hypothesis says what was measured apart."""
     rule, both = Product(), QueryBlock(name="both", factors=(*SEX.factors, *CELLS.factors))
-    later = Problem(domain=DOMAIN, workload=Workload((both,)), unit=PrivacyUnit())
+    later = problem((2, 16), [both])
     found = rule.update(PROBLEM, rule.start(PROBLEM), [OF_SEX, OF_AGES])
     again = rule.update(later, found, [OF_SEX, OF_AGES])
     np.testing.assert_allclose(again.answer(AGES), found.answer(AGES))
@@ -78,7 +62,7 @@ def test_a_later_workload_changes_no_part():
 
 
 def test_without_a_column_apart_it_is_the_fit_of_the_model():
-    alone = Problem(domain=DOMAIN, workload=Workload((SEX,)), unit=PrivacyUnit())
+    alone = problem((2, 16), [SEX])
     rule = Product()
     found = rule.update(alone, rule.start(alone), [OF_SEX])
     assert type(found) is type(rule.model.start(alone))

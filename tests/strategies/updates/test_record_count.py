@@ -17,17 +17,13 @@ def prefix(axis=1):
     return QueryBlock(name="cdf", factors=(Factor(axes=(axis,), sizes=(SHAPE[axis],), matrix=Prefix(SHAPE[axis])),))
 
 
-def test_more_cells_mean_more_noise_in_the_sum():
+def test_more_cells_mean_more_noise_in_the_sum_and_less_noise_counts_for_more():
     """Variances 3, 12 and 1 (three cells, twelve cells, the bare total) for answers 30, 60 and 45."""
     blocks = [marginal((0,), SHAPE), marginal((0, 1), SHAPE), QueryBlock(name="total")]
     history = [measured(blocks, [[10, 10, 10], [5] * 12, [45]])]
     assert measured_total(history) == pytest.approx((30 / 3 + 60 / 12 + 45) / (1 / 3 + 1 / 12 + 1))
-
-
-def test_less_noise_counts_for_more():
     total = QueryBlock(name="total")
-    history = [measured([total], [[100]], 1.0), measured([total], [[200]], 3.0)]
-    assert measured_total(history) == pytest.approx(110)
+    assert measured_total([measured([total], [[100]], 1.0), measured([total], [[200]], 3.0)]) == pytest.approx(110)
 
 
 def test_other_blocks_that_count_every_record_once():
@@ -56,15 +52,19 @@ def test_the_least_squares_match():
     assert matched_total([measured([dense([0, 0, 0, 0], (4,))], [[9]])], uniform.answer) == 0
 
 
-def test_a_public_number_is_never_replaced_by_a_guess():
-    history = [measured([marginal((0,), SHAPE)], [[10, 10, 10]])]
-    answer = DenseDistribution.uniform(SHAPE, 1.0).answer
-    assert records_total(problem(SHAPE, n=99, neighbours=Neighbours.REPLACE), history, answer) == 99
+PREDICATE, ALL_CELLS = measured([dense([1, 1, 0, 0], (4,))], [[100]]), measured([marginal((0,), (4,))], [[1, 2, 3, 4]])
 
 
-def test_a_declared_number_serves_until_one_is_measured():
+@pytest.mark.parametrize(
+    ("public", "history", "expected"),
+    [
+        (problem((4,), n=99, neighbours=Neighbours.REPLACE), ALL_CELLS, 99),
+        (problem((4,), n=99), PREDICATE, 99),
+        (problem((4,)), PREDICATE, 200),
+        (problem((4,), n=99), ALL_CELLS, 10),
+    ],
+    ids=["public", "declared until measured", "matched", "measured"],
+)
+def test_a_public_number_is_never_replaced_and_a_declared_one_serves_until_one_is_measured(public, history, expected):
     answer = DenseDistribution.uniform((4,), 1.0).answer
-    predicate = [measured([dense([1, 1, 0, 0], (4,))], [[100]])]
-    assert records_total(problem((4,), n=99), predicate, answer) == 99
-    assert records_total(problem((4,)), predicate, answer) == pytest.approx(200)
-    assert records_total(problem((4,), n=99), [measured([marginal((0,), (4,))], [[1, 2, 3, 4]])], answer) == 10
+    assert records_total(public, [history], answer) == pytest.approx(expected)
