@@ -15,7 +15,8 @@ from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice
+from dpqr.strategies.checks import CheckByCurrency
+from dpqr.strategies.distinguishers import DistinguisherByCurrency
 from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
@@ -74,13 +75,7 @@ class CountedFirst:
     @property
     def roles(self) -> Roles:
         """Of the whole run."""
-        few, many = self.few, self.many
-        return replace(
-            few,
-            distinguisher=DistinguisherByPrice(few=few.distinguisher, many=many.distinguisher),
-            check=CheckByPrice(few=few.check, many=many.check),
-            accountant=ByCount(),
-        )
+        return replace(self.few, distinguisher=DistinguisherByCurrency(), check=CheckByCurrency(), accountant=ByCount())
 
     @property
     def expected(self) -> float:
