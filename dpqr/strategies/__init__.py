@@ -13,11 +13,11 @@ Other rooms import these modules, and no others:
     plan                            a run before any data: draws, numbers, prices
     problem                         the public facts of a run
     schedules.anytime               the source's loop in stages of falling alpha
-    schedules.auto                  names the schedule that suits
     schedules.by_count              a noisy count decides the accountant
     schedules.drafts                parts that several schedules' plans share
     schedules.marginals.schedule    marginals: the plan and its states
     schedules.ordered               prefixes and ranges: buckets where records are few
+    schedules.planner               which plan a run follows: schedule, accountant and noise, compared by forecast
     schedules.rounds                block rounds and rounds of single queries
     schedules.split                 shares of the budget: left-out records, schedule, errors, certificate
     schedules.theory                the source's loop with its printed constants
@@ -36,12 +36,12 @@ Inside:
     designs.kronecker                      one strategy a column, each tuned to the others
     designs.trees                          trees and levels with weights of least error
     schedules.marginals.candidate_blocks   what the search may choose
-    schedules.marginals.candidate_plans    the ways to spend a budget on marginals, each with its forecast
-    schedules.marginals.continuation       what one-way marginals tell of how to go on
+    schedules.marginals.decision           the ways to spend a budget on marginals, and when one is decided for
     schedules.marginals.forecast           noise that a share buys, and the error that it leaves
     schedules.marginals.last_measurements  what is measured with the rest
     schedules.marginals.search             the search among marginals, batch by batch
     schedules.parts                        ordered columns apart, marginals for the rest
+    schedules.plan_forecast                the error that a plan is expected to leave
     schedules.strategy                     one strategy measurement, least squares
     updates.maximum_entropy                the maximum-entropy fit as an update rule
     updates.product                        a fit, times a histogram a column apart

@@ -15,8 +15,8 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import Wishes, least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan
+from dpqr.strategies.schedules.planner import Wishes, choose_plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -68,31 +68,31 @@ def chosen(plan):
 
 def test_the_least_noise_wins():
     told = Told(noise={("basic", "laplace"): 3.0, ("optimal", "laplace"): 1.0, ("zcdp", "gaussian"): 2.0})
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("optimal", "laplace")
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, told, wishes())) == ("optimal", "laplace")
     told = Told(noise={("basic", "laplace"): 3.0, ("zcdp", "gaussian"): 2.0})
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("zcdp", "gaussian")
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, told, wishes())) == ("zcdp", "gaussian")
 
 
 def test_a_pure_plan_is_taken_under_a_delta_where_it_buys_less_noise():
     told = Told(noise={("basic", "laplace"): 1.0})
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("basic", "laplace")
-    whole = least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=3), wishes())
-    pure = least_noise(PROBLEM, PURE, Rounds(rounds=3), wishes())
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, told, wishes())) == ("basic", "laplace")
+    whole = choose_plan(PROBLEM, APPROXIMATE, Rounds(rounds=3), wishes())
+    pure = choose_plan(PROBLEM, PURE, Rounds(rounds=3), wishes())
     assert whole.noise <= pure.noise
 
 
 def test_ties_go_to_the_earlier_one():
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, Told(noise={}), wishes())) == ("basic", "laplace")
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, Told(noise={}), wishes())) == ("basic", "laplace")
 
 
 def test_without_delta_only_basic_composition_is_planned():
     told = Told(noise={("advanced", "laplace"): 0.0, ("zcdp", "gaussian"): 0.0})
-    assert chosen(least_noise(PROBLEM, PURE, told, wishes())) == ("basic", "laplace")
+    assert chosen(choose_plan(PROBLEM, PURE, told, wishes())) == ("basic", "laplace")
 
 
 def test_a_combination_without_a_plan_does_not_spoil_the_others():
     told = Told(noise={("basic", "laplace"): InfeasiblePlan("vacuous")})
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("advanced", "laplace")
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, told, wishes())) == ("advanced", "laplace")
 
 
 def test_where_no_combination_has_a_plan_the_first_says_why():
@@ -100,12 +100,12 @@ def test_where_no_combination_has_a_plan_the_first_says_why():
         noise={(a.name, c): InfeasiblePlan(f"{a.name} {c}") for a in ACCOUNTANTS for c in ("laplace", "gaussian")}
     )
     with pytest.raises(InfeasiblePlan, match="basic laplace"):
-        least_noise(PROBLEM, APPROXIMATE, told, wishes())
+        choose_plan(PROBLEM, APPROXIMATE, told, wishes())
 
 
 def test_a_plan_that_proves_more_than_the_budget_is_no_plan():
     with pytest.raises(InfeasiblePlan, match="no accountant can prove a plan within this budget"):
-        least_noise(PROBLEM, PURE, Told(noise={}, proved=Fraction(2)), wishes())
+        choose_plan(PROBLEM, PURE, Told(noise={}, proved=Fraction(2)), wishes())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_plan_that_proves_more_than_the_budget_is_no_plan():
 )
 def test_what_does_not_go_together_is_refused_with_the_reason(budget, accountants, checks, says):
     with pytest.raises(UsageFault, match=says) as caught:
-        least_noise(PROBLEM, budget, Rounds(), wishes(accountants, checks))
+        choose_plan(PROBLEM, budget, Rounds(), wishes(accountants, checks))
     assert str(caught.value).count(";") == 1
 
 
@@ -133,12 +133,12 @@ def test_what_does_not_go_together_is_refused_with_the_reason(budget, accountant
     ],
 )
 def test_the_favoured_distinguisher(accountant, schedule, expected):
-    plan = least_noise(PROBLEM, APPROXIMATE, schedule, wishes((accountant,)))
+    plan = choose_plan(PROBLEM, APPROXIMATE, schedule, wishes((accountant,)))
     assert plan.roles.distinguisher.name == expected
 
 
 def test_the_users_distinguisher_is_taken_whatever_is_favoured():
-    plan = least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=1), wishes((Basic(),), distinguishers=(Exponential(),)))
+    plan = choose_plan(PROBLEM, APPROXIMATE, Rounds(rounds=1), wishes((Basic(),), distinguishers=(Exponential(),)))
     assert plan.roles.distinguisher.name == "exponential"
 
 
@@ -146,15 +146,15 @@ def test_theory_takes_the_accountant_under_which_its_bound_says_something():
     """At this n basic composition promises nothing, and zero-concentrated composition does."""
     million = problem(SHAPE, PAIRS, n=1_500_000)
     with pytest.raises(InfeasiblePlan, match="vacuous"):
-        least_noise(problem(SHAPE, PAIRS, n=1000), PURE, Theory(), wishes((Basic(),)))
-    plan = least_noise(million, APPROXIMATE, Theory(), wishes((Basic(), ZeroConcentrated())))
-    pure = least_noise(million, PURE, Theory(), wishes((Basic(),)))
+        choose_plan(problem(SHAPE, PAIRS, n=1000), PURE, Theory(), wishes((Basic(),)))
+    plan = choose_plan(million, APPROXIMATE, Theory(), wishes((Basic(), ZeroConcentrated())))
+    pure = choose_plan(million, PURE, Theory(), wishes((Basic(),)))
     assert plan.roles.accountant.name == "zcdp"
     assert plan.problem.alpha < pure.problem.alpha
 
 
 def test_the_same_wishes_give_the_same_plan():
-    plans = [least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=2), wishes()) for _ in range(2)]
+    plans = [choose_plan(PROBLEM, APPROXIMATE, Rounds(rounds=2), wishes()) for _ in range(2)]
     assert plans[0].events == plans[1].events
     assert chosen(plans[0]) == chosen(plans[1])
 
@@ -174,4 +174,4 @@ def test_noise_that_choices_pay_for_is_no_gain(part, name):
             return replace(plan, phases=phases)
 
     told = Cut(noise={("zcdp", "gaussian"): 1.0, ("gdp", "gaussian"): 0.95})
-    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes((ZeroConcentrated(), GaussianDP()))))[0] == name
+    assert chosen(choose_plan(PROBLEM, APPROXIMATE, told, wishes((ZeroConcentrated(), GaussianDP()))))[0] == name

@@ -13,7 +13,8 @@ from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import Wishes, least_noise, make_filter, unfit
+from dpqr.strategies.guard import make_filter, unfit
+from dpqr.strategies.schedules.planner import Wishes, choose_plan
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DRAW = ExponentialEvent(epsilon=Fraction(1, 100))
@@ -74,9 +75,9 @@ def test_every_other_theorem_is_refused_by_its_type(name):
 
 
 def test_the_choice_passes_over_them_and_says_why_nothing_is_left():
-    found = least_noise(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal", "zcdp"))
+    found = choose_plan(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal", "zcdp"))
     assert found.roles.accountant.name == "zcdp"
-    fixed = least_noise(None, BUDGET, replace(Annealed(adaptive=True), adaptive=False), wishes("advanced", "optimal"))
+    fixed = choose_plan(None, BUDGET, replace(Annealed(adaptive=True), adaptive=False), wishes("advanced", "optimal"))
     assert fixed.roles.accountant.name == "advanced"
     with pytest.raises(UsageFault, match="--schedule annealed sets prices by what it releases"):
-        least_noise(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal"))
+        choose_plan(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal"))

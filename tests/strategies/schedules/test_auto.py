@@ -7,7 +7,7 @@ import pytest
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.auto import Auto
+from dpqr.strategies.schedules.planner import Auto
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.partition import BucketMatrix

@@ -1,29 +1,22 @@
-"""Forecasts: what a share of the budget buys in noise, the error that noise leaves in a block after the fit, and the
-gap that a measurement shows.
+"""Forecasts: what a share of the budget buys in noise, and the error that noise leaves in a block after the fit; all
+constants of the schedule.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
-from itertools import combinations
 
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.models.fit.local_fits import local_fit
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.strategy_matrices import squared_norms
-from dpqr.workload.trees import Tree
 
 SHARE_GRID = 2**40
 """Shares are rounded down to this part of the whole."""
@@ -123,12 +116,6 @@ def full_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def public_records(problem: Problem) -> float | None:
-    """n, where it is declared or a public fact; or as it was counted with noise."""
-    known = problem.n if problem.n is not None else problem.domain.facts.records
-    return problem.counted if known is None else known
-
-
 def counts_records(plan: Plan) -> bool:
     """Whether a count of the records decides what is measured (`Forecasts`)."""
     return bool(plan.named("stage"))
@@ -152,12 +139,6 @@ def remaining(plan: Plan) -> BudgetAllocation:
     """What is left after the count of the records, to be shared out."""
     single = first_marginals(plan).blocks[0][0]
     return BudgetAllocation.of(plan.roles, plan.problem.unit, single, search_budget(plan))
-
-
-def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:
-    """Of all answers of a block, as sums over the table's cells, in units of the most that a record changes one."""
-    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
-    return block.rows * deviation * math.sqrt(squared) / max(block.largest_coefficient, 1)
 
 
 # ExpectedError: the error that noise of a given size leaves in a marginal after the fit, from one-way marginals.
@@ -256,162 +237,8 @@ def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:
     return logs
 
 
-# Spread: what independent noise on the cells of a marginal, and what a fit misses of them, come to in a block's
-# answers.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoiseSpread:
-    """Of one block over even records. All figures are sums over its answers, in units of the most that one record
-    changes one of them.
-
-    Why not the answers' size times the noise of all cells: the noise of the cells that a prefix adds up is independent,
-    so a prefix of k cells holds sqrt(k) times the noise of one.
-
-    >>> from dpqr.workload.block import Factor
-    >>> from dpqr.workload.matrix import Prefix
-    >>> prefixes = QueryBlock(name="up to", factors=(Factor(axes=(0,), sizes=(4,), matrix=Prefix(4)),))
-    >>> round(NoiseSpread(block=prefixes).even, 2), round(NoiseSpread(block=prefixes).noise((0,)), 2)
-    (2.5, 6.15)
-    """
-
-    block: QueryBlock
-    _shares: tuple[FloatArray, ...] = field(init=False, repr=False)
-    _squares: tuple[FloatArray, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """_shares, _squares: of every factor's rows, their sums over the cells as a part of them, and their squared
-        norms; a marginal needs none."""
-        matrices = [] if self.block.is_marginal else [factor.matrix for factor in self.block.factors]
-        shares = (one.apply(np.full((one.cells, 1), 1.0 / one.cells))[:, 0] for one in matrices)
-        squares = (Tree(one.cells, (1,), (1,)).variances(one) for one in matrices)
-        object.__setattr__(self, "_shares", tuple(shares))
-        object.__setattr__(self, "_squares", tuple(squares))
-
-    @property
-    def even(self) -> float:
-        """Part of the records that the answers hold."""
-        if self.block.is_marginal:
-            return 1.0
-        return max(self._summed([np.abs(share) for share in self._shares]), 1.0 / self.block.cells)
-
-    def noise(self, axes: Collection[int]) -> float:
-        """Of all answers together, where every cell of the marginal of these columns has noise of deviation 1."""
-        if self.block.is_marginal:
-            sizes = [pair for factor in self.block.factors for pair in zip(factor.axes, factor.sizes, strict=True)]
-            return float(math.prod(size for axis, size in sizes if axis in axes))
-        parts = []
-        for factor, share, square in zip(self.block.factors, self._shares, self._squares, strict=True):
-            shown = [size for axis, size in zip(factor.axes, factor.sizes, strict=True) if axis in axes]
-            alike = np.abs(share) * math.sqrt(math.prod(shown))
-            parts.append(np.sqrt(square) if len(shown) == len(factor.axes) else alike)
-        return self._summed(parts)
-
-    def missed(self, ways: int) -> float:
-        """L1 error of all answers over that of the cells, where a fit misses what so many columns together show.
-
-        Deviations of cells are taken for independent but for their sums over each column, which are 0: the part of a
-        query that is alike in all cells of a column misses nothing. Mean over all sets of so many factors.
-        """
-        if self.block.is_marginal:
-            return 1.0
-        factors = range(len(self.block.factors))
-        found = [self._missed(chosen) for chosen in combinations(factors, min(ways, len(factors)))]
-        return float(np.mean(found))
-
-    def _missed(self, chosen: Collection[int]) -> float:
-        parts = []
-        for place, factor in enumerate(self.block.factors):
-            cells, share = factor.matrix.cells, self._shares[place]
-            apart = np.sqrt(np.maximum(self._squares[place] - cells * share**2, 0.0))
-            parts.append(apart / math.sqrt(cells * max(cells - 1, 1)) if place in chosen else np.abs(share))
-        return self._summed(parts)
-
-    def _summed(self, parts: list[FloatArray]) -> float:
-        """Over the answers; parts: of every factor, one figure a row."""
-        alone = math.prod(float(part.sum()) for part in parts)
-        rowwise = self.block.rowwise and len(parts) > 1
-        found = float(reduce(np.multiply, parts).sum()) if rowwise else alone
-        return found / max(self.block.largest_coefficient, 1)
-
-
-# Gaps: how far a measurement shows a block to be from its expected answers.
-
 NOISE = 0.8
 """sqrt(2 / pi): mean size of noise of deviation 1."""
-
-SPREAD = 1.51
-"""Relative deviation of the square of a sum of sizes of noise over one cell, 2 sqrt(pi / 2 - 1): the sum's own is half
-of that, and both fall with the root of the number of cells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """What one measurement shows of the gap between a block and its expected answers. All figures are L1 errors over n.
-
-    moved: how far a fit to that measurement alone moves from the expected answers. error: what the noise leaves
-    in the block, by forecast. passed: the part of a gap that the fit passes on. chance: sampling variation of as many
-    records as were expected.
-    """
-
-    block: QueryBlock
-    moved: float
-    error: float
-    passed: float
-    chance: float
-
-    @property
-    def least(self) -> float:
-        """Lower estimate of the gap: noise is subtracted in full, as if it never hid a part of the gap."""
-        return max(0.0, self.moved - NOISE * self.error) / self.passed
-
-    @property
-    def squared(self) -> float:
-        """Estimate of the squared gap: noise is independent of a gap of its size, so their squares add up.
-
-        Below 0 where noise happened to move less than it mostly does.
-        """
-        return (self.moved**2 - (NOISE * self.error) ** 2) / self.passed**2
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of `squared` where there is no gap."""
-        return SPREAD * (NOISE * self.error / self.passed) ** 2 / float(np.sqrt(self.block.rows))
-
-
-def largest_gap(block: QueryBlock) -> float:
-    """The largest L1 error over n of two columns that were taken for independent: each determines the other."""
-    fewest = min(factor.matrix.rows for factor in block.factors)
-    return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
-
-
-def estimate_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
-    """The gap that a round shows; None: a draw was lost, or nothing was expected.
-
-    Args:
-        drawn: the round, with the expected answers to the measured block.
-        errors: forecast errors of all blocks.
-        records: n, as `errors` was made with.
-
-    The gap is divided by the number of expected records: the hypothesis estimates n from more measurements than the
-    first ones, and an error in n would look like a gap.
-    """
-    if drawn.measurement is None or not drawn.expected:
-        return None
-    block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
-    expected = np.maximum(drawn.expected[0], 0.0)
-    values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
-    total = max(1.0, float(expected.sum()))
-    moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
-    error = errors.at(block, deviation) / records
-    return Gap(
-        block=block,
-        moved=moved / total,
-        error=error,
-        passed=max(TUNING.least_passed, 1.0 - error),
-        chance=NOISE * float(np.sqrt(expected).sum()) / total,
-    )
-
 
 # Tuning of the schedule for marginals.
 #

@@ -20,22 +20,16 @@ from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved_epsilon, search_phases
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.candidate_plans import (
-    NOTES,
-    NOUNS,
+from dpqr.strategies.schedules.marginals.decision import (
+    WORDS,
     CandidateForecaster,
     CandidatePlan,
-    count_forecasts,
-    mean_error,
+    ContinuationForecaster,
+    Shares,
+    count_reason,
+    forecasts_by_count,
     measurements_of,
     noise_by_block,
-    possible_records,
-)
-from dpqr.strategies.schedules.marginals.continuation import (
-    Continuation,
-    ContinuationForecaster,
-    plan_remeasurement,
-    start_search,
 )
 from dpqr.strategies.schedules.marginals.forecast import (
     NOISE,
@@ -47,7 +41,14 @@ from dpqr.strategies.schedules.marginals.forecast import (
     full_table,
     remaining,
 )
-from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
+from dpqr.strategies.schedules.marginals.search import (
+    MarginalSearch,
+    SearchState,
+    SelectionBatch,
+    plan_remeasurement,
+    start_search,
+)
+from dpqr.strategies.schedules.plan_forecast import mean_error, possible_records
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -70,8 +71,10 @@ def plan_non_adaptive(
         for (block, _), price in zip(shares, prices, strict=True)
         for phase in opening_phase(roles, problem.unit, ((block,),), price)
     )
-    note = f"{NOTES[candidate]} ({full_table(problem).cells:,} cells)" if candidate == "table" else NOTES[candidate]
-    if candidate != "table" and not joint(with_surrogates(problem, roles.check)):
+    note = WORDS[candidate].note
+    if candidate == "table":
+        note = f"{note} ({full_table(problem).cells:,} cells)"
+    elif not joint(with_surrogates(problem, roles.check)):
         note = SINGLES
     return Plan(
         problem=problem,
@@ -105,12 +108,6 @@ COUNT = (
     "total is held to it"
 )
 SINGLES = "every block looks at one column at most, so all are measured once and nothing is searched"
-SEARCH = (
-    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them, or "
-    "all of them are measured without a search, where the error of one-way marginals in pairs of columns, measured "
-    "with noise, makes that better; rounds and prices follow what was released, within the budget, and the last "
-    "measurements spend it"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +166,7 @@ class Marginals:
         """candidates: that the count decides between, from few records to many."""
         plan = self._searching(problem, budget, roles, counted=True)
         note = COUNT.format(
-            share=float(TUNING.count), candidates=" or ".join(NOUNS[candidate] for candidate in candidates)
+            share=float(TUNING.count), candidates=" or ".join(WORDS[candidate].noun for candidate in candidates)
         )
         many = candidates[-1]
         known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
@@ -211,7 +208,7 @@ class Marginals:
             phases=phases,
             epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
-            notes=(SEARCH,),
+            notes=(WORDS["search"].note,),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
@@ -238,7 +235,7 @@ class Marginals:
         """What was measured, and why, where a count or the error of one-way marginals decided."""
         rounds, counts = transcript.rounds, counts_records(plan)
         counted = rounds[0].measurement if rounds and counts else None
-        why = () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)
+        why = () if counted is None else (count_reason(forecasts_by_count(plan, counted, self.table)),)
         found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
         if found is None:
             return why
@@ -250,9 +247,6 @@ class Marginals:
 
 
 # The phases of a run among marginals, each a state that knows its next step and what follows it.
-
-Shares = tuple[tuple[QueryBlock, float], ...]
-"""Blocks that are still to be measured, each with its share of the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +264,7 @@ class CountState:
     def after(self, finished: Round) -> MarginalsState:
         """A count that was lost in a crash leaves the search, which needs none."""
         plan, known = self.plan, finished.measurement
-        candidate = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        candidate = forecasts_by_count(plan, known, self.table).best if known is not None else "search"
         if candidate == "search":
             return OneWayState(plan=plan, foresees=True)
         budget = remaining(plan)
@@ -299,7 +293,7 @@ class NonAdaptiveState:
 class OneWayState:
     """One-way marginals are measured for the first time.
 
-    released: by each of them so far; None: it was lost in a crash. foresees: whether another continuation may be better
+    released: by each of them so far; None: it was lost in a crash. foresees: whether another candidate may be better
     than a search.
     """
 
@@ -320,10 +314,10 @@ class OneWayState:
         if not self.foresees or not known.levels or None in grown.released:
             return _search(known, 0.0)
         foreseen = ContinuationForecaster.of(known)
-        continuations, share = foreseen.continuations, foreseen.share
-        if len(continuations) > 1 and share:
-            return DependenceState(foreseen=foreseen, share=share)
-        return _continue_with(foreseen, "search" if len(continuations) > 1 else min(continuations), 0.0)
+        certain = foreseen.certain
+        if certain is None:
+            return DependenceState(foreseen=foreseen, share=foreseen.share)
+        return _continue_with(foreseen, certain, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,8 +339,8 @@ class DependenceState:
         found = finished.errors
         if found is None:
             return _search(self.foreseen.known, self.share)
-        continuation, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
-        return _continue_with(self.foreseen, continuation, self.share)
+        candidate = self.foreseen.after(self.foreseen.dependence(found), self.share).best
+        return _continue_with(self.foreseen, candidate, self.share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,11 +416,11 @@ MarginalsState = (
 )
 
 
-def _continue_with(foreseen: ContinuationForecaster, continuation: Continuation, spent: float) -> MarginalsState:
+def _continue_with(foreseen: ContinuationForecaster, candidate: CandidatePlan, spent: float) -> MarginalsState:
     """spent: share of the budget, beside that of the one-way marginals."""
-    if continuation == "search":
+    if candidate == "search":
         return _search(foreseen.known, spent)
-    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(continuation, spent))))
+    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(candidate, spent))))
 
 
 def _search(opened: MarginalSearch, spent: float) -> MarginalsState:
