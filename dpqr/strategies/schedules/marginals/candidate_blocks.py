@@ -124,25 +124,20 @@ def coarsen(
     found = []
     for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):
         runs = max(2, int((records / (TUNING.coarse_cell * deviation)) ** (1.0 / len(block.axes))))
-        factors = tuple(_merged(factor, counts[factor.axes[0]], runs) for factor in block.factors)
+        factors = tuple(
+            _merged(factor, counts[factor.axes[0]], runs) if factor.matrix.cells > runs else factor
+            for factor in block.factors
+        )
         if any(factor.matrix.rows < factor.matrix.cells for factor in factors):
             found.append(QueryBlock(name=f"coarse({block.name})", factors=factors, weight=block.weight))
     return tuple(found)
 
 
 def _merged(factor: Factor, counts: FloatArray, runs: int) -> Factor:
-    if factor.matrix.cells <= runs:
-        return factor
-    starts = np.flatnonzero(np.diff(_runs(counts, runs), prepend=-1))
-    stops = np.append(starts[1:], counts.size)
-    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))
-
-
-def _runs(counts: FloatArray, runs: int) -> np.ndarray:
-    """For every cell the number of its run, rising from 0: at least two, a run of even share at most but for single
-    cells."""
+    """Runs of the factor's cells: at least two, each of even share at most but for single cells."""
     shares = np.maximum(counts, 0.0)
     shares = shares / shares.sum() if shares.any() else np.full(counts.size, 1.0 / counts.size)
+    # For every cell the number of its run, rising from 0.
     places, run, held = np.zeros(counts.size, dtype=np.int64), 0, 0.0
     for cell, share in enumerate(shares):
         if cell and held + share / 2 > 1.0 / runs:
@@ -150,4 +145,6 @@ def _runs(counts: FloatArray, runs: int) -> np.ndarray:
         places[cell], held = run, held + share
     if run == 0:
         places[-1] = 1
-    return places
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    stops = np.append(starts[1:], counts.size)
+    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))

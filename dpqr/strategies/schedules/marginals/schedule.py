@@ -53,56 +53,6 @@ from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
-
-def plan_non_adaptive(
-    candidate: CandidatePlan,
-    schedule: Schedule[Any],
-    problem: Problem,
-    budget: PrivacyBudget,
-    roles: Roles,
-    whole: BudgetAllocation,
-) -> Plan:
-    """A plan of what a candidate plan measures, at the whole budget. Raises: InfeasiblePlan."""
-    shares = measurements_of(candidate, problem, roles, whole)
-    portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
-    prices = roles.cut(budget, portions)
-    phases = tuple(
-        phase
-        for (block, _), price in zip(shares, prices, strict=True)
-        for phase in opening_phase(roles, problem.unit, ((block,),), price)
-    )
-    note = WORDS[candidate].note
-    if candidate == "table":
-        note = f"{note} ({full_table(problem).cells:,} cells)"
-    elif not joint(with_surrogates(problem, roles.check)):
-        note = SINGLES
-    return Plan(
-        problem=problem,
-        budget=budget,
-        roles=roles,
-        schedule=schedule,
-        phases=phases,
-        epsilon=proved_epsilon(roles.accountant, phases, budget),
-        forecast=_forecast(candidate, problem, roles, whole),
-        notes=(note,),
-    )
-
-
-def _forecast(
-    candidate: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation
-) -> tuple[BlockForecast, ...]:
-    """Noise of every block's answers under the candidate plan: before the fit, which only lowers it."""
-    each = zip(problem.workload.blocks, noise_by_block(candidate, problem, roles, whole).total.tolist(), strict=True)
-    return tuple(
-        BlockForecast(
-            name=block.name,
-            rows=block.rows,
-            deviation=total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
-        )
-        for block, total in each
-    )
-
-
 COUNT = (
     "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {candidates}; the answers' "
     "total is held to it"
@@ -145,32 +95,23 @@ class Marginals:
         forecaster = CandidateForecaster.of(problem, roles, whole, self.table)
         found = [forecaster.at(number) for number in possible_records(problem)]
         candidates = tuple(dict.fromkeys(one.best for one in found))
-        plan = searching
-        if candidates != ("search",):
-            plan = (
-                plan_non_adaptive(candidates[0], self, problem, budget, roles, whole)
-                if len(candidates) == 1
-                else self._counting(candidates, problem, budget, roles, whole)
+        if candidates == ("search",):
+            plan = searching
+        elif len(candidates) == 1:
+            plan = plan_non_adaptive(candidates[0], self, problem, budget, roles, whole)
+        else:
+            # The number of records decides between them, from few to many, so they are counted.
+            plan = self._searching(problem, budget, roles, counted=True)
+            nouns = " or ".join(WORDS[candidate].noun for candidate in candidates)
+            note = COUNT.format(share=float(TUNING.count), candidates=nouns)
+            many = candidates[-1]
+            plan = replace(
+                plan,
+                forecast=plan.forecast if many == "search" else _forecast(many, problem, roles, whole),
+                notes=(note, *(plan.notes if "search" in candidates else ())),
             )
         errors = tuple(one.least for one in found)
         return replace(plan, expected=mean_error(errors), expected_at=errors)
-
-    def _counting(
-        self,
-        candidates: tuple[CandidatePlan, ...],
-        problem: Problem,
-        budget: PrivacyBudget,
-        roles: Roles,
-        whole: BudgetAllocation,
-    ) -> Plan:
-        """candidates: that the count decides between, from few records to many."""
-        plan = self._searching(problem, budget, roles, counted=True)
-        note = COUNT.format(
-            share=float(TUNING.count), candidates=" or ".join(WORDS[candidate].noun for candidate in candidates)
-        )
-        many = candidates[-1]
-        known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
-        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in candidates else ())))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -244,6 +185,55 @@ class Marginals:
             start_search(plan, [one.measurement for one in rounds[int(counts) : place]])
         )
         return (*why, foreseen.sentence(errors))
+
+
+def plan_non_adaptive(
+    candidate: CandidatePlan,
+    schedule: Schedule[Any],
+    problem: Problem,
+    budget: PrivacyBudget,
+    roles: Roles,
+    whole: BudgetAllocation,
+) -> Plan:
+    """A plan of what a candidate plan measures, at the whole budget. Raises: InfeasiblePlan."""
+    shares = measurements_of(candidate, problem, roles, whole)
+    portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
+    prices = roles.cut(budget, portions)
+    phases = tuple(
+        phase
+        for (block, _), price in zip(shares, prices, strict=True)
+        for phase in opening_phase(roles, problem.unit, ((block,),), price)
+    )
+    note = WORDS[candidate].note
+    if candidate == "table":
+        note = f"{note} ({full_table(problem).cells:,} cells)"
+    elif not joint(with_surrogates(problem, roles.check)):
+        note = SINGLES
+    return Plan(
+        problem=problem,
+        budget=budget,
+        roles=roles,
+        schedule=schedule,
+        phases=phases,
+        epsilon=proved_epsilon(roles.accountant, phases, budget),
+        forecast=_forecast(candidate, problem, roles, whole),
+        notes=(note,),
+    )
+
+
+def _forecast(
+    candidate: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation
+) -> tuple[BlockForecast, ...]:
+    """Noise of every block's answers under the candidate plan: before the fit, which only lowers it."""
+    each = zip(problem.workload.blocks, noise_by_block(candidate, problem, roles, whole).total.tolist(), strict=True)
+    return tuple(
+        BlockForecast(
+            name=block.name,
+            rows=block.rows,
+            deviation=total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
+        )
+        for block, total in each
+    )
 
 
 # The phases of a run among marginals, each a state that knows its next step and what follows it.
