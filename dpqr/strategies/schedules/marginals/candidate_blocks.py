@@ -36,11 +36,16 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     up to k of k prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload
     and of the noise's kind.
     """
+    power = 2.0 if check.pure else 1.5
     groups: dict[frozenset[int], list[QueryBlock]] = {}
     for block in problem.workload.blocks:
         if not block.is_marginal:
             groups.setdefault(frozenset(block.axes), []).append(block)
-    gone = {block for group in groups.values() if _marginal_is_cheaper(group, problem, check) for block in group}
+    gone = set[QueryBlock]()
+    for group in groups.values():
+        together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
+        if together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check):
+            gone.update(group)
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in gone]
@@ -52,13 +57,6 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
             weights[axes] = weights.get(axes, Fraction(0)) + block.weight
     surrogates = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
     return replace(problem, workload=Workload((*kept, *surrogates)))
-
-
-def _marginal_is_cheaper(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
-    """Whether blocks of the same columns, none of them the marginal, have as much noise together as it has."""
-    power = 2.0 if check.pure else 1.5
-    together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
-    return together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check)
 
 
 def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:

@@ -168,9 +168,23 @@ class ExpectedError:
     @classmethod
     def of(cls, blocks: Sequence[QueryBlock], singles: Mapping[int, FloatArray]) -> ExpectedError:
         """singles: noisy one-way marginals by attribute, records; the total of all products is `estimated_records`."""
-        total = estimated_records(singles)
-        shares = {axis: _shares(values) for axis, values in singles.items()}
-        curves = [_curve(shares, total, block) for block in blocks]
+        total, shares = estimated_records(singles), {}
+        for axis, values in singles.items():
+            # Non-negative parts of 1; uniform where all are lost in noise.
+            positive = np.maximum(values, 0.0)
+            records = positive.sum()
+            shares[axis] = positive / records if records > 0.0 else np.full(values.size, 1.0 / values.size)
+        curves = []
+        for block in blocks:
+            cells = np.asarray(total)
+            for factor in block.factors:
+                own = np.ones(1)
+                for axis in factor.axes:
+                    own = np.multiply.outer(own, shares[axis]).reshape(-1)
+                cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
+            cells = cells[cells > 0.0].reshape(-1)
+            errors = (float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID)
+            curves.append(np.array([max(error, NEGLIGIBLE) for error in errors]))
         return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
 
     def joined(self, more: ExpectedError) -> ExpectedError:
@@ -209,27 +223,6 @@ def estimated_records(singles: Mapping[int, FloatArray]) -> float:
         return 1.0
     sums, sizes = zip(*((values.sum(), values.size) for values in singles.values()), strict=True)
     return max(1.0, float(np.average(sums, weights=1.0 / np.array(sizes))))
-
-
-def _shares(values: FloatArray) -> FloatArray:
-    """Non-negative parts of 1; a uniform remainder keeps every cell in play."""
-    positive = np.maximum(values, 0.0)
-    sums = positive.sum()
-    if sums <= 0.0:
-        return np.full(values.size, 1.0 / values.size)
-    shares: FloatArray = positive / sums
-    return shares
-
-
-def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) -> FloatArray:
-    cells = np.asarray(total)
-    for factor in block.factors:
-        own = np.ones(1)
-        for axis in factor.axes:
-            own = np.multiply.outer(own, shares[axis]).reshape(-1)
-        cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
-    cells = cells[cells > 0.0].reshape(-1)
-    return np.array([max(float((cells / (1.0 + cells / deviation)).sum()), NEGLIGIBLE) for deviation in GRID])
 
 
 def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:

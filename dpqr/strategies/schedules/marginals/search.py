@@ -409,18 +409,16 @@ class MarginalSearch:
         if not shown:
             return after
         evidence = BatchEvidence.of(shown, state.graph)
+        # What a further block costs, L1 error over n: its own final error, or, if that is more, what each block of the
+        # batch added to the sum over all explored ones.
+        (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (state, after))
+        price = max(other, (many * other - few * one) / (many - few))
         return replace(
             after,
             gap=max(evidence.least, after.gap),
             graph=state.graph.joined(shown),
-            unimproved=evidence.unimproved(state.unimproved, self.reached(after), self._price(state, after)),
+            unimproved=evidence.unimproved(state.unimproved, other, price),
         )
-
-    def _price(self, before: SearchState, after: SearchState) -> float:
-        """What a further block costs, L1 error over n: its own final error, or, if that is more, what each block of the
-        last batch added to the sum over all explored ones."""
-        (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (before, after))
-        return max(other, (many * other - few * one) / (many - few))
 
 
 # The first one-way marginals: what they say of a search, and how exactly they are measured again before it.
