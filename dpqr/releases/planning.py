@@ -28,10 +28,11 @@ from dpqr.releases.roles import (
     schedule_row,
 )
 from dpqr.releases.start import require_started, start_notes, started_from
+from dpqr.strategies.guard import Wishes
 from dpqr.strategies.known import SCHEDULE_ROWS
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.planner import Auto, Wishes, choose_plan
+from dpqr.strategies.schedules.planner import Auto, choose_plan
 from dpqr.strategies.schedules.split import Split
 from dpqr.strategies.updates.interface import ConstrainedRule
 from dpqr.tables.limits import Limits

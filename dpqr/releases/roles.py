@@ -12,6 +12,7 @@ from typing import Any
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.plugins import HOUSE, Registry
 from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.guard import Wishes
 from dpqr.strategies.known import (
     ACCOUNTANT_ROWS,
     ACCOUNTANTS,
@@ -25,7 +26,7 @@ from dpqr.strategies.known import (
     ScheduleRow,
 )
 from dpqr.strategies.plan import Planner
-from dpqr.strategies.schedules.planner import Auto, ScheduleChoice, Wishes
+from dpqr.strategies.schedules.planner import Auto, ScheduleChoice
 from dpqr.workload.workload import Workload
 
 SCHEDULES_BY_OPTION = {

@@ -7,7 +7,7 @@ Other rooms import these modules, and no others:
     counter                         the privacy of cumulative counts over periods
     distinguishers                  private selection of the worst-answered candidate
     explanation                     what each strategy is worth for a workload
-    guard                           the filter that stands between a run and its data
+    guard                           the filter that stands between a run and its data; what goes together
     inputs                          what was public before a run and decided it
     known                           the strategies by name, role by role
     plan                            a run before any data: draws, numbers, prices
@@ -37,11 +37,10 @@ Inside:
     designs.trees                          trees and levels with weights of least error
     schedules.marginals.candidate_blocks   what the search may choose
     schedules.marginals.decision           the ways to spend a budget on marginals, and when one is decided for
-    schedules.marginals.forecast           noise that a share buys, and the error that it leaves
+    schedules.marginals.forecast           noise that a share buys, the error that it leaves, and that of a plan
     schedules.marginals.last_measurements  what is measured with the rest
     schedules.marginals.search             the search among marginals, batch by batch
     schedules.parts                        ordered columns apart, marginals for the rest
-    schedules.plan_forecast                the error that a plan is expected to leave
     schedules.strategy                     one strategy measurement, least squares
     updates.maximum_entropy                the maximum-entropy fit as an update rule
     updates.product                        a fit, times a histogram a column apart

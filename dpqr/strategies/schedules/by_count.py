@@ -17,9 +17,15 @@ from dpqr.strategies.distinguishers import DistinguisherByCurrency
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.marginals.forecast import RECORDS, TUNING, full_table
+from dpqr.strategies.schedules.marginals.forecast import (
+    POSSIBLE_RECORDS,
+    RECORDS,
+    TUNING,
+    error_words,
+    full_table,
+    mean_error,
+)
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.plan_forecast import POSSIBLE_RECORDS, error_words, mean_error
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.workload import Measurement

@@ -12,9 +12,9 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved_epsilon
+from dpqr.strategies.schedules.marginals.forecast import forecast_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.ordered import Ordered
-from dpqr.strategies.schedules.plan_forecast import forecast_error
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import CELLS, separable_columns

@@ -4,40 +4,35 @@ A candidate is the plan of one schedule, one accountant and one kind of noise. A
 choice costs nothing, and one accountant charges the whole run. In this order:
 
 1. The schedule: the one that is named, or by the workload alone that of `Auto.choose`.
-2. Accountant and noise: every combination that a theorem covers is planned, and the plan of least forecast error is
-   taken; of schedules that forecast none, the plan of least noise (`choose_plan`, `_candidates`).
+2. Accountant and noise: every combination that a theorem covers (`guard.combinations`) is planned, and the plan of
+   least forecast error is taken; of schedules that forecast none, the plan of least noise (`choose_plan`).
 3. A count of the records may decide between pure and Gaussian noise (`choose_plan`, then `by_count`).
 4. A rival of the schedule that `auto` named takes its place where it is forecast to leave less error (`Auto.keeps`):
    `marginals`, then `parts`. `plan_release` asks for the rivals' plans, for it knows what the user stated.
 
 Within a schedule: what marginals measure, `marginals.decision`; the shares of two parts, `parts`; shares of counts and
-of error bars, `split`; buckets or a strategy, `ordered`. The forecast of a plan's error: `plan_forecast`.
+of error bars, `split`; buckets or a strategy, `ordered`. The forecast of a plan's error: `marginals.forecast`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
 from dpqr.kernel.budget import PrivacyBudget
-from dpqr.kernel.errors import InfeasiblePlan, UsageFault
-from dpqr.strategies.checks import Check
-from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.guard import unfit
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.strategies.guard import Wishes, combinations
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.by_count import CountedFirst
+from dpqr.strategies.schedules.marginals.forecast import POSSIBLE_RECORDS, forecast_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.plan_forecast import POSSIBLE_RECORDS, forecast_error
 from dpqr.strategies.schedules.split import UNDIVIDED, Split, plan_split
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
-from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.matrix import Dense, Identity, Sparse
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload, by_home
@@ -153,16 +148,6 @@ CHOICE = math.pi / 2
 """What a small choice costs in mu^2 / 2, beside its rho (`dpqr.kernel.budget`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What may be used, role by role: one entry where the user chose, several where the choice is free."""
-
-    accountants: Sequence[Accountant]
-    distinguishers: Sequence[Distinguisher]
-    checks: Sequence[Check]
-    update: UpdateRule[Any]
-
-
 def choose_plan(
     problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split = UNDIVIDED
 ) -> Plan:
@@ -227,42 +212,8 @@ def choose_plan(
 
 def _candidates(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split) -> list[Plan]:
     """The plan of every combination that the theorems cover, at least one. Raises: as `choose_plan`."""
-    if budget.pure and not any(check.pure for check in wishes.checks):
-        raise UsageFault(
-            f"--check {wishes.checks[0].name}: this noise is never pure, so it needs a delta above 0; "
-            "add --delta 1e-9, or choose --check laplace"
-        )
-
-    # What goes together.
-    reasons: list[str] = []
-    combinations = []
-    for accountant in wishes.accountants:
-        refusal = unfit(accountant, schedule) or accountant.refusal(budget)
-        if refusal:
-            reasons.append(refusal)
-            continue
-        # The schedule's own distinguisher; else the exponential mechanism where bounded range makes it cheaper
-        # (rho = eps^2 / 8 against eps^2 / 2, or half the epsilon in mu^2), and permute-and-flip, which is never worse
-        # at the same eps, elsewhere.
-        favourite = schedule.distinguisher or ("exponential" if accountant.concentrated else "permute-and-flip")
-        offered = wishes.distinguishers
-        distinguisher = next((one for one in offered if one.name == favourite), offered[0])
-        for check in wishes.checks:
-            if not check.pure and not accountant.concentrated:
-                reasons.append(
-                    f"--check {check.name} is not pure, and --accountant {accountant.name} covers pure draws only; "
-                    "choose --check laplace, or --accountant zcdp or gdp"
-                )
-                continue
-            combinations.append(
-                Roles(distinguisher=distinguisher, check=check, update=wishes.update, accountant=accountant)
-            )
-    if not combinations:
-        raise UsageFault("; ".join(dict.fromkeys(reasons)))
-
-    # Their plans, within the budget.
     plans, failures = [], []
-    for roles in combinations:
+    for roles in combinations(budget, schedule, wishes):
         try:
             plans.append(plan_split(schedule, split, problem, budget, roles))
         except InfeasiblePlan as failure:

@@ -29,7 +29,7 @@ from dpqr.strategies.schedules.drafts import (
     round_phases,
 )
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
-from dpqr.strategies.schedules.plan_forecast import summed_noise
+from dpqr.strategies.schedules.marginals.forecast import summed_noise
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 

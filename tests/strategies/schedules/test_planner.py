@@ -18,8 +18,9 @@ from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.guard import Wishes
 from dpqr.strategies.plan import BlockForecast, Phase, Plan
-from dpqr.strategies.schedules.planner import Auto, Wishes, choose_plan
+from dpqr.strategies.schedules.planner import Auto, choose_plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights

@@ -11,6 +11,6 @@ Those who know AIM and HDMM read it in this order:
    one-way marginals are measured again before it.
 4. `candidate_blocks`: what may be measured: surrogate marginals, pairs before wider blocks, coarser blocks.
 5. `last_measurements`: what is left goes to the explored blocks and to one-way marginals, in the split of least error.
-6. `forecast`: what a share of the budget buys, and the error that its noise leaves in a block after the fit; all
-   constants.
+6. `forecast`: what a share of the budget buys, the error that its noise leaves in a block after the fit, and the
+   error of a whole plan, by which candidates are compared; all constants.
 """

@@ -32,12 +32,16 @@ from dpqr.strategies.schedules.marginals.forecast import (
     RECORDS,
     TUNING,
     BudgetAllocation,
+    Noise,
+    NoiseSpread,
+    error_words,
     full_table,
+    public_records,
     remaining,
+    summed_noise,
 )
 from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
-from dpqr.strategies.schedules.plan_forecast import Noise, NoiseSpread, error_words, public_records, summed_noise
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

@@ -39,6 +39,8 @@ from dpqr.strategies.schedules.marginals.forecast import (
     counts_records,
     first_marginals,
     full_table,
+    mean_error,
+    possible_records,
     remaining,
 )
 from dpqr.strategies.schedules.marginals.search import (
@@ -48,7 +50,6 @@ from dpqr.strategies.schedules.marginals.search import (
     plan_remeasurement,
     start_search,
 )
-from dpqr.strategies.schedules.plan_forecast import mean_error, possible_records
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

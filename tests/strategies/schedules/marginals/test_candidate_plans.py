@@ -22,9 +22,8 @@ from strategies.schedules.marginals.test_one_table import (
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.marginals.decision import CandidateForecaster, Forecasts, noise_by_block
-from dpqr.strategies.schedules.marginals.forecast import TUNING, remaining
+from dpqr.strategies.schedules.marginals.forecast import TUNING, direct_error, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.plan_forecast import direct_error
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
 
