@@ -42,7 +42,20 @@ def make_filter(plan: Plan) -> PrivacyFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What may be used, role by role: one entry where the user chose, several where the choice is free."""
+    """What may be used, role by role: one entry where the user chose, several where the choice is free.
+
+    >>> from dpqr.kernel.accountants.sums import Basic
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> free = [Exponential(), PermuteAndFlip()]
+    >>> wishes = Wishes(
+    ...     accountants=[Basic()], distinguishers=free, checks=[Laplace()], update=MultiplicativeWeights()
+    ... )
+    >>> [roles.distinguisher.name for roles in combinations(PrivacyBudget.parse("1"), Rounds(), wishes)]
+    ['permute-and-flip']
+    """
 
     accountants: Sequence[Accountant]
     distinguishers: Sequence[Distinguisher]
