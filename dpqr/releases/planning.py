@@ -32,8 +32,7 @@ from dpqr.strategies.guard import Wishes
 from dpqr.strategies.known import SCHEDULE_ROWS
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.auto import Auto
-from dpqr.strategies.schedules.by_count import choose_plan
+from dpqr.strategies.schedules.planner import Auto, choose_plan
 from dpqr.strategies.schedules.split import Split
 from dpqr.strategies.updates.interface import ConstrainedRule
 from dpqr.tables.limits import Limits

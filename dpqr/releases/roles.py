@@ -26,7 +26,7 @@ from dpqr.strategies.known import (
     ScheduleRow,
 )
 from dpqr.strategies.plan import Planner
-from dpqr.strategies.schedules.auto import Auto, ScheduleChoice
+from dpqr.strategies.schedules.planner import Auto, ScheduleChoice
 from dpqr.workload.workload import Workload
 
 SCHEDULES_BY_OPTION = {

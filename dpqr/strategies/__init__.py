@@ -7,17 +7,17 @@ Other rooms import these modules, and no others:
     counter                         the privacy of cumulative counts over periods
     distinguishers                  private selection of the worst-answered candidate
     explanation                     what each strategy is worth for a workload
-    guard                           the filter that stands between a run and its data
+    guard                           the filter that stands between a run and its data; what goes together
     inputs                          what was public before a run and decided it
     known                           the strategies by name, role by role
     plan                            a run before any data: draws, numbers, prices
     problem                         the public facts of a run
     schedules.anytime               the source's loop in stages of falling alpha
-    schedules.auto                  names the schedule that suits
     schedules.by_count              a noisy count decides the accountant
     schedules.drafts                parts that several schedules' plans share
     schedules.marginals.schedule    marginals: the plan and its states
     schedules.ordered               prefixes and ranges: buckets where records are few
+    schedules.planner               which plan a run follows: schedule, accountant and noise, compared by forecast
     schedules.rounds                block rounds and rounds of single queries
     schedules.split                 shares of the budget: left-out records, schedule, errors, certificate
     schedules.theory                the source's loop with its printed constants
@@ -36,9 +36,8 @@ Inside:
     designs.kronecker                      one strategy a column, each tuned to the others
     designs.trees                          trees and levels with weights of least error
     schedules.marginals.candidate_blocks   what the search may choose
-    schedules.marginals.candidate_plans    the ways to spend a budget on marginals, each with its forecast
-    schedules.marginals.continuation       what one-way marginals tell of how to go on
-    schedules.marginals.forecast           noise that a share buys, and the error that it leaves
+    schedules.marginals.decision           the ways to spend a budget on marginals, and when one is decided for
+    schedules.marginals.forecast           noise that a share buys, the error that it leaves, and that of a plan
     schedules.marginals.last_measurements  what is measured with the rest
     schedules.marginals.search             the search among marginals, batch by batch
     schedules.parts                        ordered columns apart, marginals for the rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -29,9 +29,7 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_overflow,
     refuse_variance,
 )
-from dpqr.mechanisms.selection import Scores
 from dpqr.models.hypothesis import Hypothesis
-from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Measurement, round_answers
@@ -202,26 +200,19 @@ def _gaussian_law(squared: int, price: Price) -> GaussianLaw:
     return gaussian_law(variance, rounded=rounded)
 
 
-# By price: a check and a distinguisher for prices in pure epsilon, and others for those in rho or mu^2.
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckByPrice:
-    """few: takes prices in epsilon. many: takes all others.
+class CheckByCurrency:
+    """The noise that the price's currency names: Laplace at epsilon, Gaussian at rho and at mu^2.
 
-    >>> from dpqr.strategies.checks import Gaussian, Laplace
-    >>> check = CheckByPrice(few=Laplace(), many=Gaussian())
+    >>> check = CheckByCurrency()
     >>> check.event((QueryBlock(name="records"),), PrivacyUnit(), Price(epsilon=Fraction(1, 2))).scale
     Fraction(2, 1)
     """
 
-    few: Check
-    many: Check
-
     @property
     def name(self) -> str:
-        return f"{self.few.name} or {self.many.name}"
+        return "laplace or gaussian"
 
     @property
     def pure(self) -> bool:
@@ -230,46 +221,16 @@ class CheckByPrice:
     def mechanism(
         self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price
     ) -> Mechanism[Counts, Measurement]:
-        return self._of(price).mechanism(blocks, unit, price)
+        return _CHECKS[price.currency].mechanism(blocks, unit, price)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> NoiseLaw:
-        return self._of(price).law(blocks, unit, price)
+        return _CHECKS[price.currency].law(blocks, unit, price)
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent:
-        return self._of(price).event(blocks, unit, price)
+        return _CHECKS[price.currency].event(blocks, unit, price)
 
     def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
         return gap(measured, hypothesis) < threshold
 
-    def _of(self, price: Price) -> Check:
-        return self.many if price.epsilon is None else self.few
 
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistinguisherByPrice:
-    """few: takes prices in epsilon. many: takes all others.
-
-    >>> from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-    >>> DistinguisherByPrice(few=PermuteAndFlip(), many=Exponential()).name
-    'permute-and-flip or exponential'
-    """
-
-    few: Distinguisher
-    many: Distinguisher
-
-    @property
-    def name(self) -> str:
-        return f"{self.few.name} or {self.many.name}"
-
-    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> Mechanism[Counts, int]:
-        return self._of(price).mechanism(scores, unit, price)
-
-    def event(self, price: Price) -> PrivacyEvent:
-        return self._of(price).event(price)
-
-    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
-        return self._of(price).shortfall(candidates, sensitivity, price, gamma)
-
-    def _of(self, price: Price) -> Distinguisher:
-        return self.many if price.epsilon is None else self.few
+_CHECKS: Mapping[str, Check] = {"epsilon": Laplace(), "rho": Gaussian(), "squared_mu": Gaussian()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, final
@@ -122,3 +123,34 @@ class PermuteAndFlip:
             McKenna and Sheldon 2020, Theorem 2.
         """
         return selection_shortfall(candidates, sensitivity, price.pure, gamma)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinguisherByCurrency:
+    """The selection that costs least in the price's currency: permute-and-flip at epsilon, the exponential mechanism,
+    whose draws are bounded in range, at rho and at mu^2.
+
+    >>> DistinguisherByCurrency().event(Price(epsilon=Fraction(1, 2)))
+    PermuteAndFlipEvent(epsilon=Fraction(1, 2))
+    """
+
+    @property
+    def name(self) -> str:
+        return "permute-and-flip or exponential"
+
+    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> Mechanism[Counts, int]:
+        return _DISTINGUISHERS[price.currency].mechanism(scores, unit, price)
+
+    def event(self, price: Price) -> PrivacyEvent:
+        return _DISTINGUISHERS[price.currency].event(price)
+
+    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
+        return _DISTINGUISHERS[price.currency].shortfall(candidates, sensitivity, price, gamma)
+
+
+_DISTINGUISHERS: Mapping[str, Distinguisher] = {
+    "epsilon": PermuteAndFlip(),
+    "rho": Exponential(),
+    "squared_mu": Exponential(),
+}

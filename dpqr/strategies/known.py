@@ -39,7 +39,7 @@ class AccountantRow(Builtin):
 
 SCHEDULE_ROWS = {
     "auto": ScheduleRow(
-        target="dpqr.strategies.schedules.auto:Auto",
+        target="dpqr.strategies.schedules.planner:Auto",
         summary="names the schedule that suits what is asked; the default",
         use="for any workload: it takes the schedule that suits; the default",
     ),

@@ -26,7 +26,7 @@ from task import Task
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.candidate_plans import CandidateForecaster, CandidatePlan
+from dpqr.strategies.schedules.marginals.decision import CandidateForecaster, CandidatePlan
 from dpqr.strategies.schedules.marginals.forecast import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals, plan_non_adaptive
 

@@ -10,8 +10,7 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice, Gaussian, Laplace, gap
-from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.checks import CheckByCurrency, Gaussian, Laplace, gap
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -123,28 +122,16 @@ def test_a_price_in_mu_buys_rounded_noise_and_never_less_than_can_be_drawn() -> 
         assert event == RoundedGaussianEvent(squared_sensitivity=1, variance=variance)
 
 
-# Strategies by price: each price gets the noise that its theorem covers.
-
-CHECK = CheckByPrice(few=Laplace(), many=Gaussian())
-CHOICE = DistinguisherByPrice(few=PermuteAndFlip(), many=Exponential())
-UNIT = PrivacyUnit()
-BLOCKS = (QueryBlock(name="column", factors=(Factor.identity(0, 3),)),)
-PURE = Price(epsilon=Fraction(1, 4))
-OTHERS = (Price(squared_mu=Fraction(1, 9)), Price(rho=Fraction(1, 9)))
-
-
-@pytest.mark.parametrize(("price", "own"), [(PURE, Laplace()), *((price, Gaussian()) for price in OTHERS)])
-def test_measurements_are_those_of_the_check_for_the_price(price, own):
+@pytest.mark.parametrize(
+    ("price", "own"),
+    [
+        (Price(epsilon=Fraction(1, 4)), Laplace()),
+        (Price(rho=Fraction(1, 9)), Gaussian()),
+        (Price(squared_mu=Fraction(1, 9)), Gaussian()),
+    ],
+)
+def test_the_currency_of_a_price_names_the_noise(price, own):
+    check, blocks = CheckByCurrency(), (QueryBlock(name="column", factors=(Factor.identity(0, 3),)),)
     for made in ("law", "event", "mechanism"):
-        assert getattr(CHECK, made)(BLOCKS, UNIT, price) == getattr(own, made)(BLOCKS, UNIT, price)
-
-
-@pytest.mark.parametrize(("price", "own"), [(PURE, PermuteAndFlip()), *((price, Exponential()) for price in OTHERS)])
-def test_choices_are_those_of_the_distinguisher_for_the_price(price, own):
-    assert CHOICE.event(price) == own.event(price)
-    assert CHOICE.shortfall(5, 1, price, Fraction(1, 20)) == own.shortfall(5, 1, price, Fraction(1, 20))
-
-
-def test_the_names_say_both_and_the_whole_is_not_pure():
-    assert (CHECK.name, CHOICE.name) == ("laplace or gaussian", "permute-and-flip or exponential")
-    assert not CHECK.pure
+        assert getattr(check, made)(blocks, PrivacyUnit(), price) == getattr(own, made)(blocks, PrivacyUnit(), price)
+    assert (check.name, check.pure) == ("laplace or gaussian", False)

@@ -11,7 +11,7 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.candidates import BlockCandidates
-from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.distinguishers import DistinguisherByCurrency, Exponential, PermuteAndFlip
 from dpqr.strategies.known import DISTINGUISHERS
 from dpqr.workload.block import Factor, QueryBlock
 
@@ -89,3 +89,18 @@ def test_a_price_in_rho_falls_short_by_what_its_own_epsilon_does() -> None:
     """sqrt(2 rho) = 1/5, half of what the exponential mechanism would get for it."""
     found = PermuteAndFlip().shortfall(200, 3, RHO, Fraction(1, 1000))
     assert found == pytest.approx(2 * 3 * 5 * math.log(200_000), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("price", "own"),
+    [
+        (Price(epsilon=Fraction(1, 4)), PermuteAndFlip()),
+        (Price(rho=Fraction(1, 9)), Exponential()),
+        (Price(squared_mu=Fraction(1, 9)), Exponential()),
+    ],
+)
+def test_the_currency_of_a_price_names_the_selection(price, own):
+    choice = DistinguisherByCurrency()
+    assert choice.event(price) == own.event(price)
+    assert choice.shortfall(5, 1, price, Fraction(1, 20)) == own.shortfall(5, 1, price, Fraction(1, 20))
+    assert choice.name == "permute-and-flip or exponential"

@@ -1,6 +1,6 @@
 """An adaptive schedule gets a filter or nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -9,11 +9,9 @@ import pytest
 from dpqr.kernel.accountants.accountant import FilterAccountant, PlanFilter, SumFilter
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
-from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import ExponentialEvent
-from dpqr.strategies.checks import Laplace
-from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import Wishes, least_noise, make_filter, unfit
+from dpqr.strategies.guard import make_filter, unfit
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DRAW = ExponentialEvent(epsilon=Fraction(1, 100))
@@ -27,29 +25,10 @@ class Annealed:
     name: str = "annealed"
     distinguisher: str | None = None
 
-    def plan(self, problem, budget, roles):
-        return SimpleNamespace(
-            roles=roles,
-            schedule=self,
-            budget=budget,
-            events=((DRAW, 3),),
-            epsilon=Fraction(1),
-            noise=1.0,
-            expected=None,
-        )
-
 
 def plan(accountant, *, adaptive):
-    return Annealed(adaptive=adaptive).plan(None, BUDGET, SimpleNamespace(accountant=accountant))
-
-
-def wishes(*names):
-    return Wishes(
-        accountants=[ACCOUNTANTS[name] for name in names],
-        distinguishers=[Exponential()],
-        checks=[Laplace()],
-        update=None,
-    )
+    roles, schedule = SimpleNamespace(accountant=accountant), Annealed(adaptive=adaptive)
+    return SimpleNamespace(roles=roles, schedule=schedule, budget=BUDGET, events=((DRAW, 3),))
 
 
 @pytest.mark.parametrize("name", ["basic", "advanced", "optimal", "zcdp", "gdp"])
@@ -71,12 +50,3 @@ def test_every_other_theorem_is_refused_by_its_type(name):
         BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"
     ):
         make_filter(plan(ACCOUNTANTS[name], adaptive=True))
-
-
-def test_the_choice_passes_over_them_and_says_why_nothing_is_left():
-    found = least_noise(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal", "zcdp"))
-    assert found.roles.accountant.name == "zcdp"
-    fixed = least_noise(None, BUDGET, replace(Annealed(adaptive=True), adaptive=False), wishes("advanced", "optimal"))
-    assert fixed.roles.accountant.name == "advanced"
-    with pytest.raises(UsageFault, match="--schedule annealed sets prices by what it releases"):
-        least_noise(None, BUDGET, Annealed(adaptive=True), wishes("advanced", "optimal"))

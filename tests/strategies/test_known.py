@@ -33,9 +33,3 @@ def test_strategy_is_a_frozen_value(registry, name):
     assert kind.__dataclass_params__.frozen
     assert all(field.kw_only for field in fields(kind))
     assert made() == made()
-
-
-def test_groups_and_roles_are_distinct():
-    assert len({registry.group for registry in ROLES}) == len(ROLES)
-    assert [registry.role for registry in ROLES] == ["schedule", "distinguisher", "check", "update", "accountant"]
-    assert all(registry.group.startswith("dpqr.") for registry in ROLES)

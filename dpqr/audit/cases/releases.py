@@ -28,11 +28,12 @@ from dpqr.releases.result import FinishedRun, assemble
 from dpqr.releases.roles import allowed_strategies, make_schedule, resolve_auto_schedule
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import least_noise, make_filter
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
 from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
+from dpqr.strategies.schedules.planner import choose_plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.schedules.theory import Theory
@@ -328,7 +329,7 @@ def schedule_cases() -> Iterator[Case]:
 def automatic(problem: Problem, budget: PrivacyBudget, **stated: Any) -> Plan:
     """The plan that `dpqr release` makes of the workload where the user states these options alone."""
     request, _ = resolve_auto_schedule(PlanRequest(queries="", epsilon="", **stated), problem.workload)
-    return least_noise(problem, budget, make_schedule(request), allowed_strategies(request))
+    return choose_plan(problem, budget, make_schedule(request), allowed_strategies(request))
 
 
 def _problem(cells: int, matrix: IntMatrix) -> Problem:

@@ -19,7 +19,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
+from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.drafts import forecast, forecast_row, opening_phase, proved_epsilon, search_phases
 from dpqr.strategies.schedules.theory import TOTAL, Tails, Theory, answers_tail, measured_whole, require_fractions
@@ -91,17 +91,15 @@ class Stages:
 
     def affords(self, alpha: Fraction) -> bool:
         """Whether a stage may stand at that alpha."""
+        # A certificate rests on no mistake bound, but a net ends somewhere: a rule may not run at every level.
+        rule = self.roles.update
+        heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, TransferableBound)
+        runs = heuristic or rule.mistakes(self.problem, self.level(alpha)) is not None
         bought = self.problem.n is None
-        if not self._runs(self.level(alpha)) or (bought and self.count_tail > alpha * self.records / 8):
+        if not runs or (bought and self.count_tail > alpha * self.records / 8):
             return False
         prices = _prices(self.tails, self.whole, alpha * self.records / 8, self.beta / 4)
         return prices is not None and sum(prices) <= self.spendable
-
-    def _runs(self, level: Level) -> bool:
-        """Whether the rule may run at a level: a certificate rests on no mistake bound, but a net ends somewhere."""
-        rule = self.roles.update
-        heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, TransferableBound)
-        return heuristic or rule.mistakes(self.problem, level) is not None
 
     def pays(self, number: int) -> bool:
         """Whether the budget covers one round of that stage."""
@@ -424,6 +422,11 @@ class Anytime:
             Phase(noun="measurement", count=rounds, price=stages.whole.times(share * measure)),
         )
         phases = search_phases(draws, stages.whole)
+        price, whole = stages.whole.times(measure), stages.tails.candidates.whole
+        forecasts = tuple(
+            (forecast if block.name in whole else forecast_row)(problem, roles, block, price)
+            for block in problem.workload.blocks
+        )
         return Plan(
             problem=replace(problem, level=stages.stage(0).finest),
             budget=budget,
@@ -438,7 +441,7 @@ class Anytime:
                 paper=stages.alphas[number],
             ),
             epsilon=proved_epsilon(roles.accountant, phases, budget),
-            forecast=_forecast(stages, number),
+            forecast=forecasts,
             notes=_notes(problem),
         )
 
@@ -485,16 +488,6 @@ def _worst_case_rounds(stages: Stages) -> tuple[int, int]:
     enough = [number for number, rounds in enumerate(paid) if rounds >= wanted]
     number = enough[-1] if enough else 0
     return number, max(1, paid[number])
-
-
-def _forecast(stages: Stages, number: int) -> tuple[BlockForecast, ...]:
-    _, measure = stages.first_prices(number)
-    price, problem, roles = stages.whole.times(measure), stages.problem, stages.roles
-    whole = stages.tails.candidates.whole
-    return tuple(
-        forecast(problem, roles, block, price) if block.name in whole else forecast_row(problem, roles, block, price)
-        for block in problem.workload.blocks
-    )
 
 
 def _notes(problem: Problem) -> tuple[str, ...]:

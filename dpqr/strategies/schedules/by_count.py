@@ -4,24 +4,27 @@ the least error among so many."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
+from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice
-from dpqr.strategies.guard import Wishes, least_of, possible_plans
-from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
+from dpqr.strategies.checks import CheckByCurrency
+from dpqr.strategies.distinguishers import DistinguisherByCurrency
+from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.marginals.candidate_plans import POSSIBLE_RECORDS, error_words, mean_error
-from dpqr.strategies.schedules.marginals.forecast import RECORDS, TUNING, full_table
+from dpqr.strategies.schedules.marginals.forecast import (
+    POSSIBLE_RECORDS,
+    RECORDS,
+    TUNING,
+    error_words,
+    full_table,
+    mean_error,
+)
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript
@@ -29,8 +32,8 @@ from dpqr.workload.workload import Measurement
 
 NOTE = (
     "a noisy count of the records ({share:.0%} of epsilon) decides what charges the rest, and what is measured: "
-    "{few} with {few_noise} noise, or {many} with {many_noise} noise, either within what the count leaves of epsilon; "
-    "what is said here of noise and of later draws is that of {many}"
+    "{pure} with {pure_noise} noise, or {gaussian} with {gaussian_noise} noise, either within what the count leaves of "
+    "epsilon; what is said here of noise and of later draws is that of {gaussian}"
 )
 
 
@@ -47,9 +50,10 @@ class CountedState:
 class CountedFirst:
     """Marginals whose accountant follows a noisy count of the records, where nobody knows their number.
 
-    schedule, errors: plan the rest, once the count is known. few, many: roles under the two theorems of `ByCount`.
-    _errors: what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: the last plan of the rest,
-    by its count.
+    `planner.choose_plan` decides whether it is worth the price of the count.
+    schedule, errors: plan the rest, once the count is known. pure, gaussian: roles under the two theorems of `ByCount`,
+    for few records and for many. _errors: what their plans are forecast to leave among POSSIBLE_RECORDS, pure first.
+    _made: the last plan of the rest, by its count.
 
     Privacy:
         The count is a draw of its own, and all that follows is a function of it, of the plan and of later releases.
@@ -62,8 +66,8 @@ class CountedFirst:
 
     schedule: Marginals
     errors: Split
-    few: Roles
-    many: Roles
+    pure: Roles
+    gaussian: Roles
     _errors: tuple[tuple[float, ...], tuple[float, ...]]
     _made: dict[float | None, Plan] = field(default_factory=dict, compare=False, repr=False)
 
@@ -74,12 +78,8 @@ class CountedFirst:
     @property
     def roles(self) -> Roles:
         """Of the whole run."""
-        few, many = self.few, self.many
         return replace(
-            few,
-            distinguisher=DistinguisherByPrice(few=few.distinguisher, many=many.distinguisher),
-            check=CheckByPrice(few=few.check, many=many.check),
-            accountant=ByCount(),
+            self.pure, distinguisher=DistinguisherByCurrency(), check=CheckByCurrency(), accountant=ByCount()
         )
 
     @property
@@ -96,9 +96,9 @@ class CountedFirst:
         Raises:
             InfeasiblePlan: a part of the budget buys no noise that can be drawn.
         """
-        accountant, noise = ByCount(), (self.few.check.name, self.many.check.name)
-        self._rest(replace(problem, counted=POSSIBLE_RECORDS[0]), budget, self.few)
-        paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
+        accountant = ByCount()
+        self._rest(replace(problem, counted=POSSIBLE_RECORDS[0]), budget, self.pure)
+        paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.gaussian)
         # Of the plan that may follow the count the phases alone: the sums stand for their events.
         phases = (
             *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
@@ -116,10 +116,10 @@ class CountedFirst:
         )
         note = NOTE.format(
             share=float(accountant.SHARE),
-            few=self.few.accountant.name,
-            many=self.many.accountant.name,
-            few_noise=noise[0],
-            many_noise=noise[1],
+            pure=self.pure.accountant.name,
+            gaussian=self.gaussian.accountant.name,
+            pure_noise=self.pure.check.name,
+            gaussian_noise=self.gaussian.check.name,
         )
         events = tuple(event for phase in phases for event in phase.events)
         return replace(
@@ -183,11 +183,11 @@ class CountedFirst:
         """The plan of the rest, for a noisy count less one deviation: noise on too few records is off by more. A count
         that was lost in a crash leaves the accountant that is better on the whole."""
         known = None if counted is None else max(1.0, float(counted.values[0][0]) - counted.law.deviation)
-        few, many = (np.log(np.maximum(errors, TINY)) for errors in self._errors)
-        gain = many - few
+        pure, gaussian = (np.log(np.maximum(errors, TINY)) for errors in self._errors)
+        gain = gaussian - pure
         found = gain.mean() if known is None else np.interp(math.log(known), np.log(POSSIBLE_RECORDS), gain)
         if known not in self._made:
-            roles = self.few if found > 0.0 else self.many
+            roles = self.pure if found > 0.0 else self.gaussian
             self._made.clear()
             self._made[known] = self._rest(replace(plan.problem, counted=known), plan.budget, roles)
         return self._made[known]
@@ -200,44 +200,3 @@ class CountedFirst:
 def actual_plan(plan: Plan, transcript: Transcript) -> Plan:
     """The plan that a run has followed: that which its count called for, or the plan itself."""
     return plan.schedule.followed(plan, transcript) if isinstance(plan.schedule, CountedFirst) else plan
-
-
-def choose_plan(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split) -> Plan:
-    """The plan of least forecast error; where every role is free, a count may decide on the accountant.
-
-    A count takes the place of the plans of marginals where it is forecast to be worth its price, unless the number of
-    records is known or shares of the budget are stated for draws beside those of the schedule.
-
-    Raises:
-        UsageFault, InfeasiblePlan: as `possible_plans`.
-    """
-    plans = possible_plans(problem, budget, schedule, wishes, split)
-    best = least_of(plans)
-    free = all(len(offered) > 1 for offered in (wishes.accountants, wishes.distinguishers, wishes.checks))
-    if not free or problem.turn is not None or split.stated or not isinstance(schedule, Marginals):
-        return best
-    few, many = _least(plans, FEW.name, pure=True), _least(plans, MANY.name, pure=False)
-    if few is None or many is None or len(few.expected_at) != len(POSSIBLE_RECORDS):
-        return best
-
-    # The errors are bought from what the count leaves, so they belong to the schedule that follows it.
-    errors = (few.expected_at, many.expected_at)
-    counted = CountedFirst(
-        schedule=schedule, errors=replace(split, left_out=Fraction(0)), few=few.roles, many=many.roles, _errors=errors
-    )
-    least = min(one.expected for one in plans if one.expected is not None)
-    if counted.expected > float(1 - ByCount.SHARE) * least:
-        return best
-    try:
-        return plan_split(counted, replace(split, errors=Fraction(0)), problem, budget, counted.roles)
-    except InfeasiblePlan:
-        return best
-
-
-def _least(plans: Sequence[Plan], accountant: str, *, pure: bool) -> Plan | None:
-    """Of those that this accountant charges for such noise the one of least forecast error. The noise of the first
-    measurement after the count says which theorem charges the rest (`ByCount`), so many records never get pure noise.
-    """
-    charged = [one for one in plans if one.roles.accountant.name == accountant and one.roles.check.pure is pure]
-    found = [one for one in charged if one.expected is not None]
-    return min(found, key=lambda one: one.expected or 0.0, default=None)

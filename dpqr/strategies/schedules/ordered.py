@@ -87,7 +87,12 @@ class Ordered:
         """
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
-        prices = roles.cut(budget, _portions(counted, _shares(problem, roles)))
+        # The count's share, and of every group that of its first look, of its boxes and of its last measurement.
+        count = [TUNING.count] if counted else []
+        rest = 1 - sum(count) - TUNING.first_look
+        each = (TUNING.first_look, rest * TUNING.boxes, rest * (1 - TUNING.boxes))
+        shares = (*count, *(one * own for own in _shares(problem, roles) for one in each))
+        prices = roles.cut(budget, [Portion(share=share, count=1) for share in shares])
         first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
         stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
         phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
@@ -112,19 +117,19 @@ class Ordered:
         return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
-        """What was chosen, and why: from public and released figures."""
+        """What was chosen, and why: from public and released figures; of a step that decides, and was lost, what that
+        leaves."""
         if not plan.named("stage"):
             return ()
+        sentences: list[str] = []
         released = [finished.measurement for finished in transcript.rounds]
-        steps = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
-        return tuple(sentence for finished, one in steps for sentence in _reasons(one, finished))
-
-
-def _reasons(one: MeasurementStep, finished: Round) -> tuple[str, ...]:
-    """Why the step was chosen; of one that decides, and was lost, what that leaves."""
-    if finished.measurement is not None or not one.why:
-        return one.why
-    return (f"{one.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
+        for measured, one in zip(released, measurement_sequence(plan, released), strict=False):
+            if measured is not None or not one.why:
+                sentences += one.why
+            else:
+                lost = "drawn, and lost in a crash; answers rest on earlier counts, if there are any"
+                sentences.append(f"{one.step.only[0].name}: {lost}")
+        return tuple(sentences)
 
 
 def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
@@ -140,14 +145,6 @@ def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
     weights = [min(unit_error(one, norm) for one in each.offered) ** power for each in partitions]
     grains = [max(1, round(TUNING.grain * weight / sum(weights))) for weight in weights]
     return [Fraction(grain, sum(grains)) for grain in grains]
-
-
-def _portions(counted: bool, shares: list[Fraction]) -> list[Portion]:
-    """The count's, and every group's three."""
-    first = [TUNING.count] if counted else []
-    rest = 1 - sum(first) - TUNING.first_look
-    each = (TUNING.first_look, rest * TUNING.boxes, rest * (1 - TUNING.boxes))
-    return [Portion(share=share, count=1) for share in (*first, *(one * own for own in shares for one in each))]
 
 
 def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
@@ -538,7 +535,15 @@ def _by_boxes(
         yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
         return
     step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=last)
-    yield MeasurementStep(step=step, why=_merged(part, partition, why))
+    expected, whole = (
+        math.sqrt(error / two_stage.rows) for error in (partition.error, two_stage.cells_error(part.whole))
+    )
+    merged = (
+        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
+        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
+        "are biased by what an even spread hides"
+    )
+    yield MeasurementStep(step=step, why=(merged,))
 
 
 def _passing(block: QueryBlock, price: Price) -> MeasurementStep:
@@ -551,14 +556,4 @@ def _direct(part: AttributeGroup, price: Price, why: str) -> MeasurementStep:
     sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
     return MeasurementStep(
         step=Step(candidates=(part.two_stage.direct(price).strategy,), select=None, measure=price), why=(sentence,)
-    )
-
-
-def _merged(part: AttributeGroup, partition: Partition, why: str) -> tuple[str, ...]:
-    rows = part.two_stage.rows
-    expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.two_stage.cells_error(part.whole)))
-    return (
-        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
-        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
-        "are biased by what an even spread hides",
     )

@@ -12,7 +12,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved_epsilon
-from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
+from dpqr.strategies.schedules.marginals.forecast import forecast_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.transcript import Round, Step, Transcript
@@ -158,11 +158,6 @@ def _parts(plan: Plan) -> tuple[Plan, Plan]:
     return joined, apart
 
 
-def _error(part: Plan) -> float:
-    """Forecast mean L1 error over n of its blocks: of `ordered` that of the strategy, buckets being no worse."""
-    return direct_error(part, fitted=False) if part.expected is None else part.expected
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
     """A candidate plan: both parts, planned within their shares. odds: the first part's share over the second's."""
@@ -186,16 +181,16 @@ class _Candidate:
 
     @property
     def expected(self) -> float:
-        """The mean over all blocks of their forecasts."""
+        """The mean over all blocks of their forecasts: of `ordered` that of the strategy, buckets being no worse."""
         blocks = [len(part.problem.workload.blocks) for part in self.parts]
-        return sum(_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
+        return sum(forecast_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
 
 
 def _least(asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Candidate:
     """From the split of least error if an error of e at the whole budget were e / share^p at a share: shares in
     proportion to e^(1 / (1 + p)) (Lagrange; p = 1 in epsilon, 1/2 in rho or mu^2). Noise that is nearly all 0 falls
     far faster, so other odds are tried from there, by STEP at a time, as long as they have less."""
-    errors = [_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in asked]
+    errors = [forecast_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in asked]
     power = 0.5 if roles.accountant.concentrated else 1.0
     found = _Candidate.of(asked, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
     for step in (STEP, 1.0 / STEP):

@@ -76,8 +76,12 @@ class Rounds:
         blocks = _offered(problem, roles)
         rounds = self.rounds or default_rounds(budget.epsilon)
         whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
-        opening = _whole(problem, blocks) if whole else one_way(problem) if self.opening else _total(problem)
-        rounds = 0 if whole else rounds
+        if whole:
+            # Every block by itself, so that one of large sensitivity does not spoil the others' noise.
+            total = () if any(block.is_marginal for block in blocks) else _total(problem)
+            opening, rounds = (*total, *((block,) for block in blocks)), 0
+        else:
+            opening = one_way(problem) if self.opening else _total(problem)
         prices = roles.cut(budget, _portions(len(opening), rounds, roles))
         phases = opening_phase(roles, problem.unit, opening, prices[0])
         if rounds:
@@ -177,16 +181,11 @@ def _forecasts(
     return tuple(found)
 
 
-def _whole(problem: Problem, blocks: tuple[QueryBlock, ...]) -> tuple[Candidate, ...]:
-    """Every block by itself, so that one of large sensitivity does not spoil the others' noise."""
-    total = () if any(block.is_marginal for block in blocks) else _total(problem)
-    return (*total, *((block,) for block in blocks))
-
-
 def _unmeasured(plan: Plan, state: Offering, price: Price) -> BlockCandidates:
     """A block that was measured, or that the hypothesis has no room for, is left out of later draws.
 
-    Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again.
+    Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again. A block must be
+    worth its noise: its score is lowered by NOISE_PENALTY times the deviations of all its answers, in its grid.
     """
     measured = [block for measurement in state.measurements for block in measurement.blocks]
     names = {block.name for block in measured}
@@ -194,14 +193,10 @@ def _unmeasured(plan: Plan, state: Offering, price: Price) -> BlockCandidates:
     left = tuple(one for one in blocks if one.name not in names and fits(plan.problem, measured, (one,)))
     again = tuple(one for one in blocks if one.name in names)
     offered = left or again or blocks
-    penalties = tuple(_penalty(block, plan, price) for block in offered)
-    return BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties)
-
-
-def _penalty(block: QueryBlock, plan: Plan, price: Price) -> int:
-    """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
-    noise = plan.roles.check.law((block,), plan.problem.unit, price).deviation * block.rows
-    return round(min(NOISE_PENALTY * noise, LARGEST_PENALTY))
+    law, unit = plan.roles.check.law, plan.problem.unit
+    noise = (law((block,), unit, price).deviation * block.rows for block in offered)
+    penalties = tuple(round(min(NOISE_PENALTY * each, LARGEST_PENALTY)) for each in noise)
+    return BlockCandidates(blocks=offered, unit=unit, penalties=penalties)
 
 
 # Queries: a number of rounds of one query each, the practical form of the source's loop, without its stop test.
@@ -254,8 +249,20 @@ class Queries:
         Raises:
             InfeasiblePlan: no accountant covers it.
         """
-        opening = () if _counted(problem) else ((TOTAL,),)
-        rounds = self._rounds(problem, budget, roles)
+        # A public number of records needs no total; a declared one under add-remove is a guess that steers T alone.
+        opening = () if problem.n is not None and problem.unit.rows_public else ((TOTAL,),)
+        notes: tuple[str, ...] = ()
+        if self.rounds is not None:
+            rounds = self.rounds
+        elif problem.n is not None:
+            rounds = default_query_rounds(problem.n, budget.epsilon)
+        else:
+            # T follows from the total; planned is the one whose events cost most in epsilon and in rho alike.
+            rounds = MOST if roles.accountant.concentrated else FEWEST
+            notes = (
+                f"a noisy total tells how many rounds there are, from {FEWEST} to {MOST}; together they cost the same, "
+                f"and the prices here are those of {rounds}",
+            )
         prices = roles.cut(budget, _query_portions(len(opening), rounds, roles))
         select, measure = prices[-2:]
         unit, dearest = problem.unit, dearest_row(problem)
@@ -271,23 +278,7 @@ class Queries:
             phases=phases,
             epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
-            notes=self._notes(problem, rounds),
-        )
-
-    def _rounds(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> int:
-        """T; where it follows from a noisy total, the one whose events cost most in epsilon and in rho alike."""
-        if self.rounds is not None:
-            return self.rounds
-        if problem.n is not None:
-            return default_query_rounds(problem.n, budget.epsilon)
-        return MOST if roles.accountant.concentrated else FEWEST
-
-    def _notes(self, problem: Problem, rounds: int) -> tuple[str, ...]:
-        if self.rounds is not None or problem.n is not None:
-            return ()
-        return (
-            f"a noisy total tells how many rounds there are, from {FEWEST} to {MOST}; together they cost the same, and "
-            f"the prices here are those of {rounds}",
+            notes=notes,
         )
 
     def start(self, plan: Plan) -> Progress:
@@ -297,7 +288,11 @@ class Queries:
         done, opening = state.rounds, plan.phase("opening")
         if opening and done < opening.count:
             return Step(candidates=opening.blocks[done], select=None, measure=opening.price)
-        rounds, planned = self._rounds_after(plan, state), (plan.price("selection"), plan.price("measurement"))
+        rounds, planned = plan.rounds, (plan.price("selection"), plan.price("measurement"))
+        if self.rounds is None and plan.problem.n is None:
+            # By the total that was bought for it; the fewest where that was lost in a crash.
+            total = int(state.first.values[0][0]) if state.first is not None else 0
+            rounds = default_query_rounds(max(total, 0), plan.budget.epsilon)
         if done >= len(plan.opening) + rounds:
             return None
         candidates = _candidates(plan.problem.workload.blocks, plan.problem.unit)
@@ -306,13 +301,6 @@ class Queries:
 
     def after(self, state: Progress, finished: Round) -> Progress:
         return state.after(finished)
-
-    def _rounds_after(self, plan: Plan, state: Progress) -> int:
-        """T; by the released total where that was bought for it. The fewest where that total was lost in a crash."""
-        if self.rounds is not None or plan.problem.n is not None:
-            return plan.rounds
-        total = int(state.first.values[0][0]) if state.first is not None else 0
-        return default_query_rounds(max(total, 0), plan.budget.epsilon)
 
 
 def default_query_rounds(records: int, epsilon: Fraction) -> int:
@@ -326,11 +314,6 @@ def default_query_rounds(records: int, epsilon: Fraction) -> int:
 def _candidates(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit) -> QueryCandidates:
     """Kept from round to round: a workload may have a hundred thousand blocks."""
     return QueryCandidates(blocks=blocks, unit=unit)
-
-
-def _counted(problem: Problem) -> bool:
-    """Whether the number of records is public; a declared one under add-remove is a guess that steers T alone."""
-    return problem.n is not None and problem.unit.rows_public
 
 
 def _query_portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:

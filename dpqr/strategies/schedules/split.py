@@ -77,6 +77,10 @@ class Split:
         return any((self.left_out, self.errors, self.bounds))
 
 
+UNDIVIDED = Split()
+"""The schedule has the whole budget."""
+
+
 def plan_split(schedule: Planner, split: Split, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
     """The plan of `schedule`, with what the split buys before and after its draws.
 

@@ -12,10 +12,10 @@ from dpqr.releases.forecast_error import reaches
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.roles import allowed_strategies
 from dpqr.strategies.candidates import Candidate
-from dpqr.strategies.guard import least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import Progress, one_way, opening_phase, proved_epsilon
+from dpqr.strategies.schedules.planner import choose_plan
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
@@ -100,4 +100,4 @@ def _planned(plan: Plan, schedule: Alone) -> Plan:
     """With the built-in filters, whichever has less noise."""
     wishes = allowed_strategies(PlanRequest(schedule="rounds"))
     filters = [one for one in wishes.accountants if one.name in ("basic", "zcdp")]
-    return least_noise(plan.problem, plan.budget, schedule, replace(wishes, accountants=filters))
+    return choose_plan(plan.problem, plan.budget, schedule, replace(wishes, accountants=filters))

@@ -36,11 +36,16 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     up to k of k prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload
     and of the noise's kind.
     """
+    power = 2.0 if check.pure else 1.5
     groups: dict[frozenset[int], list[QueryBlock]] = {}
     for block in problem.workload.blocks:
         if not block.is_marginal:
             groups.setdefault(frozenset(block.axes), []).append(block)
-    gone = {block for group in groups.values() if _marginal_is_cheaper(group, problem, check) for block in group}
+    gone = set[QueryBlock]()
+    for group in groups.values():
+        together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
+        if together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check):
+            gone.update(group)
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in gone]
@@ -52,13 +57,6 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
             weights[axes] = weights.get(axes, Fraction(0)) + block.weight
     surrogates = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
     return replace(problem, workload=Workload((*kept, *surrogates)))
-
-
-def _marginal_is_cheaper(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
-    """Whether blocks of the same columns, none of them the marginal, have as much noise together as it has."""
-    power = 2.0 if check.pure else 1.5
-    together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
-    return together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check)
 
 
 def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
@@ -124,25 +122,20 @@ def coarsen(
     found = []
     for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):
         runs = max(2, int((records / (TUNING.coarse_cell * deviation)) ** (1.0 / len(block.axes))))
-        factors = tuple(_merged(factor, counts[factor.axes[0]], runs) for factor in block.factors)
+        factors = tuple(
+            _merged(factor, counts[factor.axes[0]], runs) if factor.matrix.cells > runs else factor
+            for factor in block.factors
+        )
         if any(factor.matrix.rows < factor.matrix.cells for factor in factors):
             found.append(QueryBlock(name=f"coarse({block.name})", factors=factors, weight=block.weight))
     return tuple(found)
 
 
 def _merged(factor: Factor, counts: FloatArray, runs: int) -> Factor:
-    if factor.matrix.cells <= runs:
-        return factor
-    starts = np.flatnonzero(np.diff(_runs(counts, runs), prepend=-1))
-    stops = np.append(starts[1:], counts.size)
-    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))
-
-
-def _runs(counts: FloatArray, runs: int) -> np.ndarray:
-    """For every cell the number of its run, rising from 0: at least two, a run of even share at most but for single
-    cells."""
+    """Runs of the factor's cells: at least two, each of even share at most but for single cells."""
     shares = np.maximum(counts, 0.0)
     shares = shares / shares.sum() if shares.any() else np.full(counts.size, 1.0 / counts.size)
+    # For every cell the number of its run, rising from 0.
     places, run, held = np.zeros(counts.size, dtype=np.int64), 0, 0.0
     for cell, share in enumerate(shares):
         if cell and held + share / 2 > 1.0 / runs:
@@ -150,4 +143,6 @@ def _runs(counts: FloatArray, runs: int) -> np.ndarray:
         places[cell], held = run, held + share
     if run == 0:
         places[-1] = 1
-    return places
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    stops = np.append(starts[1:], counts.size)
+    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))

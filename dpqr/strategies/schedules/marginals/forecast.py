@@ -1,11 +1,11 @@
 """Forecasts: what a share of the budget buys in noise, the error that noise leaves in a block after the fit, and the
-gap that a measurement shows.
+error that a plan is expected to leave, by which candidate plans of all schedules are compared; all constants.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -16,10 +16,9 @@ import numpy as np
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.models.fit.local_fits import local_fit
-from dpqr.strategies.plan import Phase, Plan, Roles
+from dpqr.strategies.plan import TINY, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.drafts import NORMAL
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
@@ -123,12 +122,6 @@ def full_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def public_records(problem: Problem) -> float | None:
-    """n, where it is declared or a public fact; or as it was counted with noise."""
-    known = problem.n if problem.n is not None else problem.domain.facts.records
-    return problem.counted if known is None else known
-
-
 def counts_records(plan: Plan) -> bool:
     """Whether a count of the records decides what is measured (`Forecasts`)."""
     return bool(plan.named("stage"))
@@ -152,12 +145,6 @@ def remaining(plan: Plan) -> BudgetAllocation:
     """What is left after the count of the records, to be shared out."""
     single = first_marginals(plan).blocks[0][0]
     return BudgetAllocation.of(plan.roles, plan.problem.unit, single, search_budget(plan))
-
-
-def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:
-    """Of all answers of a block, as sums over the table's cells, in units of the most that a record changes one."""
-    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
-    return block.rows * deviation * math.sqrt(squared) / max(block.largest_coefficient, 1)
 
 
 # ExpectedError: the error that noise of a given size leaves in a marginal after the fit, from one-way marginals.
@@ -187,9 +174,23 @@ class ExpectedError:
     @classmethod
     def of(cls, blocks: Sequence[QueryBlock], singles: Mapping[int, FloatArray]) -> ExpectedError:
         """singles: noisy one-way marginals by attribute, records; the total of all products is `estimated_records`."""
-        total = estimated_records(singles)
-        shares = {axis: _shares(values) for axis, values in singles.items()}
-        curves = [_curve(shares, total, block) for block in blocks]
+        total, shares = estimated_records(singles), {}
+        for axis, values in singles.items():
+            # Non-negative parts of 1; uniform where all are lost in noise.
+            positive = np.maximum(values, 0.0)
+            records = positive.sum()
+            shares[axis] = positive / records if records > 0.0 else np.full(values.size, 1.0 / values.size)
+        curves = []
+        for block in blocks:
+            cells = np.asarray(total)
+            for factor in block.factors:
+                own = np.ones(1)
+                for axis in factor.axes:
+                    own = np.multiply.outer(own, shares[axis]).reshape(-1)
+                cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
+            cells = cells[cells > 0.0].reshape(-1)
+            errors = (float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID)
+            curves.append(np.array([max(error, NEGLIGIBLE) for error in errors]))
         return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
 
     def joined(self, more: ExpectedError) -> ExpectedError:
@@ -230,30 +231,108 @@ def estimated_records(singles: Mapping[int, FloatArray]) -> float:
     return max(1.0, float(np.average(sums, weights=1.0 / np.array(sizes))))
 
 
-def _shares(values: FloatArray) -> FloatArray:
-    """Non-negative parts of 1; a uniform remainder keeps every cell in play."""
-    positive = np.maximum(values, 0.0)
-    sums = positive.sum()
-    if sums <= 0.0:
-        return np.full(values.size, 1.0 / values.size)
-    shares: FloatArray = positive / sums
-    return shares
-
-
-def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) -> FloatArray:
-    cells = np.asarray(total)
-    for factor in block.factors:
-        own = np.ones(1)
-        for axis in factor.axes:
-            own = np.multiply.outer(own, shares[axis]).reshape(-1)
-        cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
-    cells = cells[cells > 0.0].reshape(-1)
-    return np.array([max(float((cells / (1.0 + cells / deviation)).sum()), NEGLIGIBLE) for deviation in GRID])
-
-
 def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:
     logs: FloatArray = np.exp(np.interp(np.log(max(deviation, GRID[0])), np.log(GRID), np.log(curve)))
     return logs
+
+
+NOISE = 0.8
+"""sqrt(2 / pi): mean size of noise of deviation 1."""
+
+
+# The forecast error of a plan, by which candidate plans are compared: mean over the blocks of the L1 error over n.
+# Where nobody knows n, it is the geometric mean of the errors at POSSIBLE_RECORDS.
+
+POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9))
+"""Numbers of records at which a plan is judged where nobody knows them."""
+
+
+def forecast_error(plan: Plan) -> float:
+    """Forecast error of a plan: what its schedule expects; where it expects none, that of its blocks' noise."""
+    if plan.expected is not None:
+        return plan.expected
+    return direct_error(plan, fitted=plan.schedule.name == "rounds")
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    units = []
+    for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
+        # Nearly all noise of a large budget is 0, and its size is far below its deviation: where known, it is taken.
+        deviation = known.deviation if fitted or known.error is None else known.error / NORMAL
+        total = known.rows * deviation / float(block.scale)
+        units.append((total / max(block.largest_coefficient, 1), NoiseSpread(block=block).even, 0.0))
+    noise, errors = Noise.of(units), []
+    for records in possible_records(plan.problem):
+        n = max(1.0, records)
+        found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
+        errors.append(float(found.mean()))
+    return mean_error(errors)
+
+
+def public_records(problem: Problem) -> float | None:
+    """n, where it is declared or a public fact; or as it was counted with noise."""
+    known = problem.n if problem.n is not None else problem.domain.facts.records
+    return problem.counted if known is None else known
+
+
+def error_words(error: float) -> str:
+    """An L1 error over n. No two tables of n records are further than 2 apart, so no more is said of a larger one.
+
+    >>> error_words(0.123), error_words(5e6)
+    ('0.12', 'above 2')
+    """
+    return f"{error:.2g}" if error <= 2.0 else "above 2"
+
+
+def possible_records(problem: Problem) -> tuple[float, ...]:
+    """The known number, or POSSIBLE_RECORDS."""
+    known = public_records(problem)
+    return POSSIBLE_RECORDS if known is None else (float(known),)
+
+
+def mean_error(errors: Sequence[float]) -> float:
+    """The geometric mean of errors at different numbers of records."""
+    return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
+
+
+# Noise of blocks, and the error that it leaves after the fit.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noise:
+    """Of blocks, where some blocks are measured; shapes (blocks,).
+
+    total: deviations of all answers together, in units of the most that a record changes one. even: share of even
+    records that the answers hold together. hidden: part of the records that what is measured is assumed not to show.
+    """
+
+    total: FloatArray
+    even: FloatArray
+    hidden: FloatArray
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[float, float, float]]) -> Noise:
+        """Of every block its total, even and hidden."""
+        total, even, hidden = np.array([*blocks], dtype=np.float64).reshape(-1, 3).T
+        return cls(total=total, even=even, hidden=hidden)
+
+    def errors(self, records: float, louder: float, hidden: float) -> FloatArray:
+        """L1 errors over n, forecast at so many times the noise and of what is hidden, shape (blocks,)."""
+        noise = louder * NORMAL * self.total / (records * self.even)
+        found: FloatArray = TUNING.left * self.even * noise / (1.0 + noise) ** 0.6 + hidden * self.hidden
+        return found
+
+
+def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:
+    """Of all answers of a block, as sums over the table's cells, in units of the most that a record changes one."""
+    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
+    return block.rows * deviation * math.sqrt(squared) / max(block.largest_coefficient, 1)
 
 
 # Spread: what independent noise on the cells of a marginal, and what a fit misses of them, come to in a block's
@@ -315,17 +394,17 @@ class NoiseSpread:
         """
         if self.block.is_marginal:
             return 1.0
-        factors = range(len(self.block.factors))
-        found = [self._missed(chosen) for chosen in combinations(factors, min(ways, len(factors)))]
+        alike, apart = [np.abs(share) for share in self._shares], []
+        for factor, share, square in zip(self.block.factors, self._shares, self._squares, strict=True):
+            cells = factor.matrix.cells
+            deviation = np.sqrt(np.maximum(square - cells * share**2, 0.0))
+            apart.append(deviation / math.sqrt(cells * max(cells - 1, 1)))
+        places = range(len(alike))
+        found = [
+            self._summed([apart[place] if place in chosen else alike[place] for place in places])
+            for chosen in combinations(places, min(ways, len(places)))
+        ]
         return float(np.mean(found))
-
-    def _missed(self, chosen: Collection[int]) -> float:
-        parts = []
-        for place, factor in enumerate(self.block.factors):
-            cells, share = factor.matrix.cells, self._shares[place]
-            apart = np.sqrt(np.maximum(self._squares[place] - cells * share**2, 0.0))
-            parts.append(apart / math.sqrt(cells * max(cells - 1, 1)) if place in chosen else np.abs(share))
-        return self._summed(parts)
 
     def _summed(self, parts: list[FloatArray]) -> float:
         """Over the answers; parts: of every factor, one figure a row."""
@@ -333,84 +412,6 @@ class NoiseSpread:
         rowwise = self.block.rowwise and len(parts) > 1
         found = float(reduce(np.multiply, parts).sum()) if rowwise else alone
         return found / max(self.block.largest_coefficient, 1)
-
-
-# Gaps: how far a measurement shows a block to be from its expected answers.
-
-NOISE = 0.8
-"""sqrt(2 / pi): mean size of noise of deviation 1."""
-
-SPREAD = 1.51
-"""Relative deviation of the square of a sum of sizes of noise over one cell, 2 sqrt(pi / 2 - 1): the sum's own is half
-of that, and both fall with the root of the number of cells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """What one measurement shows of the gap between a block and its expected answers. All figures are L1 errors over n.
-
-    moved: how far a fit to that measurement alone moves from the expected answers. error: what the noise leaves
-    in the block, by forecast. passed: the part of a gap that the fit passes on. chance: sampling variation of as many
-    records as were expected.
-    """
-
-    block: QueryBlock
-    moved: float
-    error: float
-    passed: float
-    chance: float
-
-    @property
-    def least(self) -> float:
-        """Lower estimate of the gap: noise is subtracted in full, as if it never hid a part of the gap."""
-        return max(0.0, self.moved - NOISE * self.error) / self.passed
-
-    @property
-    def squared(self) -> float:
-        """Estimate of the squared gap: noise is independent of a gap of its size, so their squares add up.
-
-        Below 0 where noise happened to move less than it mostly does.
-        """
-        return (self.moved**2 - (NOISE * self.error) ** 2) / self.passed**2
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of `squared` where there is no gap."""
-        return SPREAD * (NOISE * self.error / self.passed) ** 2 / float(np.sqrt(self.block.rows))
-
-
-def largest_gap(block: QueryBlock) -> float:
-    """The largest L1 error over n of two columns that were taken for independent: each determines the other."""
-    fewest = min(factor.matrix.rows for factor in block.factors)
-    return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
-
-
-def estimate_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
-    """The gap that a round shows; None: a draw was lost, or nothing was expected.
-
-    Args:
-        drawn: the round, with the expected answers to the measured block.
-        errors: forecast errors of all blocks.
-        records: n, as `errors` was made with.
-
-    The gap is divided by the number of expected records: the hypothesis estimates n from more measurements than the
-    first ones, and an error in n would look like a gap.
-    """
-    if drawn.measurement is None or not drawn.expected:
-        return None
-    block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
-    expected = np.maximum(drawn.expected[0], 0.0)
-    values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
-    total = max(1.0, float(expected.sum()))
-    moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
-    error = errors.at(block, deviation) / records
-    return Gap(
-        block=block,
-        moved=moved / total,
-        error=error,
-        passed=max(TUNING.least_passed, 1.0 - error),
-        chance=NOISE * float(np.sqrt(expected).sum()) / total,
-    )
 
 
 # Tuning of the schedule for marginals.

@@ -126,7 +126,7 @@ class Interactions:
         left = sum(share for _, share in direct)
         names = {block.name for block in self.asked}
         asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
-        apart = {block: _named(block, names) for block in asked}
+        apart = {block: interaction(block, _free(f"interaction({block.name})", names)) for block in asked}
         totals = (0.0,) if self.unit.rows_public else TUNING.apart_totals
         splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, totals)]
         errors = [self._error(split) for split in splits]
@@ -210,10 +210,6 @@ class Interactions:
 def _part(block: QueryBlock) -> float:
     """Deviation of the last part of a marginal per cell, of noise of deviation 1 on each."""
     return math.sqrt(math.prod(1.0 - 1.0 / factor.matrix.cells for factor in block.factors))
-
-
-def _named(block: QueryBlock, names: Iterable[str]) -> QueryBlock:
-    return interaction(block, _free(f"interaction({block.name})", names))
 
 
 def _free(name: str, names: Iterable[str]) -> str:

@@ -20,22 +20,16 @@ from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved_epsilon, search_phases
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.candidate_plans import (
-    NOTES,
-    NOUNS,
+from dpqr.strategies.schedules.marginals.decision import (
+    WORDS,
     CandidateForecaster,
     CandidatePlan,
-    count_forecasts,
-    mean_error,
+    ContinuationForecaster,
+    Shares,
+    count_reason,
+    forecasts_by_count,
     measurements_of,
     noise_by_block,
-    possible_records,
-)
-from dpqr.strategies.schedules.marginals.continuation import (
-    Continuation,
-    ContinuationForecaster,
-    plan_remeasurement,
-    start_search,
 )
 from dpqr.strategies.schedules.marginals.forecast import (
     NOISE,
@@ -45,72 +39,26 @@ from dpqr.strategies.schedules.marginals.forecast import (
     counts_records,
     first_marginals,
     full_table,
+    mean_error,
+    possible_records,
     remaining,
 )
-from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
+from dpqr.strategies.schedules.marginals.search import (
+    MarginalSearch,
+    SearchState,
+    SelectionBatch,
+    plan_remeasurement,
+    start_search,
+)
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
-
-
-def plan_non_adaptive(
-    candidate: CandidatePlan,
-    schedule: Schedule[Any],
-    problem: Problem,
-    budget: PrivacyBudget,
-    roles: Roles,
-    whole: BudgetAllocation,
-) -> Plan:
-    """A plan of what a candidate plan measures, at the whole budget. Raises: InfeasiblePlan."""
-    shares = measurements_of(candidate, problem, roles, whole)
-    portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
-    prices = roles.cut(budget, portions)
-    phases = tuple(
-        phase
-        for (block, _), price in zip(shares, prices, strict=True)
-        for phase in opening_phase(roles, problem.unit, ((block,),), price)
-    )
-    note = f"{NOTES[candidate]} ({full_table(problem).cells:,} cells)" if candidate == "table" else NOTES[candidate]
-    if candidate != "table" and not joint(with_surrogates(problem, roles.check)):
-        note = SINGLES
-    return Plan(
-        problem=problem,
-        budget=budget,
-        roles=roles,
-        schedule=schedule,
-        phases=phases,
-        epsilon=proved_epsilon(roles.accountant, phases, budget),
-        forecast=_forecast(candidate, problem, roles, whole),
-        notes=(note,),
-    )
-
-
-def _forecast(
-    candidate: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation
-) -> tuple[BlockForecast, ...]:
-    """Noise of every block's answers under the candidate plan: before the fit, which only lowers it."""
-    each = zip(problem.workload.blocks, noise_by_block(candidate, problem, roles, whole).total.tolist(), strict=True)
-    return tuple(
-        BlockForecast(
-            name=block.name,
-            rows=block.rows,
-            deviation=total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
-        )
-        for block, total in each
-    )
-
 
 COUNT = (
     "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {candidates}; the answers' "
     "total is held to it"
 )
 SINGLES = "every block looks at one column at most, so all are measured once and nothing is searched"
-SEARCH = (
-    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them, or "
-    "all of them are measured without a search, where the error of one-way marginals in pairs of columns, measured "
-    "with noise, makes that better; rounds and prices follow what was released, within the budget, and the last "
-    "measurements spend it"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,32 +96,23 @@ class Marginals:
         forecaster = CandidateForecaster.of(problem, roles, whole, self.table)
         found = [forecaster.at(number) for number in possible_records(problem)]
         candidates = tuple(dict.fromkeys(one.best for one in found))
-        plan = searching
-        if candidates != ("search",):
-            plan = (
-                plan_non_adaptive(candidates[0], self, problem, budget, roles, whole)
-                if len(candidates) == 1
-                else self._counting(candidates, problem, budget, roles, whole)
+        if candidates == ("search",):
+            plan = searching
+        elif len(candidates) == 1:
+            plan = plan_non_adaptive(candidates[0], self, problem, budget, roles, whole)
+        else:
+            # The number of records decides between them, from few to many, so they are counted.
+            plan = self._searching(problem, budget, roles, counted=True)
+            nouns = " or ".join(WORDS[candidate].noun for candidate in candidates)
+            note = COUNT.format(share=float(TUNING.count), candidates=nouns)
+            many = candidates[-1]
+            plan = replace(
+                plan,
+                forecast=plan.forecast if many == "search" else _forecast(many, problem, roles, whole),
+                notes=(note, *(plan.notes if "search" in candidates else ())),
             )
         errors = tuple(one.least for one in found)
         return replace(plan, expected=mean_error(errors), expected_at=errors)
-
-    def _counting(
-        self,
-        candidates: tuple[CandidatePlan, ...],
-        problem: Problem,
-        budget: PrivacyBudget,
-        roles: Roles,
-        whole: BudgetAllocation,
-    ) -> Plan:
-        """candidates: that the count decides between, from few records to many."""
-        plan = self._searching(problem, budget, roles, counted=True)
-        note = COUNT.format(
-            share=float(TUNING.count), candidates=" or ".join(NOUNS[candidate] for candidate in candidates)
-        )
-        many = candidates[-1]
-        known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
-        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in candidates else ())))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -211,7 +150,7 @@ class Marginals:
             phases=phases,
             epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
-            notes=(SEARCH,),
+            notes=(WORDS["search"].note,),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
@@ -238,7 +177,7 @@ class Marginals:
         """What was measured, and why, where a count or the error of one-way marginals decided."""
         rounds, counts = transcript.rounds, counts_records(plan)
         counted = rounds[0].measurement if rounds and counts else None
-        why = () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)
+        why = () if counted is None else (count_reason(forecasts_by_count(plan, counted, self.table)),)
         found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
         if found is None:
             return why
@@ -249,10 +188,56 @@ class Marginals:
         return (*why, foreseen.sentence(errors))
 
 
-# The phases of a run among marginals, each a state that knows its next step and what follows it.
+def plan_non_adaptive(
+    candidate: CandidatePlan,
+    schedule: Schedule[Any],
+    problem: Problem,
+    budget: PrivacyBudget,
+    roles: Roles,
+    whole: BudgetAllocation,
+) -> Plan:
+    """A plan of what a candidate plan measures, at the whole budget. Raises: InfeasiblePlan."""
+    shares = measurements_of(candidate, problem, roles, whole)
+    portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
+    prices = roles.cut(budget, portions)
+    phases = tuple(
+        phase
+        for (block, _), price in zip(shares, prices, strict=True)
+        for phase in opening_phase(roles, problem.unit, ((block,),), price)
+    )
+    note = WORDS[candidate].note
+    if candidate == "table":
+        note = f"{note} ({full_table(problem).cells:,} cells)"
+    elif not joint(with_surrogates(problem, roles.check)):
+        note = SINGLES
+    return Plan(
+        problem=problem,
+        budget=budget,
+        roles=roles,
+        schedule=schedule,
+        phases=phases,
+        epsilon=proved_epsilon(roles.accountant, phases, budget),
+        forecast=_forecast(candidate, problem, roles, whole),
+        notes=(note,),
+    )
 
-Shares = tuple[tuple[QueryBlock, float], ...]
-"""Blocks that are still to be measured, each with its share of the budget."""
+
+def _forecast(
+    candidate: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation
+) -> tuple[BlockForecast, ...]:
+    """Noise of every block's answers under the candidate plan: before the fit, which only lowers it."""
+    each = zip(problem.workload.blocks, noise_by_block(candidate, problem, roles, whole).total.tolist(), strict=True)
+    return tuple(
+        BlockForecast(
+            name=block.name,
+            rows=block.rows,
+            deviation=total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
+        )
+        for block, total in each
+    )
+
+
+# The phases of a run among marginals, each a state that knows its next step and what follows it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +255,7 @@ class CountState:
     def after(self, finished: Round) -> MarginalsState:
         """A count that was lost in a crash leaves the search, which needs none."""
         plan, known = self.plan, finished.measurement
-        candidate = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        candidate = forecasts_by_count(plan, known, self.table).best if known is not None else "search"
         if candidate == "search":
             return OneWayState(plan=plan, foresees=True)
         budget = remaining(plan)
@@ -299,7 +284,7 @@ class NonAdaptiveState:
 class OneWayState:
     """One-way marginals are measured for the first time.
 
-    released: by each of them so far; None: it was lost in a crash. foresees: whether another continuation may be better
+    released: by each of them so far; None: it was lost in a crash. foresees: whether another candidate may be better
     than a search.
     """
 
@@ -320,10 +305,10 @@ class OneWayState:
         if not self.foresees or not known.levels or None in grown.released:
             return _search(known, 0.0)
         foreseen = ContinuationForecaster.of(known)
-        continuations, share = foreseen.continuations, foreseen.share
-        if len(continuations) > 1 and share:
-            return DependenceState(foreseen=foreseen, share=share)
-        return _continue_with(foreseen, "search" if len(continuations) > 1 else min(continuations), 0.0)
+        certain = foreseen.certain
+        if certain is None:
+            return DependenceState(foreseen=foreseen, share=foreseen.share)
+        return _continue_with(foreseen, certain, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,8 +330,8 @@ class DependenceState:
         found = finished.errors
         if found is None:
             return _search(self.foreseen.known, self.share)
-        continuation, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
-        return _continue_with(self.foreseen, continuation, self.share)
+        candidate = self.foreseen.after(self.foreseen.dependence(found), self.share).best
+        return _continue_with(self.foreseen, candidate, self.share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,11 +407,11 @@ MarginalsState = (
 )
 
 
-def _continue_with(foreseen: ContinuationForecaster, continuation: Continuation, spent: float) -> MarginalsState:
+def _continue_with(foreseen: ContinuationForecaster, candidate: CandidatePlan, spent: float) -> MarginalsState:
     """spent: share of the budget, beside that of the one-way marginals."""
-    if continuation == "search":
+    if candidate == "search":
         return _search(foreseen.known, spent)
-    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(continuation, spent))))
+    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(candidate, spent))))
 
 
 def _search(opened: MarginalSearch, spent: float) -> MarginalsState:

@@ -1,27 +1,114 @@
-"""Search among marginals: its state after whole batches of choices, and what is drawn next. From what was released."""
+"""Search among marginals: what it knows before it begins, its state after whole batches of choices, and what is drawn
+next. All of it follows from what was released."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.models.fit.local_fits import local_fit
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.marginals.candidate_blocks import (
+    candidate_levels,
+    coarsen,
+    fitted_together,
+    with_surrogates,
+)
 from dpqr.strategies.schedules.marginals.forecast import (
+    NOISE,
     TUNING,
     BudgetAllocation,
     ExpectedError,
-    Gap,
-    estimate_gap,
-    largest_gap,
+    estimated_records,
+    first_marginals,
+    remaining,
 )
 from dpqr.strategies.schedules.marginals.last_measurements import Interactions, LastMeasurements
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+# Gaps: how far a measurement shows a block to be from its expected answers.
+
+SPREAD = 1.51
+"""Relative deviation of the square of a sum of sizes of noise over one cell, 2 sqrt(pi / 2 - 1): the sum's own is half
+of that, and both fall with the root of the number of cells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What one measurement shows of the gap between a block and its expected answers. All figures are L1 errors over n.
+
+    moved: how far a fit to that measurement alone moves from the expected answers. error: what the noise leaves
+    in the block, by forecast. passed: the part of a gap that the fit passes on. chance: sampling variation of as many
+    records as were expected.
+    """
+
+    block: QueryBlock
+    moved: float
+    error: float
+    passed: float
+    chance: float
+
+    @property
+    def least(self) -> float:
+        """Lower estimate of the gap: noise is subtracted in full, as if it never hid a part of the gap."""
+        return max(0.0, self.moved - NOISE * self.error) / self.passed
+
+    @property
+    def squared(self) -> float:
+        """Estimate of the squared gap: noise is independent of a gap of its size, so their squares add up.
+
+        Below 0 where noise happened to move less than it mostly does.
+        """
+        return (self.moved**2 - (NOISE * self.error) ** 2) / self.passed**2
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of `squared` where there is no gap."""
+        return SPREAD * (NOISE * self.error / self.passed) ** 2 / float(np.sqrt(self.block.rows))
+
+
+def largest_gap(block: QueryBlock) -> float:
+    """The largest L1 error over n of two columns that were taken for independent: each determines the other."""
+    fewest = min(factor.matrix.rows for factor in block.factors)
+    return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
+
+
+def estimate_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
+    """The gap that a round shows; None: a draw was lost, or nothing was expected.
+
+    Args:
+        drawn: the round, with the expected answers to the measured block.
+        errors: forecast errors of all blocks.
+        records: n, as `errors` was made with.
+
+    The gap is divided by the number of expected records: the hypothesis estimates n from more measurements than the
+    first ones, and an error in n would look like a gap.
+    """
+    if drawn.measurement is None or not drawn.expected:
+        return None
+    block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
+    expected = np.maximum(drawn.expected[0], 0.0)
+    values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
+    total = max(1.0, float(expected.sum()))
+    moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
+    error = errors.at(block, deviation) / records
+    return Gap(
+        block=block,
+        moved=moved / total,
+        error=error,
+        passed=max(TUNING.least_passed, 1.0 - error),
+        chance=NOISE * float(np.sqrt(expected).sum()) / total,
+    )
+
 
 # Stopping rule of the search: what the measurements of a batch show, and when further batches stop paying.
 
@@ -322,15 +409,88 @@ class MarginalSearch:
         if not shown:
             return after
         evidence = BatchEvidence.of(shown, state.graph)
+        # What a further block costs, L1 error over n: its own final error, or, if that is more, what each block of the
+        # batch added to the sum over all explored ones.
+        (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (state, after))
+        price = max(other, (many * other - few * one) / (many - few))
         return replace(
             after,
             gap=max(evidence.least, after.gap),
             graph=state.graph.joined(shown),
-            unimproved=evidence.unimproved(state.unimproved, self.reached(after), self._price(state, after)),
+            unimproved=evidence.unimproved(state.unimproved, other, price),
         )
 
-    def _price(self, before: SearchState, after: SearchState) -> float:
-        """What a further block costs, L1 error over n: its own final error, or, if that is more, what each block of the
-        last batch added to the sum over all explored ones."""
-        (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (before, after))
-        return max(other, (many * other - few * one) / (many - few))
+
+# The first one-way marginals: what they say of a search, and how exactly they are measured again before it.
+
+
+def start_search(plan: Plan, released: Sequence[Measurement | None]) -> MarginalSearch:
+    """What the first measurements of all attributes say of the rest."""
+    problem = with_surrogates(plan.problem, plan.roles.check)
+    levels = candidate_levels(problem)
+    singles = tuple(candidate[0] for candidate in first_marginals(plan).blocks)
+    counts = opening_counts(singles, released)
+    budget = remaining(plan)
+    records = max(1.0, float(problem.n or estimated_records(counts)))
+    errors = ExpectedError.of((*chain(*levels), *singles), counts)
+    coarse = (
+        coarsen(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
+    )
+    return MarginalSearch(
+        levels=levels,
+        coarse=coarse,
+        singles=singles,
+        asked=problem.workload.blocks,
+        errors=errors.joined(ExpectedError.of(coarse, counts)) if coarse else errors,
+        budget=budget,
+        unit=problem.unit,
+        records=records,
+        spent=(float(TUNING.opening) / len(singles),) * len(singles),
+        started=problem.start is not None,
+        crowded=frozenset(
+            place for place, level in enumerate(levels) if not fitted_together(level, problem, plan.roles)
+        ),
+    )
+
+
+def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
+    """The first noisy one-way marginals; even counts for one that was lost.
+
+    Args:
+        released: their measurements, in their order; None: lost in a crash.
+
+    Returns:
+        By attribute, in records, shape (cells,).
+    """
+    found: dict[int, FloatArray] = {}
+    for block, measured in zip(singles, released, strict=True):
+        if measured is not None:
+            found[block.axes[0]] = np.asarray(measured.values[0], dtype=np.float64)
+    total = estimated_records(found)
+    for block in singles:
+        found.setdefault(block.axes[0], np.full(block.cells, total / block.cells))
+    return found
+
+
+def plan_remeasurement(known: MarginalSearch) -> tuple[MarginalSearch, tuple[tuple[QueryBlock, float], ...]]:
+    """The first measurements that are made again before the search, with their further shares of the budget, and what
+    is known after them. From the error that the first ones left; none where that is small enough."""
+    loads = Counter(axis for block in known.asked for axis in block.axes)
+    weights = [float(loads[block.axes[0]]) for block in known.singles]
+
+    def error(further: Sequence[float]) -> float:
+        shares = zip(known.singles, known.spent, further, strict=True)
+        each = [known.errors.at(block, known.budget.combined(old, new)) for block, old, new in shares]
+        return float(np.dot(weights, each)) / len(known.asked) / known.records
+
+    further = [0.0] * len(known.singles)
+    if known.levels and error(further) > TUNING.opening_error:
+        for share in np.geomspace(float(TUNING.opening), TUNING.largest_opening, 12)[1:]:
+            even = known.budget.deviation_at(share / len(weights))
+            costs = [load * known.errors.at(block, even) for load, block in zip(weights, known.singles, strict=True)]
+            further = known.budget.split(float(share) - float(TUNING.opening), costs, known.spent)
+            if error(further) <= TUNING.opening_error:
+                break
+    spent = tuple(old + new for old, new in zip(known.spent, further, strict=True))
+    shares = tuple((block, share) for block, share in zip(known.singles, further, strict=True) if share)
+    return replace(known, spent=spent), shares

@@ -21,13 +21,8 @@ from strategies.schedules.marginals.test_one_table import (
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.candidate_plans import (
-    CandidateForecaster,
-    Forecasts,
-    direct_error,
-    noise_by_block,
-)
-from dpqr.strategies.schedules.marginals.forecast import TUNING, remaining
+from dpqr.strategies.schedules.marginals.decision import CandidateForecaster, Forecasts, noise_by_block
+from dpqr.strategies.schedules.marginals.forecast import TUNING, direct_error, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix

@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.strategies.schedules.marginals.forecast import (
-    ExpectedError,
-    Gap,
-    NoiseSpread,
-    estimate_gap,
-    estimated_records,
-    largest_gap,
-)
+from dpqr.strategies.schedules.marginals.forecast import ExpectedError, NoiseSpread, estimated_records
+from dpqr.strategies.schedules.marginals.search import Gap, estimate_gap, largest_gap
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse

@@ -13,10 +13,10 @@ from strategies.schedules.marginals.test_one_table import BUDGET, marginals, pro
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.guard import make_filter
-from dpqr.strategies.schedules.marginals.continuation import ContinuationForecaster, start_search
+from dpqr.strategies.schedules.marginals.decision import ContinuationForecaster
 from dpqr.strategies.schedules.marginals.forecast import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
-from dpqr.strategies.schedules.marginals.search import SearchState
+from dpqr.strategies.schedules.marginals.search import SearchState, start_search
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -63,21 +63,21 @@ def shown(step, mean):
 def test_more_dependence_costs_those_that_measure_less_of_it():
     known = foreseen(searching(marginals(3, SIZES), accountant="basic"))
     few, many = (known.after(dependence, 0.0) for dependence in (0.005, 1.0))
-    assert (few[0], many[0]) == ("columns", "blocks")
-    assert few[1]["columns"] < few[1]["pairs"] < few[1]["blocks"]
-    assert many[1]["blocks"] < min(many[1]["pairs"], many[1]["search"])
-    assert all(many[1][course] > few[1][course] for course in many[1])
+    assert (few.best, many.best) == ("columns", "blocks")
+    assert few.errors["columns"] < few.errors["pairs"] < few.errors["blocks"]
+    assert many.errors["blocks"] < min(many.errors["pairs"], many.errors["search"])
+    assert all(many.errors[course] > few.errors[course] for course in many.errors)
 
 
 def test_errors_fall_with_the_records_and_rise_with_what_was_spent():
     plan = searching()
-    few, many = (foreseen(plan, records).after(0.1, 0.0)[1] for records in (RECORDS, 100 * RECORDS))
-    less = foreseen(plan).after(0.1, 0.05)[1]
+    few, many = (foreseen(plan, records).after(0.1, 0.0).errors for records in (RECORDS, 100 * RECORDS))
+    less = foreseen(plan).after(0.1, 0.05).errors
     assert all(many[course] < few[course] < less[course] for course in few)
 
 
 def test_under_rho_one_way_marginals_alone_are_no_course():
-    assert "columns" not in foreseen(searching()).after(0.005, 0.0)[1]
+    assert "columns" not in foreseen(searching()).after(0.005, 0.0).errors
 
 
 def test_all_pairs_leave_the_noise_of_their_parts():
@@ -92,7 +92,7 @@ def test_all_pairs_leave_the_noise_of_their_parts():
     total = 0.8 * (15 / (16 * own**2) + 6 / (4 * opening**2)) ** -0.5
     squares = (16 * own * 0.75) ** 2 + 2 * (4 * column * 0.75**0.5) ** 2 + total**2
     expected = TUNING.kept * squares**0.5 / records
-    assert known.after(0.0, 0.0)[1]["blocks"] == pytest.approx(expected, rel=0.01)
+    assert known.after(0.0, 0.0).errors["blocks"] == pytest.approx(expected, rel=0.01)
 
 
 def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
@@ -101,7 +101,7 @@ def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
         name="corner", factors=tuple(Factor(axes=(axis,), sizes=(4,), matrix=half) for axis in range(3))
     )
     with_it, without = (foreseen(searching(blocks)) for blocks in ((corner, *marginals(3, SIZES)), marginals(3, SIZES)))
-    one, other = (known.after(0.3, 0.0)[1] for known in (with_it, without))
+    one, other = (known.after(0.3, 0.0).errors for known in (with_it, without))
     assert all(0.9 * other[course] < one[course] < other[course] for course in ("blocks", "search"))
 
 
@@ -163,7 +163,7 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
-    monkeypatch.setattr("dpqr.strategies.schedules.marginals.continuation.TUNING", replace(TUNING, table=15 * 16 - 1))
+    monkeypatch.setattr("dpqr.strategies.schedules.marginals.decision.TUNING", replace(TUNING, table=15 * 16 - 1))
     assert not foreseen(plan).share
 
 
@@ -197,8 +197,8 @@ def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
     sizes = (12,) * 6
     blocks = (*marginals(2, sizes), *corners(sizes))
     crowded = foreseen(searching(blocks, sizes, accountant=accountant), records=12**4)
-    assert "blocks" not in crowded.after(0.3, 0.0)[1]
-    assert {"pairs", "search"} <= crowded.after(0.3, 0.0)[1].keys()
+    assert "blocks" not in crowded.after(0.3, 0.0).errors
+    assert {"pairs", "search"} <= crowded.after(0.3, 0.0).errors.keys()
     assert not crowded.known.sweeps(SearchState(left=0.5, gap=9.0, explored=crowded.known.levels[-1], level=1))
 
 
@@ -206,10 +206,10 @@ def test_marginals_that_the_model_leaves_out_may_all_be_measured():
     sizes = (12,) * 6
     known = foreseen(searching(marginals(2, sizes), sizes), records=12**4)
     assert not known.known.crowded
-    assert "blocks" in known.after(0.3, 0.0)[1]
+    assert "blocks" in known.after(0.3, 0.0).errors
 
 
 def test_blocks_that_the_model_has_room_for_may_all_be_measured():
     known = foreseen(searching((*PAIRS, *corners(SIZES))))
     assert not known.known.crowded
-    assert "blocks" in known.after(0.3, 0.0)[1]
+    assert "blocks" in known.after(0.3, 0.0).errors

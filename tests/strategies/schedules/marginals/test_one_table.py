@@ -19,7 +19,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.candidate_plans import CandidateForecaster
+from dpqr.strategies.schedules.marginals.decision import CandidateForecaster
 from dpqr.strategies.schedules.marginals.forecast import RECORDS, full_table, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round

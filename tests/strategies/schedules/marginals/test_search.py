@@ -11,8 +11,8 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError, Gap
-from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph, MarginalSearch, SearchState
+from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
+from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph, Gap, MarginalSearch, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement

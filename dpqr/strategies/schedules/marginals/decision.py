@@ -1,0 +1,479 @@
+"""Decision: what is measured of a workload of marginals, by the error that each candidate plan is forecast to leave.
+
+It is taken as soon as enough is known:
+
+1. Before the run, if the number of records is known, or if one candidate is best at every number that there may be
+   (`CandidateForecaster.at`).
+2. After a noisy count of the records, which is bought where it would decide (`forecasts_by_count`).
+3. After the first one-way marginals, if that is where a search begins: by their counts, and by the noisy error that
+   they leave in pairs of columns, which is bought where it would decide (`ContinuationForecaster`).
+4. During a search, by what each batch shows: it goes on, ends, or all blocks are measured after all
+   (`search.MarginalSearch`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain, combinations
+from typing import Literal
+
+import numpy as np
+
+from dpqr.kernel.arrays import FloatArray
+from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import one_way
+from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.forecast import (
+    NOISE,
+    RECORDS,
+    TUNING,
+    BudgetAllocation,
+    Noise,
+    NoiseSpread,
+    error_words,
+    full_table,
+    public_records,
+    remaining,
+    summed_noise,
+)
+from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
+from dpqr.strategies.transcript import ErrorSum
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+CandidatePlan = Literal["table", "blocks", "pairs", "columns", "search"]
+"""One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
+
+Shares = tuple[tuple[QueryBlock, float], ...]
+"""Blocks that are measured once, each with its share of what is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateWords:
+    """Of a candidate plan. noun: what is measured. done: for a release. note: for a plan, that it was chosen, and why.
+
+    >>> WORDS["blocks"].noun
+    'all blocks once'
+    """
+
+    noun: str
+    done: str
+    note: str
+
+
+WORDS: Mapping[CandidatePlan, CandidateWords] = {
+    "table": CandidateWords(
+        "one table of all columns",
+        "one table of all columns was measured",
+        "all columns together are measured once, with less noise in every block than a search would leave",
+    ),
+    "blocks": CandidateWords(
+        "all blocks once",
+        "all blocks were measured once",
+        "all blocks are measured once, for a search would pass over few of them",
+    ),
+    "pairs": CandidateWords(
+        "all pairs of columns once",
+        "all pairs of columns below the blocks were measured once",
+        "all pairs of columns below the blocks are measured once, for their noise is far below that of the blocks",
+    ),
+    "columns": CandidateWords(
+        "one-way marginals alone",
+        "one-way marginals alone were measured",
+        "one-way marginals alone are measured, for noise would hide what more columns together show",
+    ),
+    "search": CandidateWords(
+        "what a search finds",
+        "one-way marginals were measured first",
+        "one-way marginals come first; then choices look for blocks that are further off than noise would leave them, "
+        "or all of them are measured without a search, where the error of one-way marginals in pairs of columns, "
+        "measured with noise, makes that better; rounds and prices follow what was released, within the budget, and "
+        "the last measurements spend it",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasts:
+    """Forecast errors by candidate plan, means over the blocks of L1 over n, at so many records.
+
+    searched: error of a search over its forecast, where accountants are compared.
+    """
+
+    records: float
+    errors: Mapping[CandidatePlan, float]
+    searched: float = 1.0
+
+    @property
+    def best(self) -> CandidatePlan:
+        return min(self.errors, key=self.errors.__getitem__)
+
+    @property
+    def least(self) -> float:
+        """Of the best candidate: what accountants are compared by."""
+        return self.errors[self.best] * (self.searched if self.best == "search" else 1.0)
+
+    @property
+    def compared(self) -> str:
+        """The error of the best candidate, and those of the others."""
+        others = ", ".join(
+            f"{candidate} {error_words(error)}" for candidate, error in self.errors.items() if candidate != self.best
+        )
+        return f"{error_words(self.errors[self.best])} ({others})"
+
+
+# What the candidates measure, and the noise that this leaves in every block.
+
+
+def measurements_of(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
+    """What a candidate plan measures, in the split of least noise; nothing for a search, or where there are no pairs.
+
+    The number of records is measured beside blocks that are no marginals, for rows need a total.
+    """
+    if candidate == "table":
+        return ((full_table(problem), 1.0),)
+    blocks, single = _blocks(candidate, problem, roles), QueryBlock(name="records")
+    costs = [
+        block.rows / max(block.largest_coefficient, 1) * budget.relative(block, single, problem.unit)
+        for block in blocks
+    ]
+    untold = bool(blocks) and public_records(problem) is None and not any(block.is_marginal for block in blocks)
+    total = ((RECORDS, float(TUNING.count)),) if untold else ()
+    return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
+
+
+def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+    """What a candidate plan measures."""
+    searched = with_surrogates(problem, roles.check).workload.blocks
+    if candidate == "columns":
+        return tuple(block for (block,) in one_way(problem))
+    if candidate == "blocks":
+        return _widest(searched)
+    if candidate == "search" or max(len(block.axes) for block in searched) < 3:
+        return ()
+    pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
+    asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
+    return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
+
+
+@lru_cache(maxsize=4)
+def _widest(searched: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
+    """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
+    tables = {frozenset(block.axes) for block in searched if block.is_marginal}
+    holding: dict[int, set[frozenset[int]]] = {axis: set() for block in searched for axis in block.axes}
+    for table in tables:
+        for axis in table:
+            holding[axis].add(table)
+    above = (tables.intersection(*(holding[axis] for axis in block.axes)) for block in searched)
+    return tuple(block for block, over in zip(searched, above, strict=True) if over <= {frozenset(block.axes)})
+
+
+def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
+    """Of the workload's blocks, in their order; none where the candidate measures nothing.
+
+    From the block itself, from a marginal that holds it, or from those of its columns or of pairs of them.
+    """
+    alike: dict[float, float] = {}  # marginals at one share have one deviation
+    known = []
+    for block, share in measurements_of(candidate, problem, roles, budget):
+        deviation = alike.get(share) if block.is_marginal else None
+        if deviation is None:
+            deviation = roles.check.law((block,), problem.unit, budget.price(share)).deviation
+            alike.update({share: deviation} if block.is_marginal else {})
+        known.append((block, deviation))
+    own = {block.name: deviation for block, deviation in known}
+    tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
+
+    found = []
+    for block in problem.workload.blocks if known else ():
+        axes, spread, hidden = frozenset(block.axes), NoiseSpread(block=block), 0.0
+        if block.name in own:
+            total = own[block.name] * block.rows / max(block.largest_coefficient, 1)
+        elif axes in tables:
+            total = summed_noise(tables[axes][0], block, tables[axes][1])
+        elif wider := [summed_noise(one, block, each) for key, (one, each) in tables.items() if axes < key]:
+            total = TUNING.summed * min(wider)
+        else:
+            of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
+            below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
+            shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
+            summed = sum(spread.noise(one.axes) * deviation for one, deviation in below)
+            total = summed / (len(axes) - 1 if of_pairs else 1)
+            further = max(len(axes) - shown, 0)
+            hidden = each * further * spread.missed(1 + shown) if further else 0.0
+        found.append((total, spread.even, hidden))
+    return Noise.of(found)
+
+
+# Before the run, and after a count: at so many records.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateForecaster:
+    """Noise by candidate and block of the workload, from which errors are forecast at any number of records.
+
+    A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
+    5/8 q where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
+    q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
+
+    A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
+    over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
+    two measurements of a block the better one is all that counts. In rho they add up, so no candidate but the table is
+    better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures
+    (`ContinuationForecaster`): these are a candidate of their own only where noise would hide the dependence.
+
+    crowded: the model has no room for all blocks together, so measuring them all is no candidate (`fitted_together`).
+    searchable: whether a block has two columns or more. One-way marginals answer all others, and nothing is searched.
+    """
+
+    noise: Mapping[CandidatePlan, Noise]
+    explored: Mapping[CandidatePlan, float]
+    budget: BudgetAllocation
+    crowded: bool = False
+    searchable: bool = True
+
+    @classmethod
+    def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> CandidateForecaster:
+        """Where `budget` is all that is left; table: cells of one table of all columns, at most."""
+        candidates: list[CandidatePlan] = ["blocks", "pairs", "columns"]
+        if full_table(problem).cells <= table:
+            candidates.insert(0, "table")
+        noise = {candidate: noise_by_block(candidate, problem, roles, budget) for candidate in candidates}
+        most = TUNING.explored * len(problem.workload.axes)
+        searched: tuple[CandidatePlan, ...] = ("blocks", "pairs")
+        numbers = {candidate: len(_blocks(candidate, problem, roles)) for candidate in searched}
+        explored = {candidate: min(1.0, most / number) for candidate, number in numbers.items() if number}
+        return cls(
+            noise={candidate: one for candidate, one in noise.items() if one.total.size},
+            explored=explored,
+            budget=budget,
+            crowded=not fitted_together(_blocks("blocks", problem, roles), problem, roles),
+            searchable=bool(joint(with_surrogates(problem, roles.check))),
+        )
+
+    def at(self, records: float) -> Forecasts:
+        """Where so many records were counted or declared."""
+        n, pure = max(1.0, records), not self.budget.concentrated
+        candidates = (candidate for candidate in self.noise if candidate != "blocks" or not self.crowded)
+        if not self.searchable:
+            return Forecasts(records=n, errors={candidate: self._error(candidate, n) for candidate in candidates})
+        errors = {candidate: self._error(candidate, n) for candidate in candidates if pure or candidate == "table"}
+
+        # A search for blocks, or for the pairs below them: the least.
+        last, power = TUNING.last_pure if pure else TUNING.last_rho, self.budget.power
+        passed = self._error("columns", n, (1.0 / (1.0 - last)) ** power, TUNING.passed_over)
+        hopeless = self._error("columns", n, (1.0 / last) ** power)
+        searched = (
+            part * self._error(candidate, n, (part / last) ** power) + (1.0 - part) * passed
+            for candidate, some in self.explored.items()
+            for part in (some, 1.0)
+        )
+        errors["search"] = min(hopeless, *searched)
+        if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
+            errors["search"] = min(errors["search"], errors.pop("columns"))
+        return Forecasts(records=n, errors=errors, searched=TUNING.searched_pure if pure else 1.0)
+
+    def _error(self, candidate: CandidatePlan, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
+        return float(self.noise[candidate].errors(records, louder, hidden).mean())
+
+
+def forecasts_by_count(plan: Plan, counted: Measurement, table: int) -> Forecasts:
+    """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
+    least = float(counted.values[0][0]) - counted.law.deviation
+    return CandidateForecaster.of(plan.problem, plan.roles, remaining(plan), table).at(least)
+
+
+def count_reason(forecasts: Forecasts) -> str:
+    """For the release."""
+    return (
+        f"{WORDS[forecasts.best].done}: at {forecasts.records:,.0f} records (the count less its deviation) that has "
+        f"the least forecast error (L1 over n), {forecasts.compared}"
+    )
+
+
+# After the first one-way marginals: how to go on, by what they show.
+
+LARGEST = 1.0
+"""Mean L1 error over n of one-way marginals on pairs of columns: hardly any tables have more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ContinuationForecaster:
+    """Forecasts the error of each candidate that is left: a search; all blocks once, all pairs below them once, or
+    one-way marginals alone, without a search.
+
+    known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: blocks
+    whose errors are forecast.
+    """
+
+    known: MarginalSearch
+    blocks: tuple[QueryBlock, ...]
+    wanted: tuple[QueryBlock, ...]
+    _parts: MarginalParts = field(init=False, repr=False)
+    _louder: FloatArray = field(init=False, repr=False)
+    _further: FloatArray = field(init=False, repr=False)
+    _weights: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """_louder: of every block, its noise over that of a marginal. _further, _weights: of the wanted ones, columns
+        beside the first, and part of the expected records that the answers hold, where it is no marginal."""
+        known = self.known
+        louder = [
+            1.0 if block.is_marginal else known.budget.relative(block, known.singles[0], known.unit)
+            for block in self.blocks
+        ]
+        weights = [
+            1.0
+            if block.is_marginal or len(block.axes) < 2
+            else min(1.0, known.errors.at(block, math.inf) / known.records)
+            for block in self.wanted
+        ]
+        further = [max(len(block.axes) - 1.0, 0.0) for block in self.wanted]
+        object.__setattr__(self, "_parts", MarginalParts.of(self.blocks, self.wanted, weights))
+        object.__setattr__(self, "_louder", np.array(louder))
+        object.__setattr__(self, "_further", np.array(further))
+        object.__setattr__(self, "_weights", np.array(weights))
+
+    @classmethod
+    def of(cls, known: MarginalSearch) -> ContinuationForecaster:
+        return cls(known=known, blocks=(*chain(*known.levels), *known.singles), wanted=known.asked)
+
+    @property
+    def certain(self) -> CandidatePlan | None:
+        """The candidate that is followed whatever the dependence; None: it would decide, and is worth its price."""
+        least, most = (self.after(dependence, 0.0).best for dependence in (TUNING.least_dependence, LARGEST))
+        if least == most:
+            return least
+        return None if self.share else "search"
+
+    @property
+    def pairs(self) -> tuple[QueryBlock, ...]:
+        """Marginals of two columns among the candidates, whose errors show how much columns depend; none where they
+        have too many cells to be answered at once."""
+        found = tuple(
+            block for level in self.known.levels[:1] for block in level if block.is_marginal and len(block.axes) == 2
+        )
+        return found if sum(pair.cells for pair in found) <= TUNING.table else ()
+
+    @property
+    def share(self) -> float:
+        """Of the budget, for the error of one-way marginals on pairs; 0: there are none, or noise would hide it."""
+        fine, coarse = (
+            self.known.budget.share(error * self.known.records) for error in (TUNING.fine_dependence, TUNING.dependence)
+        )
+        shown = len(self.pairs) > 1 and coarse <= TUNING.largest_dependence
+        return min(fine, TUNING.largest_dependence) if shown else 0.0
+
+    def dependence(self, found: ErrorSum) -> float:
+        """Mean L1 error over n of exact one-way marginals on pairs, from the noisy one of noisy ones."""
+        spent = self._deviations(zip(self.known.singles, self.known.spent, strict=True))
+        noise = replace(self, wanted=self.pairs)._error(spent, 0.0)
+        measured = max(found.mean, 0.0) / self.known.records
+        return float(max(measured**2 - noise**2, TUNING.least_dependence**2) ** 0.5)
+
+    def after(self, dependence: float, share: float) -> Forecasts:
+        """Means over the asked blocks.
+
+        In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
+        one-way marginals alone may be better: where they are so even if few pairs hold most of the dependence. Blocks
+        are not all measured where the model has no room for them together, for the fit would then lose some of them.
+
+        Args:
+            dependence: mean L1 error over n of one-way marginals on pairs.
+            share: of the budget that was spent to know it.
+        """
+        left = 1.0 - sum(self.known.spent) - share
+        least, most = TUNING.concentration
+        errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence, least)}
+        if self.known.started:
+            errors["search"] /= TUNING.started
+        levels: dict[CandidatePlan, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
+        for candidate, place in levels.items():
+            if (candidate == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
+                errors[candidate] = self._error(self._split(self.known.levels[place], left), dependence)
+        if not self.known.budget.concentrated:
+            alone = self._error(self._split((), left), dependence)
+            if alone < self._searched(left, dependence, most):
+                errors["columns"] = alone
+        return Forecasts(records=self.known.records, errors=errors)
+
+    def sentence(self, found: ErrorSum) -> str:
+        """For the release."""
+        dependence = self.dependence(found)
+        forecasts = self.after(dependence, self.share)
+        best = forecasts.best
+        done = "the blocks were searched" if best == "search" else f"{WORDS[best].done}, without a search"
+        return (
+            f"{done}: one-way marginals leave about {error_words(dependence)} (L1 over n) in pairs of columns, "
+            f"by a noisy sum; the least forecast error is then {forecasts.compared}"
+        )
+
+    def ended(self, candidate: CandidatePlan, share: float) -> SearchState:
+        """The end of a search that has explored all that the candidate measures."""
+        swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(candidate, ())
+        left = 1.0 - sum(self.known.spent) - share
+        return SearchState(left=left, explored=tuple(chain(*swept)), level=len(self.known.levels))
+
+    def _searched(self, left: float, dependence: float, concentration: float) -> float:
+        """Of a search that explores as many blocks as is best, or that finds nothing and ends.
+
+        concentration: pairs that a search has explored, a part x of all, leave (1 - x)^concentration of the dependence
+        in the rest.
+        """
+        power = self.known.budget.power
+        last = TUNING.explored_rho if self.known.budget.concentrated else TUNING.explored_pure
+        errors = [self._error(self._split((), last * left), dependence)]
+        beside = self._split((), TUNING.beside * left)
+        for level in self.known.levels:
+            all_of_it = self._split(level, left)
+            for part in np.geomspace(1.0 / len(level), 1.0, 12):
+                explored = self._error(all_of_it * (part / last) ** power, dependence)
+                passed = self._error(beside, dependence * (1.0 - part) ** (concentration - 1.0))
+                errors.append(part * explored + (1.0 - part) * passed)
+        return min(errors)
+
+    def _split(self, measured: Sequence[QueryBlock], left: float) -> FloatArray:
+        """Deviations where all that is left is spent on these blocks, and on one-way marginals for the others."""
+        spent = zip(self.known.singles, self.known.spent, strict=True)
+        return self._deviations(chain(self.known.split(measured, left), spent))
+
+    def _deviations(self, shares: Iterable[tuple[QueryBlock, float]]) -> FloatArray:
+        """Of all blocks, shape (blocks,); infinite: it is not measured."""
+        found = dict.fromkeys((block.name for block in self.blocks), 0.0)
+        for block, share in shares:
+            found[block.name] += self.known.budget.deviation_at(share) ** -2.0
+        with np.errstate(divide="ignore"):
+            deviations: FloatArray = self._louder * np.array([*found.values()]) ** -0.5
+        return deviations
+
+    def _error(self, deviations: FloatArray, dependence: float) -> float:
+        """Mean over the wanted blocks, L1 over n. deviations: of the measurements, shape (blocks,)."""
+        # Noise: of every part that some measurement shows, as the asked blocks hold it.
+        held, rows = self._parts.measured, len(self.wanted)
+        shown = np.bincount(held.parts, held.factors * deviations[held.blocks] ** -2.0, minlength=1 + len(self.blocks))
+        each = np.where(shown > 0.0, shown, np.inf) ** -0.5
+        errors = self._of_parts(each * self._parts.alone**0.5)
+        asked = self._parts.asked
+        noise = asked.summed((asked.factors * np.where(shown > 0.0, errors, 0.0)[asked.parts]) ** 2, rows)
+
+        # Dependence that measurements do not show. lost: of every part, how much of it noise hides, from 0 to 1.
+        lost = np.where(shown > 0.0, np.minimum(self._of_parts(each), 1.0), 1.0)
+        apart = 2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** self._further) * self._weights
+        own = np.where(self._parts.own > 0, lost[self._parts.own], 1.0) ** 2
+        pairs = self._parts.pairs
+        below = pairs.summed(pairs.factors * np.where(pairs.parts > 0, lost[pairs.parts], 1.0) ** 2, rows)
+        missed = TUNING.hidden_below * dependence * np.maximum(self._further - 1.0, 0.0) * self._weights
+        by_pairs = np.where(self._further > 1.0, np.maximum(below * apart, missed), apart)
+        hidden = np.minimum(own * apart, by_pairs)
+        return float(np.mean((TUNING.kept**2 * noise + hidden**2) ** 0.5))
+
+    def _of_parts(self, deviations: FloatArray) -> FloatArray:
+        """Expected error of every part at its deviation, L1 over n, shape (1 + blocks,)."""
+        total = 0.0 if self.known.unit.rows_public else NOISE * deviations[0]
+        found: FloatArray = np.array([total, *self.known.errors.each(self.blocks, deviations[1:])]) / self.known.records
+        return found
