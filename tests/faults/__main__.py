@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from faults.anchored import Fault, planted
 from faults.drawn import EXPLAINED, drawn_faults
-from faults.runner import STAGES, TOO_LONG, Outcome, outcomes
+from faults.runner import NEAR_STAGES, STAGES, TOO_LONG, Outcome, outcomes
 
 SURVIVES, HARMLESS = "SURVIVES", "explained"
 
@@ -26,9 +26,9 @@ SURVIVES, HARMLESS = "SURVIVES", "explained"
 def main() -> int:
     """Parse, try every fault, print."""
     asked = _arguments()
-    widest = 1 if asked.near else len(STAGES)
+    stages = NEAR_STAGES if asked.near else len(STAGES)
     found = []
-    for each in outcomes(_faults(asked), workers=asked.workers, widest=widest, slow=asked.slow):
+    for each in outcomes(_faults(asked), workers=asked.workers, stages=stages):
         found.append(each)
         fault = each.fault
         print(f"{_said(each):18} {each.seconds:4.0f} s  {fault.room:10} {fault.where}: {fault.words}", flush=True)
@@ -44,7 +44,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--drawn", type=int, default=0, help="faults a room that a tool makes, in place of the lists")
     parser.add_argument("--seed", type=int, default=1, help="which faults are drawn [1]")
     parser.add_argument("--near", action="store_true", help="the nearest tests of each fault alone")
-    parser.add_argument("--slow", action="store_true", help="also tests that are marked slow")
     parser.add_argument("--workers", type=int, default=2, help="copies of the project that are tried side by side [2]")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Runs tests against faults: first those near a fault, then those of its room, then all others."""
+"""Runs tests against faults: first those near a fault, then the slow ones near it, those of its room, all others."""
 
 import queue
 import shutil
@@ -16,8 +16,8 @@ from faults.anchored import ROOT, Fault
 from faults.nearest import all_tests, nearest, of_the_room
 from faults.warm import NO_TESTS, TIMED_OUT, WarmPytest
 
-NEAR, ROOM, ELSEWHERE = "killed, near", "killed by the room", "killed elsewhere"
-STAGES = (NEAR, ROOM, ELSEWHERE)
+STAGES = ("killed, near", "killed, slow", "killed by the room", "killed elsewhere")
+NEAR_STAGES = 2
 TOO_LONG = "takes too long"
 SECONDS = 900
 """For the tests of one stage. What takes longer counts as no kill: a slow machine proves nothing."""
@@ -43,9 +43,9 @@ class Copy:
     path: Path
     pytest: WarmPytest
 
-    def fails(self, paths: Sequence[str], options: Sequence[str]) -> bool:
+    def fails(self, paths: Sequence[str], which: str = "not slow") -> bool:
         """Whether a test of these paths fails. TimeoutError where they take longer than SECONDS."""
-        ended = self.pytest.run([*ALWAYS, *options, *paths], SECONDS)
+        ended = self.pytest.run([*ALWAYS, "-m", which, *paths], SECONDS)
         if ended == TIMED_OUT:
             raise TimeoutError
         if ended not in (PASSED, NO_TESTS, *NOTICED):
@@ -53,19 +53,17 @@ class Copy:
         return ended in NOTICED
 
 
-def outcomes(faults: Sequence[Fault], *, workers: int, widest: int, slow: bool) -> Iterator[Outcome]:
+def outcomes(faults: Sequence[Fault], *, workers: int, stages: int) -> Iterator[Outcome]:
     """Try every fault, each in one of as many copies as there are workers, in the order in which they end.
 
     Args:
         faults: made of the source as it is now, as the copies are.
         workers: copies of the project that are tried side by side.
-        widest: how many of STAGES.
-        slow: also run tests that are marked slow.
+        stages: how many of STAGES.
 
     Raises:
         RuntimeError: tests fail without any fault.
     """
-    options = () if slow else ("-m", "not slow")
     with ExitStack() as stack:
         copies: queue.Queue[Copy] = queue.Queue()
         for _ in range(workers):
@@ -74,36 +72,35 @@ def outcomes(faults: Sequence[Fault], *, workers: int, widest: int, slow: bool) 
         def in_a_copy(work, what):
             copy = copies.get()
             try:
-                return work(what, copy, options)
+                return work(what, copy, stages)
             finally:
                 copies.put(copy)
 
         with ThreadPoolExecutor(workers) as pool:
             one_each = {fault.room: fault for fault in faults}.values()
-            list(pool.map(lambda fault: in_a_copy(lambda *each: _require_sound(*each, widest), fault), one_each))
-            tried = [pool.submit(in_a_copy, lambda *each: _outcome(*each, widest), fault) for fault in faults]
+            list(pool.map(lambda fault: in_a_copy(_require_sound, fault), one_each))
+            tried = [pool.submit(in_a_copy, _outcome, fault) for fault in faults]
             yield from (each.result() for each in as_completed(tried))
 
 
-def _require_sound(fault: Fault, copy: Copy, options: Sequence[str], widest: int) -> None:
+def _require_sound(fault: Fault, copy: Copy, stages: int) -> None:
     """The tests of a fault's room, or two that are near it where the run is of those alone, pass without it."""
-    tests = nearest(fault, all_tests())[:2] if widest == 1 else of_the_room(fault, all_tests())
-    if copy.fails(tests, options):
+    tests = nearest(fault, all_tests())[:2] if stages <= NEAR_STAGES else of_the_room(fault, all_tests())
+    if copy.fails(tests):
         raise RuntimeError(f"tests of {fault.room} fail without a fault, so they prove nothing: {tests}")
 
 
-def _outcome(fault: Fault, copy: Copy, options: Sequence[str], widest: int) -> Outcome:
+def _outcome(fault: Fault, copy: Copy, stages: int) -> Outcome:
     started, killed, too_long = time.monotonic(), None, False
     tests = all_tests()
-    done: set[str] = set()
+    near = nearest(fault, tests)
+    room = [test for test in of_the_room(fault, tests) if test not in near]
+    others = [test for test in tests if test not in (*near, *room)]
+    runs = ((near, "not slow"), (near, "slow"), (room, "not slow"), (others, "not slow"))
     with put_into(copy.path, fault):
-        for stage, paths in zip(
-            STAGES[:widest], (nearest(fault, tests), of_the_room(fault, tests), tests), strict=False
-        ):
-            fresh = [path for path in paths if path not in done]
-            done.update(fresh)
+        for stage, (paths, which) in zip(STAGES[:stages], runs, strict=False):
             try:
-                if fresh and copy.fails(fresh, options):
+                if paths and copy.fails(paths, which):
                     killed = stage
                     break
             except TimeoutError:
