@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 gc.set_threshold(50_000, 50, 100)
+gc.disable()  # until all tests are found
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the whole repository first: they take longest, and at the end no worker waits for another."""
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
+def pytest_collection_finish() -> None:
+    """What was found stays: garbage is looked for among what comes later alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

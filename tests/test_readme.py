@@ -23,9 +23,8 @@ OTHERS = {
     "--data",
     "--workload",
     "--slow",
-    "--joins",
     "--sample",
-    "--anywhere",
+    "--near",
     "--room",
 }
 """Options of other programs."""

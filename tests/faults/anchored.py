@@ -1,10 +1,17 @@
 """Faults by definition and statement, so that moving or wrapping lines of the source leaves them in place.
 
-A fault names a definition (`Counter.node`: a class, function or constant, wherever it lies) and what stands within it,
-which must be there exactly once in the whole package: an expression, a keyword argument (`name=value`), one statement
+The lists are `planted/*.txt`, one for each subject. A line without indent names a definition (`Counter.node`: a class,
+function or constant, wherever it lies); below it stands a fault a line, what is wrong then and what is exchanged:
+
+    Basic.largest
+        the filter admits twice the budget: budget.epsilon => 2 * budget.epsilon
+
+or, where that is long, the words with a colon at their end and the exchange in the lines below, further in. What is
+sought must be there exactly once in the whole package: an expression, a keyword argument (`name=value`), one statement
 or several that follow each other. Both sides are compared as syntax: blanks, quotes and brackets do not count. `...`
 stands for what does not matter: for a body, on both sides (`if found: ...` becomes `if False: ...`), and for the
-arguments of a call that is sought (`raise TypeError(...)`, whatever it says).
+arguments of a call that is sought (`raise TypeError(...)`, whatever it says). Nothing after the arrow removes. With
+`~>` in place of `=>` both sides are parts of a text in the source, such as SQL, written as strings.
 """
 
 import ast
@@ -12,35 +19,57 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
 
-from faults.fault import SOURCE, Fault
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "dpqr"
+LISTS = Path(__file__).parent / "planted"
+_ARROW = re.compile(r"\s*(?<![^\s])([=~])>(?!\S)[^\S\n]*\n?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One wrong line. file: below dpqr/. where: the definition. text: the file's source with the fault in it."""
+
+    file: str
+    where: str
+    text: str
+    words: str
+
+    @property
+    def room(self) -> str:
+        """The room of the house whose tests must notice."""
+        return self.file.partition("/")[0]
+
+    @property
+    def line(self) -> str:
+        """The first line that is another than in the sound source, as it stands with the fault."""
+        pairs = zip((SOURCE / self.file).read_text().splitlines(), self.text.splitlines(), strict=False)
+        return next((after.strip() for before, after in pairs if before != after), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchored:
-    """One wrong expression, keyword argument, statement, or part of a text.
+    """A fault as the lists have it: where, what stands there, and what takes its place. quoted: parts of a text."""
 
-    room: whose tests must notice. where: the qualified name of the definition. before: what stands there, exactly once,
-    or else as the match number `place`, from 0, of one definition. after: what takes its place; nothing removes it.
-    quoted: both are parts of a string constant, such as SQL.
-    """
-
-    room: str
     where: str
     before: str
     after: str
     words: str
-    place: int | None = None
     quoted: bool = False
 
     def fault(self) -> Fault:
         """The fault in today's source. Raises: as `match`; SyntaxError: it is no Python."""
         found = self.match()
-        with found.changed(self):
+        sound, new = getattr(found.parent, found.field), found.new(self)
+        wrong = new[0] if found.index is None else [*sound[: found.index], *new, *sound[found.index + len(found.old) :]]
+        setattr(found.parent, found.field, wrong)
+        try:
             text = ast.unparse(_tree(found.file))
+        finally:
+            setattr(found.parent, found.field, sound)
         compile(text, found.file, "exec")
-        return Fault(file=found.file, text=f"{text}\n", words=self.words)
+        return Fault(file=found.file, where=self.where, text=f"{text}\n", words=self.words)
 
     def match(self) -> "Match":
         """Where it stands.
@@ -49,24 +78,18 @@ class Anchored:
             ValueError: the fault does not match there once, or changes nothing. SyntaxError: a side is no Python.
         """
         found = [each for file in _defining(self.where) for each in _matches(file, self)]
-        if self.place is None and len(found) != 1:
+        if len(found) != 1:
             raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, not once")
-        if self.place is not None and len({(each.file, each.line) for each in found}) > 1:
-            raise ValueError(f"{self.where}: {self.before!r} stands in several definitions of this name")
-        if self.place is not None and len(found) <= self.place:
-            raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, and not in {self.place}")
-        match = found[self.place or 0]
-        if _same(match.old, match.new(self)):
+        if _same(found[0].old, found[0].new(self)):
             raise ValueError(f"{self.where}: {self.after!r} changes nothing")
-        return match
+        return found[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Nodes of a file. line: of their definition. old: the nodes, which hang at parent.field, from index on."""
+    """Nodes of a file. old: the nodes, which hang at parent.field, from index on."""
 
     file: str
-    line: int
     old: list[ast.AST]
     parent: ast.AST
     field: str
@@ -85,43 +108,50 @@ class Match:
             return [_keyword_argument(fault.after)] if fault.after else []
         return _filled(ast.parse(fault.after).body, node) or [ast.Pass()]
 
-    def changed(self, fault: Anchored) -> "_Changed":
-        """A block within which the file's tree has the fault in it."""
-        value = getattr(self.parent, self.field)
-        new = self.new(fault)
-        if self.index is None:
-            return _Changed(self.parent, self.field, value, new[0])
-        return _Changed(
-            self.parent, self.field, value, [*value[: self.index], *new, *value[self.index + len(self.old) :]]
-        )
+
+def planted() -> list[Anchored]:
+    """Every fault of the lists."""
+    return [fault for name in subjects() for fault in planted_of(name)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    parent: ast.AST
-    field: str
-    sound: Any
-    wrong: Any
-
-    def __enter__(self) -> None:
-        setattr(self.parent, self.field, self.wrong)
-
-    def __exit__(self, *_: object) -> None:
-        setattr(self.parent, self.field, self.sound)
+def subjects() -> list[str]:
+    """The names of the lists."""
+    return sorted(path.stem for path in LISTS.glob("*.txt"))
 
 
-def at(room: str, where: str, *changes: tuple[str, str, str] | tuple[str, str, str, int]) -> Iterator[Anchored]:
-    """Faults of one definition, each as (before, after, words) or (before, after, words, place)."""
-    for before, after, words, *place in changes:
-        yield Anchored(
-            room=room, where=where, before=before, after=after, words=words, place=place[0] if place else None
-        )
+def planted_of(subject: str) -> list[Anchored]:
+    """Every fault of one list."""
+    return [anchored(*each) for each in entries(LISTS / f"{subject}.txt")]
 
 
-def quoted_at(room: str, where: str, *changes: tuple[str, str, str]) -> Iterator[Anchored]:
-    """Faults within string constants of one definition, each as (before, after, words)."""
-    for before, after, words in changes:
-        yield Anchored(room=room, where=where, before=before, after=after, words=words, quoted=True)
+def entries(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Definition, words and the text after them of each entry of a list; lines that begin with # are left out."""
+    where, words, text = "", "", []
+    for line in [*path.read_text().splitlines(), "."]:
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith(" " * 8):
+            text.append(line[8:])
+            continue
+        if words:
+            yield where, words, "\n".join(text)
+            words = ""
+        if line.startswith("    "):
+            words, _, first = line.strip().partition(": " if ": " in line else ":")
+            text = [first] if first else []
+        else:
+            where = line
+
+
+def anchored(where: str, words: str, exchange: str) -> Anchored:
+    """A fault of a list. ValueError: its exchange has no arrow, or several."""
+    parts = _ARROW.split(exchange)
+    if len(parts) != 3:
+        raise ValueError(f"{where}: {words}: one arrow is wanted in {exchange!r}")
+    before, arrow, after = parts
+    if arrow == "~":
+        before, after = (ast.literal_eval(side) for side in (before, after or "''"))
+    return Anchored(where=where, before=before, after=after, words=words, quoted=arrow == "~")
 
 
 _DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=(?:,[ ]*\w+)*[ ]*[:=])", re.MULTILINE)
@@ -160,8 +190,7 @@ def _matches(file: str, wanted: Anchored) -> Iterator[Match]:
     """What a fault names in a file, in the order in which it stands there."""
     for definition in _definitions_in(file, wanted.where):
         for old, parent, field, index in _found(definition, wanted):
-            line = getattr(definition, "lineno", 0)
-            yield Match(file=file, line=line, old=old, parent=parent, field=field, index=index)
+            yield Match(file=file, old=old, parent=parent, field=field, index=index)
 
 
 def _found(definition: ast.AST, wanted: Anchored) -> Iterator[tuple[list[ast.AST], ast.AST, str, int | None]]:
@@ -303,11 +332,11 @@ def _keyword(statements: Sequence[ast.stmt]) -> ast.keyword | None:
     return None
 
 
-def definition_of(fault: Fault) -> str:
-    """The qualified name of the innermost definition that a fault's first wrong line lies in; "" for none."""
-    lines = zip((SOURCE / fault.file).read_text().splitlines(), fault.text.splitlines(), strict=False)
+def definition_of(file: str, text: str) -> str:
+    """The qualified name of the innermost definition that the first wrong line of a file lies in; "" for none."""
+    lines = zip((SOURCE / file).read_text().splitlines(), text.splitlines(), strict=False)
     line = next((number for number, (sound, wrong) in enumerate(lines, 1) if sound != wrong), 0)
-    body: Sequence[ast.stmt] = ast.parse(fault.text).body
+    body: Sequence[ast.stmt] = ast.parse(text).body
     names: list[str] = []
     while node := next((each for each in body if each.lineno <= line <= (each.end_lineno or 0)), None):
         names += _own_names(node)

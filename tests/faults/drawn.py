@@ -6,38 +6,25 @@ cosmic-ray knows the changes; which of them are tried is drawn from a public see
 import random
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 
-from faults.anchored import definition_of
-from faults.fault import SOURCE, Fault
-from faults.runner import Trial
+from faults.anchored import SOURCE, Fault, definition_of, entries
 
+BINARY = "Add_Sub Sub_Add Mul_Div Div_Mul Pow_Mul"
+COMPARISON = "Eq_NotEq Lt_GtE LtE_Gt Gt_LtE GtE_Lt Is_IsNot"
+OTHER = "ReplaceAndWithOr ReplaceOrWithAnd ReplaceTrueWithFalse ReplaceFalseWithTrue ReplaceUnaryOperator_USub_Not"
 OPERATORS = (
-    "ReplaceBinaryOperator_Add_Sub",
-    "ReplaceBinaryOperator_Sub_Add",
-    "ReplaceBinaryOperator_Mul_Div",
-    "ReplaceBinaryOperator_Div_Mul",
-    "ReplaceBinaryOperator_Pow_Mul",
-    "ReplaceComparisonOperator_Eq_NotEq",
-    "ReplaceComparisonOperator_Lt_GtE",
-    "ReplaceComparisonOperator_LtE_Gt",
-    "ReplaceComparisonOperator_Gt_LtE",
-    "ReplaceComparisonOperator_GtE_Lt",
-    "ReplaceComparisonOperator_Is_IsNot",
-    "ReplaceAndWithOr",
-    "ReplaceOrWithAnd",
-    "ReplaceTrueWithFalse",
-    "ReplaceFalseWithTrue",
-    "ReplaceUnaryOperator_USub_Not",
-    "ReplaceUnaryOperator_Delete_Not",
-    "NumberReplacer",
-    "ZeroIterationForLoop",
+    *(f"ReplaceBinaryOperator_{name}" for name in BINARY.split()),
+    *(f"ReplaceComparisonOperator_{name}" for name in COMPARISON.split()),
+    *(*OTHER.split(), "ReplaceUnaryOperator_Delete_Not", "NumberReplacer", "ZeroIterationForLoop"),
 )
-
 WITHOUT_EFFECT = ("@dataclass", "@lru_cache")
 """Lines whose options change neither an answer nor a price."""
+EXPLAINED = {(where, line): why for where, why, line in entries(Path(__file__).parent / "explained.txt")}
+"""Why a fault, by definition and wrong line, is harmless: it is printed apart and not counted in the rate."""
 
 
-def drawn_faults(room: str, files: Sequence[str], number: int, seed: int) -> list[Trial]:
+def drawn_faults(room: str, files: Sequence[str], number: int, seed: int) -> list[Fault]:
     """`number` faults of these files, or all that there are."""
     draw = random.Random(f"{seed} {room}")
     waiting = {file: list(_faults(file)) for file in files}
@@ -45,10 +32,8 @@ def drawn_faults(room: str, files: Sequence[str], number: int, seed: int) -> lis
         draw.shuffle(made)
     found: list[Fault] = []
     while len(found) < number and any(waiting.values()):
-        for made in waiting.values():
-            if made:
-                found.append(made.pop())
-    return [Trial(room=room, where=definition_of(fault), fault=fault) for fault in found[:number]]
+        found += [made.pop() for made in waiting.values() if made]
+    return found[:number]
 
 
 def _faults(file: str) -> Iterator[Fault]:
@@ -60,17 +45,13 @@ def _faults(file: str) -> Iterator[Fault]:
     for name in OPERATORS:
         operator = get_operator(f"core/{name}")()
         for occurrence in count():
-            changed = mutate_code(source, operator, occurrence)
-            if changed is None:
+            text = mutate_code(source, operator, occurrence)
+            if text is None:
                 break
-            line = Fault(file=file, text=changed, words="").line
-            if _compiles(changed) and not line.startswith(WITHOUT_EFFECT):
-                yield Fault(file=file, text=changed, words=f"{name}, place {occurrence}: {line}")
-
-
-def _compiles(text: str) -> bool:
-    try:
-        compile(text, "fault", "exec")
-    except (SyntaxError, ValueError):
-        return False
-    return True
+            try:
+                compile(text, file, "exec")
+            except (SyntaxError, ValueError):
+                continue
+            made = Fault(file=file, where=definition_of(file, text), text=text, words=f"{name}, place {occurrence}")
+            if not made.line.startswith(WITHOUT_EFFECT):
+                yield made

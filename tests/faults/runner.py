@@ -1,6 +1,5 @@
-"""Runs tests against faults: of its room first those near a fault, then the room's others, then, if asked, all."""
+"""Runs tests against faults: first those near a fault, then the slow ones near it, those of its room, all others."""
 
-import os
 import queue
 import shutil
 import subprocess
@@ -13,126 +12,122 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults.anchored import Anchored
-from faults.fault import ROOT, Fault
-from faults.rooms import ROOMS, nearest, other_tests, room_tests
+from faults.anchored import ROOT, Fault
+from faults.nearest import all_tests, nearest, of_the_room
+from faults.warm import NO_TESTS, TIMED_OUT, WarmPytest
 
-NEAR, ROOM, ELSEWHERE = "killed, near", "killed by the room", "killed elsewhere"
+STAGES = ("killed, near", "killed, slow", "killed by the room", "killed elsewhere")
+NEAR_STAGES = 2
 TOO_LONG = "takes too long"
-STAGES = (NEAR, ROOM, ELSEWHERE)
-SECONDS = 600
+SECONDS = 900
 """For the tests of one stage. What takes longer counts as no kill: a slow machine proves nothing."""
-PASSED, NO_TESTS, NOTICED = 0, 5, (1, 2)
+ALWAYS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already imported")
+PASSED, NOTICED = 0, (1, 2)
 """Exit codes of pytest; a test that fails is 1, a file that cannot be imported 2."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A fault to be tried. room: whose tests must notice. where: the definition it lies in."""
-
-    room: str
-    where: str
-    fault: Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """killed: by which tests; None: it survives. seconds: by the clock."""
 
-    trial: Trial
+    fault: Fault
     killed: str | None
     too_long: bool
     seconds: float
 
 
-def trial_of(fault: Anchored) -> Trial:
-    """The fault in the source as it is now."""
-    return Trial(room=fault.room, where=fault.where, fault=fault.fault())
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the project, to be made wrong, and a process that runs its tests."""
+
+    path: Path
+    pytest: WarmPytest
+
+    def fails(self, paths: Sequence[str], which: str = "not slow") -> bool:
+        """Whether a test of these paths fails. TimeoutError where they take longer than SECONDS."""
+        ended = self.pytest.run([*ALWAYS, "-m", which, *paths], SECONDS)
+        if ended == TIMED_OUT:
+            raise TimeoutError
+        if ended not in (PASSED, NO_TESTS, *NOTICED):
+            raise RuntimeError(f"pytest did not run: exit code {ended}")
+        return ended in NOTICED
 
 
-def outcomes(trials: Sequence[Trial], *, workers: int, widest: int, slow: bool) -> Iterator[Outcome]:
+def outcomes(faults: Sequence[Fault], *, workers: int, stages: int) -> Iterator[Outcome]:
     """Try every fault, each in one of as many copies as there are workers, in the order in which they end.
 
     Args:
-        trials: made of the source as it is now, as the copies are.
+        faults: made of the source as it is now, as the copies are.
         workers: copies of the project that are tried side by side.
-        widest: how many of STAGES.
-        slow: also run tests that are marked slow.
+        stages: how many of STAGES.
 
     Raises:
-        RuntimeError: a room's tests fail without any fault.
+        RuntimeError: tests fail without any fault.
     """
-    options = () if slow else ("-m", "not slow")
     with ExitStack() as stack:
-        copies: queue.Queue[Path] = queue.Queue()
+        copies: queue.Queue[Copy] = queue.Queue()
         for _ in range(workers):
             copies.put(stack.enter_context(copy_of_the_project()))
 
-        @contextmanager
-        def a_copy() -> Iterator[Path]:
-            made = copies.get()
+        def in_a_copy(work, what):
+            copy = copies.get()
             try:
-                yield made
+                return work(what, copy, stages)
             finally:
-                copies.put(made)
-
-        def sound(room: str) -> None:
-            with a_copy() as made:
-                _require_sound(room, made, options)
-
-        def tried(trial: Trial) -> Outcome:
-            with a_copy() as made:
-                return _outcome(trial, made, widest, options)
+                copies.put(copy)
 
         with ThreadPoolExecutor(workers) as pool:
-            if widest > STAGES.index(NEAR) + 1:
-                list(pool.map(sound, dict.fromkeys(trial.room for trial in trials)))
-            yield from (each.result() for each in as_completed([pool.submit(tried, trial) for trial in trials]))
+            one_each = {fault.room: fault for fault in faults}.values()
+            list(pool.map(lambda fault: in_a_copy(_require_sound, fault), one_each))
+            tried = [pool.submit(in_a_copy, _outcome, fault) for fault in faults]
+            yield from (each.result() for each in as_completed(tried))
 
 
-def _require_sound(room: str, copy: Path, options: Sequence[str]) -> None:
-    try:
-        failed = fails(room_tests(ROOMS[room], copy), copy, *options)
-    except subprocess.TimeoutExpired:
-        raise RuntimeError(f"the tests of {room} take more than {SECONDS} seconds without a fault") from None
-    if failed:
-        raise RuntimeError(f"the tests of {room} fail without a fault, so they prove nothing")
+def _require_sound(fault: Fault, copy: Copy, stages: int) -> None:
+    """The tests of a fault's room, or two that are near it where the run is of those alone, pass without it."""
+    tests = nearest(fault, all_tests())[:2] if stages <= NEAR_STAGES else of_the_room(fault, all_tests())
+    if copy.fails(tests):
+        raise RuntimeError(f"tests of {fault.room} fail without a fault, so they prove nothing: {tests}")
 
 
-def _outcome(trial: Trial, copy: Path, widest: int, options: Sequence[str]) -> Outcome:
+def _outcome(fault: Fault, copy: Copy, stages: int) -> Outcome:
     started, killed, too_long = time.monotonic(), None, False
-    room = room_tests(ROOMS[trial.room], copy)
-    near = nearest(trial.fault.file, trial.where, room, copy)
-    done: set[str] = set()
-    with put_into(copy, trial.fault):
-        for stage, paths in zip(STAGES[:widest], (near, room, other_tests(copy)), strict=False):
-            fresh = [path for path in paths if path not in done]
-            done.update(fresh)
+    tests = all_tests()
+    near = nearest(fault, tests)
+    room = [test for test in of_the_room(fault, tests) if test not in near]
+    others = [test for test in tests if test not in (*near, *room)]
+    runs = ((near, "not slow"), (near, "slow"), (room, "not slow"), (others, "not slow"))
+    with put_into(copy.path, fault):
+        for stage, (paths, which) in zip(STAGES[:stages], runs, strict=False):
             try:
-                if fresh and fails(fresh, copy, *options):
+                if paths and copy.fails(paths, which):
                     killed = stage
                     break
-            except subprocess.TimeoutExpired:
+            except TimeoutError:
                 too_long = True
                 break
-    return Outcome(trial=trial, killed=killed, too_long=too_long, seconds=time.monotonic() - started)
+    return Outcome(fault=fault, killed=killed, too_long=too_long, seconds=time.monotonic() - started)
 
 
 @contextmanager
-def copy_of_the_project() -> Iterator[Path]:
-    """A directory with the source and the tests, to be made wrong; the shared tables are beside it as they are here."""
+def copy_of_the_project() -> Iterator[Copy]:
+    """A directory with the source and the tests; the shared tables are beside it as they are here.
+
+    Bytecode of the source is compared by content, for faults come and go faster than a clock's ticks.
+    """
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
         copy = Path(made) / "project"
-        skipped = shutil.ignore_patterns("__pycache__", "*.egg-info", "benchmarks")
+        skipped = shutil.ignore_patterns("*.egg-info", "benchmarks")
         for name in ("dpqr", "tests", "sample_data"):
             shutil.copytree(ROOT / name, copy / name, ignore=skipped)
         for name in ("pyproject.toml", "README.md", "CHANGELOG.md"):
             shutil.copy(ROOT / name, copy / name)
         if (ROOT.parent / "shared").is_dir():
             (Path(made) / "shared").symlink_to(ROOT.parent / "shared")
-        once = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "dpqr"]
+        once = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "checked-hash", "dpqr"]
         subprocess.run(once, cwd=copy, check=True)
-        yield copy
+        with WarmPytest(copy) as pytest:
+            yield Copy(copy, pytest)
 
 
 @contextmanager
@@ -145,13 +140,3 @@ def put_into(copy: Path, fault: Fault) -> Iterator[None]:
         yield
     finally:
         place.write_text(sound)
-
-
-def fails(paths: Sequence[str], copy: Path, *options: str) -> bool:
-    """Whether a test of these paths fails in the copy. TimeoutExpired where they take longer than SECONDS."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *paths]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=SECONDS)
-    if ended.returncode not in (PASSED, NO_TESTS, *NOTICED):
-        raise RuntimeError(f"pytest did not run: {ended.stderr.decode()[-500:]}")
-    return ended.returncode in NOTICED
