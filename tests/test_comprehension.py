@@ -4,17 +4,17 @@ import pytest
 from comprehension import figures, helpers_used_once
 
 CEILINGS = {
-    "lines of the package": 90900,
-    "files": 376,
+    "lines of the package": 90700,
+    "files": 374,
     "folders": 36,
     "files under 60 lines": 42,
-    "private helpers used once in their file, %": 12.6,
+    "private helpers used once in their file, %": 9.3,
     "public class names defined more than once": 4,
-    "mean internal imports a file": 8.2,
-    "dict[str, Any]": 287,
-    "lines of the tests": 106700,
-    "a plain release: modules imported": 224,
-    "a plain release: functions run": 1163,
+    "mean internal imports a file": 8.3,
+    "dict[str, Any]": 181,
+    "lines of the tests": 90700,
+    "a plain release: modules imported": 222,
+    "a plain release: functions run": 1123,
     "a plain release: files they lie in": 145,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""

@@ -10,13 +10,12 @@ Inside:
     completion  shell completion
     documents   dpqr check, domain, schema, init
     endings     errors as words and exit codes
-    evaluate    dpqr evaluate
     guide       dpqr guide
     man         dpqr man
     options     rows of options as click options
     predict     dpqr predict
     release     dpqr release, plan
-    releases    dpqr answer, export, show, series, report
+    releases    dpqr answer, export, show, series, report, evaluate
     screen      what goes to the terminal
     sessions    dpqr interactive; sessions of predictions
     settings    dpqr.toml at work

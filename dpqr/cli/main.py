@@ -49,7 +49,7 @@ SHARED = {
     **dict.fromkeys(("release", "plan"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
-    **dict.fromkeys(("answer", "export", "show", "series", "report"), "releases"),
+    **dict.fromkeys(("answer", "export", "show", "series", "report", "evaluate"), "releases"),
     "interactive": "sessions",
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and

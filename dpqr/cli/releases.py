@@ -7,6 +7,8 @@
 `dpqr series`: releases of the same queries at several points in time.
 
 `dpqr report`: a release as a page, as a record for the deployments registry, and as a dataset card.
+
+`dpqr evaluate`: exact errors of a release, for public and synthetic tables.
 """
 
 from __future__ import annotations
@@ -15,9 +17,19 @@ import sys
 
 import click
 
-from dpqr.cli.options import SectionedCommand, keywords, require_file_name, takes
+from dpqr.cli.options import SectionedCommand, keywords, require_file_name, require_option, takes
+from dpqr.cli.settings import say_settings
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.published_options import AnswerCommand, ExportCommand, ReportCommand, SeriesCommand, ShowCommand
+from dpqr.python.options import rows
+from dpqr.python.published_options import (
+    AnswerCommand,
+    EvaluateCommand,
+    ExportCommand,
+    GoalOptions,
+    ReportCommand,
+    SeriesCommand,
+    ShowCommand,
+)
 
 DIGITS = {"as_json": "JSON on stdout, all digits."}
 
@@ -183,3 +195,37 @@ def report_command(release: str, given: ReportCommand) -> None:
         say(f"not verified: {plain(doubt)}")
     for path in write_report(release, **given):
         say(f"wrote {plain(path)}")
+
+
+@click.command("evaluate", cls=SectionedCommand)
+@click.argument("true", metavar="TRUE", callback=require_file_name)
+@click.argument("release", metavar="RELEASE", callback=require_file_name)
+@takes(
+    EvaluateCommand,
+    words={"dataset": "What the ledger calls the true table; refused if it is private there."},
+    unset=("dataset", "ledger"),
+)
+def evaluate_command(true: str, release: str, given: EvaluateCommand) -> None:
+    """Compare the answers in RELEASE with those of the table TRUE, exactly. Not for release.
+
+    For public or synthetic tables: what it prints has no noise. A dataset that the ledger lists as private is refused.
+
+    \b
+    dpqr evaluate public.csv release/ --queries q.json
+    dpqr evaluate public.csv release/ --queries q.json --rows
+    dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
+    """
+    from dpqr.cli.screen import Screen
+    from dpqr.python.evaluate import evaluate
+    from dpqr.python.shown import Shown
+    from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view, document
+
+    require_option("queries")
+    say_settings()
+    options = keywords(given)
+    goals, top = {name: options.pop(name) for name in rows(GoalOptions)}, options.pop("top")
+    found = evaluate(true, release, **options)
+    Screen.of(given).show(
+        Shown(lambda: accuracy_view(found.accuracy, top or 10, NOT_FOR_RELEASE), lambda: document(found.accuracy, top))
+    )
+    found.require(**goals)

@@ -54,7 +54,7 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.prediction.votes import Ensemble
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.problem import PublicInputs
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

@@ -27,8 +27,8 @@ from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, seal_document
 from dpqr.releases.release_files import file_hash
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
-from dpqr.strategies.inputs import LockedPlan, PublicInputs
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import LockedPlan, PublicInputs
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 

@@ -23,7 +23,7 @@ from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import DEFAULT
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.releases.start import start_name
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.problem import PublicInputs
 from dpqr.tables.engines.address import is_query
 from dpqr.tables.engines.known import engine_of, is_source, registered_address
 from dpqr.tables.limits import Limits

@@ -49,7 +49,7 @@ from dpqr.sessions.session import (
     session_payer,
     session_source,
 )
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.problem import PublicInputs
 from dpqr.tables.points import read_points, require_public
 from dpqr.tables.source import TableSource
 

@@ -8,7 +8,6 @@ Other rooms import these modules, and no others:
     distinguishers                  private selection of the worst-answered candidate
     explanation                     what each strategy is worth for a workload
     guard                           the filter that stands between a run and its data; what goes together
-    inputs                          what was public before a run and decided it
     known                           the strategies by name, role by role
     plan                            a run before any data: draws, numbers, prices
     problem                         the public facts of a run

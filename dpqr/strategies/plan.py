@@ -20,8 +20,7 @@ from dpqr.kernel.plugins import is_builtin
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.inputs import PublicInputs
-from dpqr.strategies.problem import Problem
+from dpqr.strategies.problem import Problem, PublicInputs
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
 

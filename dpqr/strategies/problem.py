@@ -1,10 +1,11 @@
-"""Problem: the public facts of a run. Footprint: the memory that it will need."""
+"""Problem: the public facts of a run. Footprint: the memory that it will need. PublicInputs: what it was made from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
@@ -94,3 +95,33 @@ class Footprint:
 
     bytes: int
     refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedPlan:
+    """A plan that was written to be reviewed. name: its file; document: its plain JSON, whose seal is sound.
+
+    >>> LockedPlan(name="plan.json", document={"dpqr": "plan/1"}).name
+    'plan.json'
+    """
+
+    name: str
+    document: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicInputs:
+    """What a plan was made from. It is kept and hashed, and steers nothing.
+
+    Attributes:
+        request: plain JSON values: documents, options, and how the table is read.
+        files: of coefficients that the queries name, by the names that they have in the request.
+        locked: the plan that was reviewed, which the run follows; None: it was planned for this run.
+
+    >>> PublicInputs(request={"options": {"epsilon": "1"}}).locked is None
+    True
+    """
+
+    request: Mapping[str, Any]
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    locked: LockedPlan | None = None

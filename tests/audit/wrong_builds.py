@@ -175,7 +175,7 @@ def of_a_day_more() -> Iterator[None]:
 @contextmanager
 def of_the_dearest_period() -> Iterator[None]:
     """Periods are parallel for persons, who have rows in all of them."""
-    with patch.object(PeriodBudgets, "_joined", lambda self, spent: max(spent.values(), key=lambda cost: cost.amount)):
+    with patch.object(PeriodBudgets, "total", lambda self, spent: max(spent.values(), key=lambda cost: cost.amount)):
         yield
 
 

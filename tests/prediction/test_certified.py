@@ -151,6 +151,7 @@ def test_every_fit_of_a_perturbed_objective_is_certified(monkeypatch):
     assert used["certified"] == used["refined"]
 
 
+@pytest.mark.slow
 def test_a_point_that_is_not_certified_is_not_taken_for_one():
     """A broken build: doubles end without a certificate, and their point is returned all the same."""
     missed = 0

@@ -111,7 +111,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", [kind if kind == "no file names" else slow_one(kind) for kind in KINDS])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_at_every_call_the_end_says_nothing_of_what_was_drawn(opened, quick, kind):
     ends = []
     for at in MOMENTS:

@@ -12,7 +12,7 @@ from dpqr.releases.locked_plan import differences, read_plan, require_unchanged
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.release import checked_plan
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
-from dpqr.strategies.inputs import LockedPlan
+from dpqr.strategies.problem import LockedPlan
 from dpqr.tables.source import TableSource
 
 ENTRIES = [{"marginal": ["sex", "age"]}, {"prefix": "income"}]

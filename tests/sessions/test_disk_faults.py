@@ -94,7 +94,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", [kind if kind == "no file names" else slow_one(kind) for kind in KINDS])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_at_every_call_the_end_says_nothing_and_no_threshold_is_used_after_it_was_passed(copied, kind):
     ends = []
     for at in MOMENTS:
@@ -197,7 +198,8 @@ def test_a_document_of_several_queries_on_a_disk_that_fills(opened, disk, what):
             assert found.end is None or found.end[1] in (2, 7), (moment, sides, found.end)
 
 
-@pytest.mark.parametrize("kind", ["no file names", slow_one("full"), slow_one("broken once"), slow_one("killed")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["no file names", "full", "broken once", "killed"])
 def test_an_opening_on_a_disk_that_fails_ends_in_words_and_is_given_up(tmp_path, kind):
     """Or it has ended before: then the session answers questions."""
     (tmp_path / "desk").mkdir()
@@ -242,7 +244,7 @@ def goes_on(place):
 COMMAND = ["interactive", "ask", "desk", "--where", "sex = 1 and age = 3", "--ledger", "ledger.sqlite"]
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
 def test_the_command_on_a_full_disk_says_the_same_of_tables_that_differ(disk, what):
     """One of which has twice the records that the session's model expects."""
     expected = "\n".join(["sex,age", *(f"{n % 2},{n // 2 % 4}" for n in range(200))]) + "\n"

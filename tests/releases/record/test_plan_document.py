@@ -12,7 +12,7 @@ from support.handmade_release import make_plan
 import dpqr
 from dpqr.releases.record.parts import Event, FigurePart
 from dpqr.releases.record.plan_document import SEAL, PlanPart, plan_document, plan_hash, seal_document
-from dpqr.strategies.inputs import LockedPlan, PublicInputs
+from dpqr.strategies.problem import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
 
