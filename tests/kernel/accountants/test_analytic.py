@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.accountant import PlanFilter, Portion
 from dpqr.kernel.accountants.analytic import (
     Analytic,
     curve,
@@ -212,3 +212,14 @@ def test_what_a_tapered_loss_pays_by_hand():
     curvature = 3 * free
     largest = max((1 - p) * 4 * (curvature * p - free) for p in (Fraction(each, 300) for each in range(301)))
     assert tapered_price(curvature, free) == largest
+
+
+def test_a_perturbed_objective_takes_the_place_of_none_but_its_equal():
+    """One of more noise is cheaper, and its curve need not lie below that of the planned one."""
+    guard = PlanFilter(planned=((objective(), 1),))
+    for cheaper in (objective(variance=Fraction(36)), objective(curvature=Fraction(1, 99))):
+        with pytest.raises(BudgetRefused, match="asks rho"):
+            guard.charge(cheaper)
+    assert guard.charge(objective()) == 0
+    with pytest.raises(BudgetRefused, match="asks rho"):
+        guard.charge(objective())
