@@ -79,14 +79,23 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
 
 def helpers_used_once(tree: ast.Module) -> int:
     """Private functions whose name stands once more in their file."""
+    return sum(count == 1 for _, count in _uses_of_helpers(tree))
+
+
+def unused_helpers(tree: ast.Module) -> list[str]:
+    """Private functions that nothing in their file names, and no decorator hands on."""
+    return [each.name for each, count in _uses_of_helpers(tree) if not count and not each.decorator_list]
+
+
+def _uses_of_helpers(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
     uses: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             uses[node.id] += 1
         elif isinstance(node, ast.Attribute):
             uses[node.attr] += 1
-    private = (each.name for each in _functions(tree) if each.name.startswith("_") and not each.name.startswith("__"))
-    return sum(uses[name] == 1 for name in private)
+    private = (each for each in _functions(tree) if each.name.startswith("_") and not each.name.startswith("__"))
+    return ((each, uses[each.name]) for each in private)
 
 
 def _imported(tree: ast.Module) -> set[str]:

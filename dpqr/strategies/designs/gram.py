@@ -114,30 +114,6 @@ class AxisQueries:
         return total
 
 
-def _interval_energies(starts: IntArray, stops: IntArray, width: int) -> FloatArray:
-    """(1 / width) sum over groups of |overlap|^2: whole groups inside, and the two that the ends cut."""
-    first, last = -(-starts // width), stops // width
-    inside = np.maximum(last - first, 0) * float(width) ** 2
-    within = starts // width == (stops - 1) // width
-    head = np.where(within, 0, first * width - starts).astype(np.float64)
-    tail = np.where(within, 0, stops - last * width).astype(np.float64)
-    lone = np.where(within & (stops - starts < width), stops - starts, 0).astype(np.float64)
-    energies: FloatArray = (inside + head**2 + tail**2 + lone**2) / width
-    return energies
-
-
-def _table_energies(matrix: IntMatrix, weights: FloatArray, widths: tuple[int, ...]) -> FloatArray:
-    total = np.zeros(len(widths))
-    step = max(1, SLICE // max(matrix.cells, 1))
-    for start in range(0, matrix.rows, step):
-        share = weights[start : start + step]
-        table = matrix.table(start, start + len(share)).astype(np.float64)
-        for level, width in enumerate(widths):
-            sums = np.add.reduceat(table, np.arange(0, matrix.cells, width), axis=1)
-            total[level] += float(share @ (sums**2).sum(axis=1)) / width
-    return total
-
-
 def importance(block: QueryBlock) -> float:
     """Weight of a query's squared error: the user's weight over the square of the block's largest coefficient.
 

@@ -299,12 +299,6 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
     return BucketCounts(places=places, counts=covariance @ right[filled], covariance=covariance)
 
 
-def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
-    """Whether the last measurement of the group is a strategy over its single cells."""
-    last = [block for one in history for block in one.blocks if _within(block, group)][-1]
-    return _merged(last, group) is None and set(last.axes) == set(group.axes) and is_strategy(last)
-
-
 def _within(block: QueryBlock, group: GroupEstimate) -> bool:
     """Whether all attributes of the block are the group's, and it has some."""
     return bool(block.axes) and set(block.axes) <= set(group.axes)
