@@ -27,7 +27,7 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
     parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
-    the release before, or else `period`. start: content of a start file (`io.outputs.start_file`). surprises,
+    the release before, or else `period`. start: content of a start file (`releases.start`). surprises,
     questions: of a session of questions; None: it is none, or they are not stated."""
 
     queries: GivenDocument = ""

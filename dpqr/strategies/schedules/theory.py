@@ -3,7 +3,7 @@
 References:
     Dwork and Roth 2014, section 5.2, Theorem 5.6; as printed, the loop's U is at level alpha / 2. Theorem 5.7's closed
     form for alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on
-    alpha, so alpha is found as a fixed point (`theory.feasibility`).
+    alpha, so alpha is found as a fixed point.
 """
 
 from __future__ import annotations
