@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from dpqr.kernel.arrays import FloatArray, freeze
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
-from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
+from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
@@ -98,6 +98,20 @@ class Product:
             model = self.model.fitted(problem, model, joined, bounded_total(problem, total))
         nearest = {group.axes[0]: nearest_probabilities(group.cells, model.total) for group in columns}
         return ProductDistribution(model=model, apart={**hypothesis.apart, **nearest})
+
+    def averaged(
+        self,
+        problem: Problem,
+        hypothesis: Distribution | ProductDistribution,
+        history: Sequence[Measurement],
+        like: Hypothesis | None = None,
+    ) -> Distribution | ProductDistribution:
+        """The model, averaged; columns apart stay as they are."""
+        if not isinstance(hypothesis, ProductDistribution):
+            return self.model.averaged(problem, hypothesis, history, like)
+        joined = [one for one in history if all(hypothesis.apart.keys().isdisjoint(block.axes) for block in one.blocks)]
+        other = like.model if isinstance(like, ProductDistribution) else like
+        return replace(hypothesis, model=self.model.averaged(problem, hypothesis.model, joined, other))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
