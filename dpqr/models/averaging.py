@@ -34,7 +34,7 @@ class AveragingTuning:
 
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
     least: int = 4  # classes that are tried at least
-    gain: float = 0.003  # part of the mean's excess over noise that twice as many classes must save, or none follow
+    optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
     again: int = 25  # steps of a fit that starts from one to similar answers
 
 
@@ -80,23 +80,36 @@ class Averaging:
         held = Predictions.of(second)
         held.add(fitted)
         fit = self._classes(fitted, first)
-        found, start, losses = list[LatentClasses](), fit.first(), [held.loss()]
+        found, start, losses = list[LatentClasses](), fit.first(), [held.best()[0]]
         cells = sum(seen.values.size for seen in fit.evidence)
         while not found or start.size <= cells:
             found.append(fit.fitted(start))
             held.add(found[-1])
-            losses.append(held.loss())
-            enough = len(found[-1].shares) >= TUNING.least
-            if enough and losses[-2] - losses[-1] <= TUNING.gain * max(losses[-1] - held.noise, 0.0):
+            losses.append(held.best()[0])
+            if len(found[-1].shares) >= TUNING.least and losses[-2] - losses[-1] <= TUNING.optimism:
                 break
             start = fit.split(found[-1].point)
-        shares = held.shares()
+        shares = self._cautious(held.best()[1], losses[0] - losses[-1])
         chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
         if not chosen:
             return tree
         fit = self._classes(tree, measured)
         classes = tuple(fit.fitted(found[place].point) for place in chosen)
         return ModelAverage(tree=tree, classes=classes, shares=freeze(shares[[0, *(1 + place for place in chosen)]]))
+
+    def _cautious(self, shares: FloatArray, saved: float) -> FloatArray:
+        """Shares nearer to the tree alone, by the part of what they save that is chance (Mallows 1973, James and Stein
+        1961): every share that is free saves 1 by fitting the noise, and costs 1 on other noise.
+
+        Args:
+            shares: of the tree and of the others.
+            saved: by how much the squared residuals are less than the tree's.
+        """
+        free = int((shares[1:] > 0.0).sum())
+        kept = max(0.0, 1.0 - TUNING.optimism * free / saved) if saved > 0.0 else 0.0
+        cautious = kept * shares
+        cautious[0] += 1.0 - kept
+        return cautious
 
     def again(self, tree: Joint, measured: Evidence, like: ModelAverage) -> ModelAverage:
         """The same average of models fitted to similar answers, by short fits that start from its own."""
@@ -172,11 +185,6 @@ class Predictions:
         values = np.concatenate([seen.values.reshape(-1) / seen.deviation for seen in evidence])
         return cls(evidence=evidence, values=values, columns=[])
 
-    @property
-    def noise(self) -> float:
-        """The expected loss of the true answers."""
-        return float(self.values.size)
-
     def add(self, model: Joint | LatentClasses) -> None:
         """One more model, which was not fitted to these answers."""
         if isinstance(model, Prefetching):
@@ -184,8 +192,8 @@ class Predictions:
         answers = (seen.apply(np.asarray(model.marginal(seen.axes))) / seen.deviation for seen in self.evidence)
         self.columns.append(np.concatenate([*answers]))
 
-    def shares(self) -> FloatArray:
-        """The weighted mean of the models that is nearest, shape (models,), non-negative, sum 1."""
+    def best(self) -> tuple[float, FloatArray]:
+        """The least sum of squared residuals of a weighted mean of the models, and its shares, non-negative, sum 1."""
         from scipy.optimize import nnls
 
         predicted = np.stack(self.columns, axis=1)
@@ -194,9 +202,5 @@ class Predictions:
         rows = np.concatenate([predicted, np.full((1, len(self.columns)), heavy)])
         found, _ = nnls(rows, np.append(self.values, heavy))
         shares: FloatArray = found / found.sum()
-        return shares
-
-    def loss(self) -> float:
-        """Sum of the squared residuals of that mean."""
-        gaps = np.stack(self.columns, axis=1) @ self.shares() - self.values
-        return float(gaps @ gaps)
+        gaps = predicted @ shares - self.values
+        return float(gaps @ gaps), shares
