@@ -1,4 +1,4 @@
-"""Averaging: noise is split without bias, shares are the best of all, and the model that predicts is the one trusted."""
+"""Averaging: noise is split without bias, shares are the best of all, and the model that predicts is trusted."""
 
 from dataclasses import replace
 from itertools import combinations
