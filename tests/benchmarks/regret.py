@@ -25,7 +25,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -87,22 +87,27 @@ class Case:
 
     table: PublicTable
     document: dict[str, object]
+    delta: str = DELTA
 
     @classmethod
     def of(cls, task: Task, family: str) -> Case:
+        return cls.asked(task, FAMILIES[family](task.sizes))
+
+    @classmethod
+    def asked(cls, task: Task, queries: list[object], delta: str = DELTA) -> Case:
         """Of the table, the columns that some query asks about."""
-        document = {"domain": task.sizes, "queries": FAMILIES[family](task.sizes)}
+        document = {"domain": task.sizes, "queries": queries}
         domain, columns = read_documents(document, None).domain, list(task.sizes)
         codes = task.codes[:, [columns.index(name) for name in domain.names]]
-        return cls(table=PublicTable.of(task.name, domain.shape, codes), document=document)
+        return cls(table=PublicTable.of(task.name, domain.shape, codes), document=document, delta=delta)
 
     def plan(self, epsilon: str, method: str) -> Plan | None:
         """None: the schedule has no plan."""
-        request = PlanRequest(queries=self.document, epsilon=epsilon, delta=DELTA)
+        request = PlanRequest(queries=self.document, epsilon=epsilon, delta=self.delta)
         try:
             if method in BASELINES:
                 return BASELINES[method](plan_release(request, read_documents(self.document, None)))
-            return plan_release(PlanRequest(queries=self.document, epsilon=epsilon, delta=DELTA, schedule=method))
+            return plan_release(replace(request, schedule=method))
         except DpqrError:
             return None
 
