@@ -1,16 +1,16 @@
 """Fits to plain noise of all pairs: a junction tree, and latent classes. The best of them is known by hindsight only.
 
-Plain noise: every pair of columns is counted once with Gaussian noise, in the shares of least error; together these
-draws cost the whole budget (Gaussian differential privacy). The number of records is taken as known. All of it reads
-public tables.
+Plain noise: every pair of columns is counted once with Gaussian noise, in the shares of least error, or in equal ones;
+together these draws cost the whole budget (Gaussian differential privacy). The number of records is taken as known.
+All of it reads public tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
 from math import sqrt
 
@@ -34,6 +34,9 @@ CLASSES = (1, 2, 4, 8, 16, 32)
 STEPS = 300
 """Of the descent on latent classes."""
 
+LEAST = 2 / 3
+"""Power of the shares of least error: a share x leaves x^-1/2 of the noise in each cell."""
+
 Pair = tuple[int, int]
 
 
@@ -47,12 +50,12 @@ class NoisyPairs:
     deviations: dict[Pair, float]
 
     @classmethod
-    def drawn(cls, task: Task, epsilon: str, delta: str, seed: int) -> NoisyPairs:
-        """A share x of mu squared leaves x^-1/2 of the noise: of least sum where shares are as cells^2/3."""
+    def drawn(cls, task: Task, epsilon: str, delta: str, seed: int, power: float = LEAST) -> NoisyPairs:
+        """A table's share of mu squared is in proportion to that power of its cells."""
         mu = sqrt(largest_squared_mu(PrivacyBudget(epsilon=Fraction(epsilon), delta=Fraction(delta))))
         truth, generator = pair_tables(task), np.random.default_rng(seed)
-        whole = sum(table.size ** (2 / 3) for table in truth.values())
-        deviations = {pair: sqrt(whole / table.size ** (2 / 3)) / mu for pair, table in truth.items()}
+        whole = sum(table.size**power for table in truth.values())
+        deviations = {pair: sqrt(whole / table.size**power) / mu for pair, table in truth.items()}
         noisy = {pair: table + generator.normal(0, deviations[pair], table.shape) for pair, table in truth.items()}
         return cls(tuple(task.sizes.values()), task.records, noisy, deviations)
 
@@ -67,6 +70,7 @@ class NoisyPairs:
         return one, other
 
 
+@lru_cache(maxsize=1)
 def pair_tables(task: Task) -> dict[Pair, np.ndarray]:
     """Exact counts."""
     names, sizes = list(task.sizes), list(task.sizes.values())
@@ -76,17 +80,23 @@ def pair_tables(task: Task) -> dict[Pair, np.ndarray]:
     }
 
 
-def hindsight_errors(task: Task, epsilon: str, delta: str, seed: int) -> Iterator[tuple[str, float]]:
-    """L1 / n of every fit, mean over the pairs."""
-    noisy, truth = NoisyPairs.drawn(task, epsilon, delta, seed), pair_tables(task)
+def methods(sizes: tuple[int, ...]) -> dict[str, tuple[Fit, float]]:
+    """Fits by name, each with the power of its shares."""
+    shares = {"": LEAST} if len(set(sizes)) == 1 else {"": LEAST, ", equal shares": 0.0}
+    return {f"{fit}{label}": (FITS[fit], power) for label, power in shares.items() for fit in FITS}
 
-    def error(found: dict[Pair, np.ndarray]) -> float:
-        return float(np.mean([np.abs(found[pair] - table).sum() for pair, table in truth.items()])) / task.records
 
-    yield "noise", error(noisy.tables)
-    yield "tree", error(junction_tree(noisy))
-    for classes in CLASSES:
-        yield f"classes {classes}", error(latent_classes(noisy, classes))
+def hindsight_error(task: Task, method: str, epsilon: str, delta: str, seed: int) -> float:
+    """L1 / n of one fit, mean over the pairs. Methods of equal shares have the same noise."""
+    fit, power = methods(tuple(task.sizes.values()))[method]
+    found = fit(NoisyPairs.drawn(task, epsilon, delta, seed, power))
+    return (
+        float(np.mean([np.abs(found[pair] - table).sum() for pair, table in pair_tables(task).items()])) / task.records
+    )
+
+
+def plain_noise(noisy: NoisyPairs) -> dict[Pair, np.ndarray]:
+    return noisy.tables
 
 
 def junction_tree(noisy: NoisyPairs) -> dict[Pair, np.ndarray]:
@@ -159,3 +169,9 @@ def latent_classes(noisy: NoisyPairs, classes: int, seed: int = 0) -> dict[Pair,
     columns, shares = split(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x)
     fitted = noisy.records * (columns * shares) @ columns.T
     return {pair: fitted[noisy.cells(pair)] for pair in noisy.tables}
+
+
+Fit = Callable[[NoisyPairs], dict[Pair, np.ndarray]]
+FITS: dict[str, Fit] = {"noise": plain_noise, "tree": junction_tree} | {
+    f"classes {classes}": partial(latent_classes, classes=classes) for classes in CLASSES
+}
