@@ -54,6 +54,15 @@ class Averaging:
         total: records, more than 0.
         joined: groups of attributes that somebody asks about together.
         seed: public.
+
+    >>> table = LinearMeasurement(key=(0, 1), axes=(0, 1), values=np.full((2, 3), 50.0), deviation=2.0)
+    >>> from dpqr.models.hypothesis import DenseDistribution
+    >>> tree = DenseDistribution(probabilities=np.array([[0.3, 0.1, 0.1], [0.1, 0.3, 0.1]]), total=300.0)
+    >>> averaging = Averaging(
+    ...     fit=lambda seen: tree, whole=tuple, shape=(2, 3), total=300.0, joined=[(0, 1)], seed=3
+    ... )
+    >>> averaging.average(tree, (table,)).marginal((0, 1)).round(-1).tolist()
+    [[50.0, 50.0, 50.0], [50.0, 50.0, 50.0]]
     """
 
     fit: Callable[[Evidence], Joint]
@@ -79,7 +88,8 @@ class Averaging:
         fitted = self.fit(first)
         held = Predictions.of(second)
         held.add(fitted)
-        fit = self._classes(fitted, first)
+        joined = frozenset(pair for axes in self.joined for pair in _pairs(axes))
+        fit = self._classes(fitted, first, joined)
         found, start, losses = list[LatentClasses](), fit.first(), [held.best()[0]]
         cells = sum(seen.values.size for seen in fit.evidence)
         while not found or start.size <= cells:
@@ -93,9 +103,10 @@ class Averaging:
         chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
         if not chosen:
             return tree
-        fit = self._classes(tree, measured)
+        fit = self._classes(tree, measured, joined)
         classes = tuple(fit.fitted(found[place].point) for place in chosen)
-        return ModelAverage(tree=tree, classes=classes, shares=freeze(shares[[0, *(1 + place for place in chosen)]]))
+        kept = freeze(shares[[0, *(1 + place for place in chosen)]])
+        return ModelAverage(tree=tree, classes=classes, shares=kept, joined=joined)
 
     def _cautious(self, shares: FloatArray, saved: float) -> FloatArray:
         """Shares nearer to the tree alone, by the part of what they save that is chance (Mallows 1973, James and Stein
@@ -113,11 +124,11 @@ class Averaging:
 
     def again(self, tree: Joint, measured: Evidence, like: ModelAverage) -> ModelAverage:
         """The same average of models fitted to similar answers, by short fits that start from its own."""
-        fit = self._classes(tree, measured)
+        fit = self._classes(tree, measured, like.joined)
         classes = tuple(fit.fitted(one.point, TUNING.again) for one in like.classes)
-        return ModelAverage(tree=tree, classes=classes, shares=like.shares)
+        return replace(like, tree=tree, classes=classes)
 
-    def _classes(self, tree: Joint, measured: Evidence) -> LatentClassFit:
+    def _classes(self, tree: Joint, measured: Evidence, joined: frozenset[Axes]) -> LatentClassFit:
         """A fit of classes to what was measured, and to the tree's tables of the pairs that were not.
 
         Nothing measured holds classes where no pair was: they would join columns at random. The tree's answers there
@@ -126,7 +137,7 @@ class Averaging:
         evidence = self.whole(measured)
         known = [seen for seen in evidence if seen.block is None]
         tables = {pair for seen in known for pair in _pairs(seen.axes)}
-        missing = sorted({pair for axes in self.joined for pair in _pairs(axes)} - tables)
+        missing = sorted(joined - tables)
         deviations = [seen.deviation for seen in known if seen.order > 1] or [seen.deviation for seen in evidence]
         deviation = float(np.median(deviations))
         if isinstance(tree, Prefetching):

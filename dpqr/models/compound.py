@@ -146,6 +146,8 @@ class ModelAverage:
         tree: the first of them, whose parameters are the warm start of the next fit.
         classes: the others.
         shares: of the tree and of each of the others, non-negative, sum 1, shape (1 + others,).
+        joined: pairs of attributes that somebody has asked about together. Where such a pair was not measured, the
+            classes were fitted to the tree's table of it.
 
     >>> tree, one = DenseDistribution.uniform((2,), 8.0), np.array([[1.0], [0.0]])
     >>> classes = LatentClasses(shares=np.ones(1), laws=(one,), total=8.0)
@@ -156,6 +158,7 @@ class ModelAverage:
     tree: Joint
     classes: tuple[LatentClasses, ...]
     shares: FloatArray
+    joined: frozenset[Axes] = frozenset()
 
     @property
     def total(self) -> float:
