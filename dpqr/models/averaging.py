@@ -86,7 +86,7 @@ class Averaging:
         """
         first, second = split_noise(measured, TUNING.part, self.seed + SPLIT)
         fitted = self.fit(first)
-        held = Predictions.of(second)
+        held = HeldOutAnswers.of(second)
         held.add(fitted)
         joined = frozenset(pair for axes in self.joined for pair in _pairs(axes))
         fit = self._classes(fitted, first, joined)
@@ -181,7 +181,7 @@ def split_noise(evidence: Evidence, part: float, seed: int) -> tuple[Evidence, E
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Predictions:
+class HeldOutAnswers:
     """What models predict of noisy answers, all in deviations of their noise.
 
     evidence: the answers. values: of all of them, shape (answers,). columns: one a model, of the same shape.
@@ -192,7 +192,7 @@ class Predictions:
     columns: list[FloatArray]
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Predictions:
+    def of(cls, evidence: Evidence) -> HeldOutAnswers:
         values = np.concatenate([seen.values.reshape(-1) / seen.deviation for seen in evidence])
         return cls(evidence=evidence, values=values, columns=[])
 
@@ -205,13 +205,49 @@ class Predictions:
 
     def best(self) -> tuple[float, FloatArray]:
         """The least sum of squared residuals of a weighted mean of the models, and its shares, non-negative, sum 1."""
-        from scipy.optimize import nnls
-
         predicted = np.stack(self.columns, axis=1)
-        # A further row, so heavy that the shares add up to 1 but for rounding.
-        heavy = 1e3 * float(np.sqrt((predicted**2).sum() / len(self.columns)))
-        rows = np.concatenate([predicted, np.full((1, len(self.columns)), heavy)])
-        found, _ = nnls(rows, np.append(self.values, heavy))
-        shares: FloatArray = found / found.sum()
+        shares = nearest_mean(predicted, self.values)
         gaps = predicted @ shares - self.values
         return float(gaps @ gaps), shares
+
+
+def nearest_mean(columns: FloatArray, values: FloatArray) -> FloatArray:
+    """Shares of the columns, non-negative, sum 1, whose weighted mean is nearest to the values in squares.
+
+    Columns join one at a time, the one along which the distance falls fastest, and leave where their share would turn
+    negative, until none can join (Lawson and Hanson 1974, for shares that sum to 1).
+
+    Args:
+        columns: shape (values, columns); values: shape (values,).
+
+    >>> nearest_mean(np.array([[0.0, 4.0], [0.0, 0.0]]), np.array([1.0, 5.0])).tolist()
+    [0.75, 0.25]
+    """
+    gaps = columns - values[:, None]
+    products = gaps.T @ gaps
+    count, size = len(products), float(np.trace(products)) or 1.0
+    shares = np.zeros(count)
+    shares[int(np.argmin(np.diag(products)))] = 1.0
+    for _ in range(10 * count):
+        # Of the shares that are there, those that are nearest whatever their sign: products @ shares is even on them.
+        held = np.flatnonzero(shares > 0.0)
+        while True:
+            solved = np.linalg.lstsq(products[np.ix_(held, held)] + size, np.ones(len(held)), rcond=None)[0]
+            wanted = solved / solved.sum()
+            if (wanted > 0.0).all():
+                break
+            # As far on the way there as all shares stay non-negative; the first that gets to 0 leaves.
+            falling = wanted <= 0.0
+            way = (shares[held] / np.where(falling, shares[held] - wanted, 1.0))[falling].min()
+            shares[held] += way * (wanted - shares[held])
+            shares[held[falling & (shares[held] <= 1e-12)]] = 0.0
+            held = np.flatnonzero(shares > 0.0)
+        shares[held] = wanted
+        slopes = products @ shares
+        joining = int(np.argmin(slopes))
+        if slopes[joining] >= float(shares @ slopes) - 1e-12 * size:
+            break
+        # A little of it, so that it is among those that are there.
+        shares *= 1.0 - 1e-9
+        shares[joining] += 1e-9
+    return shares

@@ -134,6 +134,8 @@ class LatentClassFit:
     places: tuple[slice, ...]
     starts: IntArray
     pairs: tuple[_Pairs, ...]
+    singles: _Singles
+    others: tuple[LinearMeasurement, ...]
 
     @classmethod
     def of(cls, evidence: Sequence[LinearMeasurement], shape: tuple[int, ...], total: float) -> LatentClassFit:
@@ -145,6 +147,8 @@ class LatentClassFit:
             places=places,
             starts=ends[:-1],
             pairs=_beside(evidence, places, total),
+            singles=_Singles.of(evidence, places, total),
+            others=tuple(seen for seen in evidence if seen.order and (seen.block is not None or seen.order > 2)),
         )
 
     def first(self) -> FloatArray:
@@ -195,9 +199,14 @@ class LatentClassFit:
             slope_shares += np.einsum("ij,ij->j", own, moved)
             slopes[pair.own] += moved * shares
             slopes[pair.others] += pulled.T @ mass
-        for seen in self.evidence:
-            if seen.block is not None or seen.order != 2:
-                squares += self._add_slopes(seen, laws, shares, slopes, slope_shares)
+        single = laws[self.singles.cells]
+        short = single @ shares - self.singles.values
+        drawn = short * self.singles.weights
+        squares += float(short @ drawn)
+        slope_shares += drawn @ single
+        slopes[self.singles.cells] += np.multiply.outer(drawn, shares)
+        for seen in self.others:
+            squares += self._add_slopes(seen, laws, shares, slopes, slope_shares)
         # Through the softmax.
         slopes = laws * (slopes - self._each(np.add, laws * slopes))
         slope_shares = shares * (slope_shares - float(shares @ slope_shares))
@@ -276,6 +285,27 @@ class _Pairs:
     others: IntArray
     values: FloatArray
     weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Singles:
+    """Measured one-way marginals, together: the cells among all, values and weights as of pairs, shape (cells,)."""
+
+    cells: IntArray
+    values: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, evidence: Sequence[LinearMeasurement], places: Sequence[slice], total: float) -> _Singles:
+        held, numbers = (
+            [seen for seen in evidence if seen.block is None and seen.order == 1],
+            np.arange(places[-1].stop),
+        )
+        return cls(
+            cells=np.concatenate([numbers[:0], *(numbers[places[seen.axes[0]]] for seen in held)]),
+            values=np.concatenate([np.zeros(0), *(seen.values / total for seen in held)]),
+            weights=np.repeat([(total / seen.deviation) ** 2 for seen in held], [seen.values.size for seen in held]),
+        )
 
 
 def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], total: float) -> tuple[_Pairs, ...]:

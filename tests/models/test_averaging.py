@@ -9,7 +9,7 @@ from support.small_universes import marginal, measured, problem
 
 from dpqr.domain.domain import PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.models.averaging import Predictions, split_noise
+from dpqr.models.averaging import HeldOutAnswers, split_noise
 from dpqr.models.compound import ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.hypothesis import DenseDistribution
@@ -38,7 +38,9 @@ def test_the_parts_of_split_noise_are_uncorrelated():
 def test_shares_are_the_nearest_weighted_mean(seed):
     """Against all shares of three models on a grid."""
     generator = np.random.default_rng(seed)
-    held = Predictions(evidence=(), values=generator.standard_normal(30), columns=[*generator.standard_normal((3, 30))])
+    held = HeldOutAnswers(
+        evidence=(), values=generator.standard_normal(30), columns=[*generator.standard_normal((3, 30))]
+    )
     loss, shares = held.best()
     grid = [(one, other, 20 - one - other) for one in range(21) for other in range(21 - one)]
     each = [float(((np.array(own) / 20 @ np.stack(held.columns) - held.values) ** 2).sum()) for own in grid]
