@@ -261,7 +261,7 @@ def test_every_check_of_predictions(predicted, tmp_path):
         return [outcome(lambda e: e.document, reader(VerifyRequest(release=str(path)))) for path in (lone, broken)]
 
     unread = read(vars(checks_of_predictions))
-    assert ["no record of predictions lies beside it" in unread[0], "not what its seal" in unread[1]] == [True, True]
+    assert ["no record of predictions lies beside it" in unread[0], "changed after its" in unread[1]] == [True, True]
     left = [
         words
         for words, names in removals(checks_of_predictions, {name for name, *_ in cases})

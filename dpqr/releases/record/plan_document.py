@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
 from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON, canonical
 from dpqr.releases.fingerprints import plan_digest
 from dpqr.releases.record.parts import (
@@ -59,6 +60,37 @@ def seal_document(document: JSON) -> JSON:
     return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
 
 
+class UnitPart(Part, frozen=True, kw_only=True):
+    """Whom the release protects. column: whose rows are one person's. max_rows: of each of them, null where every row
+    is its own unit. counts: the count column of a histogram."""
+
+    neighbours: str
+    column: str | UnsetType | None = UNSET
+    max_rows: Count | UnsetType | None = UNSET
+    counts: str | UnsetType | None = UNSET
+    words: str
+
+    @classmethod
+    def of(cls, unit: PrivacyUnit) -> UnitPart:
+        """A privacy unit."""
+        return cls(
+            neighbours=unit.neighbours.value,
+            column=unit.column,
+            max_rows=unit.rows if unit.column is not None else None,
+            counts=unit.counted,
+            words=unit.words,
+        )
+
+
+class ForecastPart(Part, frozen=True, kw_only=True):
+    """Of a block of queries. noise_deviation: if it is measured. error: expected of its answers, null: not known."""
+
+    name: str
+    queries: Count
+    noise_deviation: float
+    error: float | UnsetType | None = UNSET
+
+
 class PeriodPart(Part, frozen=True, kw_only=True):
     """Whose rows are read, of a counter from `since` on. every: month, say. column: which says when a row is of."""
 
@@ -98,7 +130,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
     dpqr: str
     version: str
     guarantee: str
-    unit: Mapping[str, Any]
+    unit: UnitPart
     n: Count | None
     most: Count | UnsetType | None = UNSET
     persons: Count | UnsetType | None = UNSET
@@ -127,7 +159,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
     certain: FigurePart | UnsetType | None = UNSET
     events: tuple[Event, ...]
     proved_epsilon: FigurePart
-    forecast: tuple[Mapping[str, Any], ...]
+    forecast: tuple[ForecastPart, ...]
     bytes: Count
     seed: Count
     notes: tuple[str, ...]
@@ -139,25 +171,18 @@ class PlanPart(Part, frozen=True, kw_only=True):
     def of(cls, plan: Plan) -> PlanPart:
         """A plan, not sealed yet.
 
-        unit: max_rows is of each person, null where every row is its own unit; counts: the count column of a histogram.
         period: left out where all rows are read, as in plans of earlier versions. stages, certain: of a loop in stages,
         its alphas, and the smallest that is certain; left out for one fixed plan. There alpha is what the user asked
         for, and level that of the last stage.
         """
         problem, roles, stop, rows = plan.problem, plan.roles, plan.stop, plan.problem.period
-        unit, staged = problem.unit, stop if stop and stop.stages else None
+        staged = stop if stop and stop.stages else None
         beta = None if stop is None and not plan.named("bounds") else problem.beta
         return cls(
             dpqr=PLAN_FORMAT,
             version=__version__,
             guarantee=guarantee(plan),
-            unit={
-                "neighbours": unit.neighbours.value,
-                "column": unit.column,
-                "max_rows": unit.rows if unit.column is not None else None,
-                "counts": unit.counted,
-                "words": unit.words,
-            },
+            unit=UnitPart.of(problem.unit),
             n=problem.n,
             most=problem.most,
             persons=problem.persons,
@@ -195,7 +220,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
             events=tuple(events_part(plan.events)),
             proved_epsilon=FigurePart.of(plan.epsilon),
             forecast=tuple(
-                {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+                ForecastPart(name=block.name, queries=block.rows, noise_deviation=block.deviation, error=block.error)
                 for block in plan.forecast
             ),
             bytes=plan.bytes,
