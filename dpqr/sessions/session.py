@@ -36,7 +36,7 @@ from dpqr.releases.journal import (
 )
 from dpqr.releases.paying import Bill, PaidRun, require_affordable
 from dpqr.releases.planning import plan_release, read_documents
-from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
+from dpqr.releases.questions import CURRENT_RULE, Answer, SessionTerms, SurpriseRule
 from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.requests import LedgerRequest, PlanRequest
 from dpqr.releases.sentences import guarantee
@@ -369,7 +369,7 @@ class QuestionPlan:
     rest: Price
     surprises: int
     questions: int
-    rule: HardQueryRule = CURRENT_RULE
+    rule: SurpriseRule = CURRENT_RULE
 
     @cached_property
     def plan(self) -> Plan:
