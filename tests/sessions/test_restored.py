@@ -55,7 +55,7 @@ def turn_of(kinds, secret):
 
 def found(kinds, secret):
     paper = SimpleNamespace(terms=TERMS)
-    return restore_session(SimpleNamespace(held=turn_of(kinds, secret), paper=paper, document={"draws": FIRST}))
+    return restore_session(SimpleNamespace(held=turn_of(kinds, secret), paper=paper, document=SimpleNamespace(draws=FIRST)))
 
 
 def usable(kinds, side, draw):
