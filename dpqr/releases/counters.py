@@ -19,7 +19,8 @@ from dpqr.ledger.record import Record
 from dpqr.releases.answer_tables import handed_on
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.read_release import ReleaseFiles, read_release
-from dpqr.releases.record.plan_document import counter_part
+from dpqr.releases.record.parts import written
+from dpqr.releases.record.plan_document import CounterPart
 from dpqr.releases.requests import WITHOUT_BUDGET, LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.strategies.counter import Counter, CounterStep
 from dpqr.strategies.plan import Plan
@@ -210,7 +211,7 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
         raise UsageFault(f"--cumulative: {turn.period.name} goes on from {turn.before.name}; add --after its release")
     files = read_release(request.after)
     # They must be of the same counter, one period earlier, and of the same questions.
-    theirs, mine = counter_of(files), counter_part(turn)
+    theirs, mine = counter_of(files), written(CounterPart.of(turn))
     if theirs.get("number") != turn.number - 1:
         raise UsageFault(
             f"--after {files.path}: is release {theirs.get('number')} of its counter, and {turn.period.name} is "
