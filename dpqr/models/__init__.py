@@ -13,8 +13,11 @@ Other rooms import these modules, and no others:
     fit.maximum_entropy  the maximum-entropy fit
     hypothesis           dense, signed and linear hypotheses, and what each can answer
     junction_tree        trees of cliques by triangulation
-    latent_classes       mixtures of products, and their fit
     piecewise            constant probabilities on pieces
     rows                 weighted rows, and synthetic rows fitted to tables
     small_databases      nets and polytopes of the median mechanism
+
+Inside:
+
+    latent_classes       mixtures of products, and their fit
 """

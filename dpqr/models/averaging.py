@@ -220,7 +220,7 @@ def nearest_mean(columns: FloatArray, values: FloatArray) -> FloatArray:
     Args:
         columns: shape (values, columns); values: shape (values,).
 
-    >>> nearest_mean(np.array([[0.0, 4.0], [0.0, 0.0]]), np.array([1.0, 5.0])).tolist()
+    >>> nearest_mean(np.array([[0.0, 4.0], [0.0, 0.0]]), np.array([1.0, 5.0])).round(9).tolist()
     [0.75, 0.25]
     """
     gaps = columns - values[:, None]
