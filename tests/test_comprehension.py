@@ -12,7 +12,7 @@ CEILINGS = {
     "public class names defined more than once": 4,
     "mean internal imports a file": 8.3,
     "dict[str, Any]": 179,
-    "lines of the tests": 91500,
+    "lines of the tests": 91515,
     "a plain release: modules imported": 220,
     "a plain release: functions run": 1168,
     "a plain release: files they lie in": 147,
