@@ -4,7 +4,7 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 91550,
+    "lines of the package": 91570,
     "files": 376,
     "folders": 36,
     "files under 60 lines": 42,
@@ -14,7 +14,7 @@ CEILINGS = {
     "dict[str, Any]": 179,
     "lines of the tests": 91515,
     "a plain release: modules imported": 220,
-    "a plain release: functions run": 1168,
+    "a plain release: functions run": 1170,
     "a plain release: files they lie in": 147,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""

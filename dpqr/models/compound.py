@@ -177,6 +177,17 @@ class ModelAverage:
     def models(self) -> tuple[Joint | LatentClasses, ...]:
         return (self.tree, *self.classes)
 
+    @property
+    def words(self) -> str:
+        """Which models, and their shares, for whoever reads the answers."""
+        numbers = [len(each.shares) for each in self.classes]
+        names = ["the tree", *(f"{number} classes" if number > 1 else "independence" for number in numbers)]
+        shares = (f"{name} {share:.2f}" for name, share in zip(names, self.shares.tolist(), strict=True))
+        return (
+            f"estimates are the mean of several models of what was measured: {', '.join(shares)}; the shares are those "
+            "that best predict a part of the noise that no model was fitted to"
+        )
+
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total."""
         each = zip(self.shares.tolist(), self.models, strict=True)
