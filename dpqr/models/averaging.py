@@ -35,6 +35,7 @@ class AveragingTuning:
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
     least: int = 4  # classes that are tried at least
     optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
+    work: int = 2**23  # fitted cells times classes, at most: of larger tables the tree is released alone
     again: int = 25  # steps of a fit that starts from one to similar answers
 
 
@@ -75,7 +76,8 @@ class Averaging:
     def average(self, tree: Joint, measured: Evidence) -> Joint | ModelAverage:
         """The tree and latent classes, averaged; the tree where classes have no share in it.
 
-        Classes are doubled until the average no longer gains by it, or there are more parameters than fitted cells.
+        Classes are doubled until the average no longer gains by it, or there are more parameters than fitted cells, or
+        more work than `TUNING.work`.
 
         Args:
             tree: fitted to all that was measured.
@@ -84,15 +86,20 @@ class Averaging:
         Privacy:
             Post-processing, with public randomness.
         """
+        joined = frozenset(pair for axes in self.joined for pair in _pairs(axes))
+        cells = sum(seen.values.size for seen in measured)
+        cells += sum(self.shape[one] * self.shape[other] for one, other in joined)
+        if cells * TUNING.least > TUNING.work:
+            return tree
         first, second = split_noise(measured, TUNING.part, self.seed + SPLIT)
         fitted = self.fit(first)
         held = HeldOutAnswers.of(second)
         held.add(fitted)
-        joined = frozenset(pair for axes in self.joined for pair in _pairs(axes))
         fit = self._classes(fitted, first, joined)
         found, start, losses = list[LatentClasses](), fit.first(), [held.best()[0]]
-        cells = sum(seen.values.size for seen in fit.evidence)
-        while not found or start.size <= cells:
+        # A point holds a number for each cell of a column, and one, for every class.
+        most = min(sum(seen.values.size for seen in fit.evidence), TUNING.work // cells * start.size)
+        while not found or start.size <= most:
             found.append(fit.fitted(start))
             held.add(found[-1])
             losses.append(held.best()[0])
@@ -161,10 +168,9 @@ def split_noise(evidence: Evidence, part: float, seed: int) -> tuple[Evidence, E
         part: a, more than 0.
         seed: public.
 
-    >>> import math
     >>> seen = LinearMeasurement(key=0, axes=(0,), values=np.array([3.0, 5.0]), deviation=1.0)
     >>> (first,), (second,) = split_noise((seen,), 0.5, 7)
-    >>> ((first.values + first.values * 0 + 0.25 * second.values) / 1.25).round(9).tolist()
+    >>> ((first.values + 0.25 * second.values) / 1.25).round(9).tolist()
     [3.0, 5.0]
     >>> round(first.deviation**2, 9), round(second.deviation**2, 9)
     (1.25, 5.0)

@@ -9,6 +9,7 @@ from support.small_universes import marginal, measured, problem
 
 from dpqr.domain.domain import PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram
+from dpqr.models import averaging
 from dpqr.models.averaging import HeldOutAnswers, split_noise
 from dpqr.models.compound import ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
@@ -114,6 +115,17 @@ def test_a_fit_with_impossible_cells_is_released_as_it_is():
     _, _, alone, mean, _ = fitted(counts, ((0, 1), (1, 2)), 20.0, 2, domain=domain)
     assert mean is alone
     assert mean.marginal((0, 1))[0, 0] == 0.0
+
+
+def test_a_table_that_would_take_too_long_is_left_to_the_tree(monkeypatch):
+    counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
+    given, history, last, mean, _ = fitted(counts, PAIRS, 20.0, 2)
+    assert isinstance(mean, ModelAverage)
+    # Six tables of 25 cells, each measured and asked for: 300 cells, times at least 4 classes.
+    monkeypatch.setattr(averaging, "TUNING", replace(averaging.TUNING, work=1199))
+    assert RULE.averaged(given, last, history) is last
+    monkeypatch.setattr(averaging, "TUNING", replace(averaging.TUNING, work=1200))
+    assert RULE.averaged(given, last, history) is not last
 
 
 def test_rows_come_from_every_model_by_its_share():
