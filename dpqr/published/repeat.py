@@ -30,7 +30,7 @@ from dpqr.releases.files import read_record, reserve
 from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import SILENT, Outcome, iterative_construction
-from dpqr.releases.questions import Asked, Questions, Replay, SurpriseAnswer
+from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
 from dpqr.releases.reading import parse_release_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import Paid, ReleaseRecord
@@ -40,7 +40,7 @@ from dpqr.releases.release_files import write_release
 from dpqr.releases.result import FinishedRun
 from dpqr.sessions.release import release_of
 from dpqr.sessions.session import AskHistory, QuestionPlan
-from dpqr.sessions.turn import surprise_answer
+from dpqr.sessions.turn import hard_query_answer
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
@@ -179,7 +179,7 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
         terms=paper.terms,
         problem=paper.plan.problem,
         rule=RowWeights(start_rows=rows),
-        surprises=list(_recorded_surprises(record, stated, asks)),
+        surprises=list(_recorded_hard_queries(record, stated, asks)),
     )
     log = [line for number, asked in enumerate(stated.asks) for line in _lines(replay, asks, number, asked)]
     made = release_of(paper, log, rows, [each.measured for each in replay.surprises])
@@ -191,10 +191,10 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
     return replace(made, events=events, paid=payer, reason=reason, private=record.private)
 
 
-def _recorded_surprises(record: ReleaseRecord, stated: Questions, asks: AskHistory) -> Iterator[SurpriseAnswer]:
+def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHistory) -> Iterator[HardQueryAnswer]:
     for (ask, block, row, side), drawn in zip(stated.surprises, record.transcript, strict=True):
         (measured,) = drawn.measured or ()
-        yield surprise_answer(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
+        yield hard_query_answer(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
 
 
 def _lines(replay: Replay, asks: AskHistory, number: int, asked: Asked) -> Iterator[dict[str, Any]]:

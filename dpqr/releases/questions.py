@@ -3,10 +3,10 @@
     D <- U(null)
     for each question f, as it comes:
         if |f(x) - f(D)| is found below a noisy threshold: answer f(D), free      paid when the threshold was drawn
-        else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a surprise, charged
+        else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a hard query, charged
 
-A surprise is what they call a hard query. It measures what `SessionTerms.measured` says: of a conjunction the table of
-its parts, where that costs no more.
+A surprise measures what `SessionTerms.measured` says: of a conjunction the table of its parts, where that costs no
+more.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ from dpqr.workload.workload import Measurement, round_answers
 SIDES: tuple[Side, Side] = (1, -1)
 BETA = 0.05
 """Probability with which an interval may miss the true answer."""
-SurpriseRule = Literal["", "table", "no dearer"]
+HardQueryRule = Literal["", "table", "no dearer"]
 """What a surprise of a session measures, as its folder and its record state it (`SessionTerms.measured`).
 
 "no dearer": the table of the query's parts where it is no more sensitive than the query, and else the query. "table":
 the table always, as sessions do that 0.10.0 or before opened. "": the same, in records that 0.10.0 or before wrote;
 they state the noise that the query alone would have had, which is less than was drawn where records are replaced.
 """
-CURRENT_RULE: SurpriseRule = "no dearer"
+CURRENT_RULE: HardQueryRule = "no dearer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +108,11 @@ class SessionTerms:
     threshold: Price
     answer: Price
     margin: int
-    rule: SurpriseRule = CURRENT_RULE
+    rule: HardQueryRule = CURRENT_RULE
 
     @classmethod
     def within(
-        cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int, rule: SurpriseRule = CURRENT_RULE
+        cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int, rule: HardQueryRule = CURRENT_RULE
     ) -> SessionTerms:
         """Return the terms that cost `whole`: an epoch for each side, and another one after each surprise but the last.
 
@@ -216,7 +216,7 @@ def table_of_parts(block: QueryBlock) -> QueryBlock:
     return replace(block, factors=tuple(replace(factor, labels=()) for factor in factors))
 
 
-class SurpriseLog(Protocol):
+class HardQueryLog(Protocol):
     """Where it is kept which queries were surprises. Thresholds lie in memory; who keeps them between processes does so
     before the first comparison and after the last (`dpqr.sessions.folder`)."""
 
@@ -225,7 +225,7 @@ class SurpriseLog(Protocol):
         ...
 
 
-class NoSurpriseLog:
+class NoHardQueryLog:
     """A session of one process, which ends with it."""
 
     def passed(self) -> None:
@@ -281,7 +281,7 @@ class Online:
     accountant: PrivacyFilter
     noise: NoiseSource
     journal: Journal = field(default_factory=NoJournal)
-    keeper: SurpriseLog = field(default_factory=NoSurpriseLog)
+    keeper: HardQueryLog = field(default_factory=NoHardQueryLog)
     history: list[Measurement] = field(default_factory=list)
     watches: dict[Side, OpenThreshold] = field(default_factory=dict)
     epochs: int = 0
@@ -346,7 +346,7 @@ class Online:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SurpriseAnswer:
+class HardQueryAnswer:
     """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed.
 
     >>> import numpy as np
@@ -354,7 +354,7 @@ class SurpriseAnswer:
     >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> records = QueryBlock(name="records")
     >>> drawn = Measurement(blocks=(records,), values=(np.array([12]),), law=DiscreteLaplace(scale=Fraction(2)))
-    >>> SurpriseAnswer(side=1, query=records, measured=drawn).side
+    >>> HardQueryAnswer(side=1, query=records, measured=drawn).side
     1
     """
 
@@ -411,7 +411,7 @@ class Questions:
     asks: tuple[Asked, ...]
     surprises: tuple[tuple[int, int, int, Side], ...]
     plan: str = ""
-    rule: SurpriseRule = ""
+    rule: HardQueryRule = ""
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values, as the version wrote them that closed the session: without what that had none of."""
@@ -445,7 +445,7 @@ class Replay:
     terms: SessionTerms
     problem: Problem
     rule: UpdateRule[Any]
-    surprises: Sequence[SurpriseAnswer]
+    surprises: Sequence[HardQueryAnswer]
 
     def answers(self, start: Start, asked: Sequence[tuple[QueryBlock, bool]]) -> Iterator[Answer]:
         """What one process answered, as `Online.ask` does.
@@ -476,11 +476,11 @@ class Replay:
                 sides.add(surprise.side)
             yield self.terms.paid(surprise.measured, float(query.scale))
 
-    def learned(self, found: Sequence[SurpriseAnswer]) -> Hypothesis:
+    def learned(self, found: Sequence[HardQueryAnswer]) -> Hypothesis:
         """The hypothesis that a new process makes of all noisy answers."""
         start: Hypothesis = self.rule.start(self.problem)
         return self._updated(start, found) if found else start
 
-    def _updated(self, hypothesis: Hypothesis, found: Sequence[SurpriseAnswer]) -> Hypothesis:
+    def _updated(self, hypothesis: Hypothesis, found: Sequence[HardQueryAnswer]) -> Hypothesis:
         after: Hypothesis | None = self.rule.update(self.problem, hypothesis, [each.measured for each in found])
         return after or hypothesis

@@ -25,7 +25,7 @@ from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import read_rows
 from dpqr.sessions.planning import add_question_phase
 from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionQuery, read_ask_history
-from dpqr.sessions.turn import LoggedSurprise, restore_session
+from dpqr.sessions.turn import LoggedHardQuery, restore_session
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
@@ -104,7 +104,7 @@ def release_of(
 
 
 def _questions(
-    session: QuestionSessionDocument, log: Sequence[Any], surprises: Sequence[LoggedSurprise]
+    session: QuestionSessionDocument, log: Sequence[Any], surprises: Sequence[LoggedHardQuery]
 ) -> Questions | None:
     """What `verify` makes the answers again from; None where an older version of dpqr was asked."""
     asks = [line for line in log if "queries" in line]

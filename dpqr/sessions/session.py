@@ -38,7 +38,7 @@ from dpqr.releases.journal import (
 )
 from dpqr.releases.paying import Bill, PaidRun, require_affordable
 from dpqr.releases.planning import plan_release, read_documents
-from dpqr.releases.questions import CURRENT_RULE, Answer, SessionTerms, SurpriseRule
+from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
 from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.requests import LedgerRequest, PlanRequest
 from dpqr.releases.sentences import guarantee
@@ -401,7 +401,7 @@ class QuestionPlan:
     rest: Price
     surprises: int
     questions: int
-    rule: SurpriseRule = CURRENT_RULE
+    rule: HardQueryRule = CURRENT_RULE
 
     @cached_property
     def plan(self) -> Plan:
@@ -436,7 +436,7 @@ class StatedQuestions(StatedSession, frozen=True, kw_only=True):
     rest: dict[str, str]
     surprises: int
     questions: int
-    rule: SurpriseRule = "table"
+    rule: HardQueryRule = "table"
     draws: int
 
 

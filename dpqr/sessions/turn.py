@@ -20,7 +20,7 @@ from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
-from dpqr.releases.questions import SIDES, Online, SessionTerms, Start, SurpriseAnswer
+from dpqr.releases.questions import SIDES, HardQueryAnswer, Online, SessionTerms, Start
 from dpqr.releases.reading import TableReading
 from dpqr.releases.release import ReleaseObserver
 from dpqr.sessions.folder import (
@@ -48,12 +48,12 @@ from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Measurement
 
-ANSWER_ROOM, SURPRISE_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
+ANSWER_ROOM, HARD_QUERY_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 """Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""
 
 
 @dataclass(slots=True, kw_only=True)
-class SessionSurpriseLog:
+class SessionHardQueryLog:
     """Writes which query a surprise belongs to.
 
     Attributes:
@@ -74,7 +74,7 @@ class SessionSurpriseLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedSurprise:
+class LoggedHardQuery:
     """A surprise of the log.
 
     Attributes:
@@ -84,7 +84,7 @@ class LoggedSurprise:
 
     ask: int
     row: SessionQuery
-    surprise: SurpriseAnswer
+    surprise: HardQueryAnswer
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class RestoredSession:
 
     session: QuestionSessionDocument
     watches: dict[Side, OpenThreshold]
-    kept_surprises: tuple[LoggedSurprise, ...]
+    kept_surprises: tuple[LoggedHardQuery, ...]
     epochs: int
     surprises: int
     asks: int
@@ -132,7 +132,7 @@ class RestoredSession:
             accountant=held.run.guard,
             noise=noise,
             journal=held.journal,
-            keeper=SessionSurpriseLog(asking=asking, ask=self.asks),
+            keeper=SessionHardQueryLog(asking=asking, ask=self.asks),
             history=history,
             watches=self.watches,
             epochs=self.epochs,
@@ -146,7 +146,7 @@ class RestoredSession:
         draws = min(len(asked), self.session.paper.terms.surprises - self.surprises)
         cells = max((2 ** len(each.block.factors) for each in asked), default=0)
         return WriteSpace(
-            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + SURPRISE_ROOM * draws,
+            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + HARD_QUERY_ROOM * draws,
             transcript=draws * (DRAW_ROOM + VALUE_ROOM * cells),
             draws=2 * draws + len(SIDES),
             secret=True,
@@ -228,13 +228,13 @@ def restore_session(session: QuestionSessionDocument) -> RestoredSession:
             watches[side] = OpenThreshold(
                 epoch=terms.epoch(side), threshold=line["threshold"], charge_number=line["draw"]
             )
-    kept: list[LoggedSurprise] = []
-    asked = read_surprises(held, session.paper) if answers else {}
+    kept: list[LoggedHardQuery] = []
+    asked = read_hard_queries(held, session.paper) if answers else {}
     for draw in answers:
         if draw.value is not None and draw.number in asked:
             (side,), *values = draw.value
             row, ask = asked[draw.number]
-            kept.append(LoggedSurprise(ask=ask, row=row, surprise=surprise_answer(terms, side, row, values)))
+            kept.append(LoggedHardQuery(ask=ask, row=row, surprise=hard_query_answer(terms, side, row, values)))
     return RestoredSession(
         session=session,
         watches=watches,
@@ -250,7 +250,7 @@ def thresholds_of(watches: Mapping[Side, OpenThreshold]) -> Thresholds:
     return [{"side": side, "threshold": each.threshold, "draw": each.charge_number} for side, each in watches.items()]
 
 
-def read_surprises(held: SessionLock, paper: QuestionPlan) -> dict[int, tuple[SessionQuery, int]]:
+def read_hard_queries(held: SessionLock, paper: QuestionPlan) -> dict[int, tuple[SessionQuery, int]]:
     """The query of every surprise in the log, and the number of its ask, by the number of its draw."""
     log = held.folder.log()
     asks, found = read_ask_history(log, paper), dict[int, tuple[SessionQuery, int]]()
@@ -260,11 +260,11 @@ def read_surprises(held: SessionLock, paper: QuestionPlan) -> dict[int, tuple[Se
     return found
 
 
-def surprise_answer(terms: SessionTerms, side: Side, row: SessionQuery, values: Sequence[Any]) -> SurpriseAnswer:
+def hard_query_answer(terms: SessionTerms, side: Side, row: SessionQuery, values: Sequence[Any]) -> HardQueryAnswer:
     """A noisy answer as it was drawn."""
     drawn = tuple(np.array(each, dtype=np.int64) for each in values)
     measured = Measurement(blocks=(terms.measured(row.block),), values=drawn, law=terms.law(row.block))
-    return SurpriseAnswer(side=side, query=row.block, measured=measured)
+    return HardQueryAnswer(side=side, query=row.block, measured=measured)
 
 
 def answer_queries(
@@ -280,7 +280,7 @@ def answer_queries(
         UsageFault: the disk failed; the same for every outcome of the comparisons.
     """
     keeper, found = online.keeper, list[AnsweredQuery]()
-    assert isinstance(keeper, SessionSurpriseLog), "the question's writes"
+    assert isinstance(keeper, SessionHardQueryLog), "the question's writes"
     with refuse_on_disk_fault(asking.folder.name):
         asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
         for place, each in enumerate(asked, start=1):

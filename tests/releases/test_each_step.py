@@ -11,7 +11,7 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.rows import WeightedRows
 from dpqr.releases import questions as module
-from dpqr.releases.questions import Replay, SessionTerms, Start, SurpriseAnswer
+from dpqr.releases.questions import HardQueryAnswer, Replay, SessionTerms, Start
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -177,7 +177,7 @@ def test_a_replay_goes_on_from_the_answers_that_were_not_lost():
         online.hypothesis = online.rule.start_rows
         assert not online.ask(block).free
     surprise, later = (
-        SurpriseAnswer(side=side, query=block, measured=measured)
+        HardQueryAnswer(side=side, query=block, measured=measured)
         for side, block, measured in zip((1, -1), (FIRST, LAST), online.history, strict=True)
     )
     again = Replay(terms=online.terms, problem=online.problem, rule=online.rule, surprises=[surprise, later])

@@ -4,7 +4,7 @@ import pytest
 from releases.test_online import FIRST, LAST, query, session
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.releases.questions import Replay, Start, SurpriseAnswer
+from dpqr.releases.questions import HardQueryAnswer, Replay, Start
 
 KNOWN = query([1, 1, 0, 0])
 
@@ -30,7 +30,7 @@ def test_the_answers_of_every_process_come_again(paid):
     second = asked(online, KNOWN, LAST, FIRST)
     queries = [block for _, rows, _ in (first, second) for block, free in rows if not free]
     surprises = [
-        SurpriseAnswer(side=1 if block is FIRST else -1, query=block, measured=measured)
+        HardQueryAnswer(side=1 if block is FIRST else -1, query=block, measured=measured)
         for block, measured in zip(queries, online.history, strict=True)
     ]
     again = replay(online, surprises)
@@ -41,7 +41,7 @@ def test_the_answers_of_every_process_come_again(paid):
 def test_a_paid_answer_without_a_noisy_one_is_refused():
     online = session()
     start, rows, _ = asked(online, FIRST)
-    other = SurpriseAnswer(side=1, query=LAST, measured=online.history[0])
+    other = HardQueryAnswer(side=1, query=LAST, measured=online.history[0])
     for surprises in ([], [other]):
         with pytest.raises(GoalMissed, match="no noisy answer"):
             list(replay(online, surprises).answers(start, rows))

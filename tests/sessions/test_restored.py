@@ -69,7 +69,7 @@ def usable(kinds, side, draw):
 
 @pytest.mark.parametrize("length", [1, 2, *slowly(3, 4)])
 def test_a_threshold_is_used_if_its_draw_is_the_last_of_its_side_and_no_answer_followed(monkeypatch, length):
-    monkeypatch.setattr(module, "read_surprises", lambda held, paper: {})
+    monkeypatch.setattr(module, "read_hard_queries", lambda held, paper: {})
     for kinds in product(DRAWS, repeat=length):
         draws = range(100, 100 + FIRST + length)
         state = found(kinds, None)
@@ -96,7 +96,7 @@ def test_every_noisy_answer_is_of_the_query_that_was_asked(monkeypatch):
         FIRST + 3: (SessionQuery(name="b", detail="", place=1, row=2, block=query("b")), 1),
         FIRST + 4: (SessionQuery(name="c", detail="", place=2, row=0, block=query("c")), 1),
     }
-    monkeypatch.setattr(module, "read_surprises", lambda held, paper: rows)
+    monkeypatch.setattr(module, "read_hard_queries", lambda held, paper: rows)
     kinds = ("opened up", "answered up", "opened up", "answered down", "lost answer", "answered up")
     state = found(kinds, None)
     kept_answers = [(each.ask, each.row.name, each.surprise.side) for each in state.kept_surprises]

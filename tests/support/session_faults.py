@@ -173,7 +173,7 @@ def old_protocol():
     with ExitStack() as stack:
         for owner, name, other in (
             (turn.RestoredSession, "opened", opened),
-            (turn.SessionSurpriseLog, "passed", passed),
+            (turn.SessionHardQueryLog, "passed", passed),
             (turn, "load_thresholds", kept),
             (turn, "refuse_on_disk_fault", lambda _: nullcontext()),
             (asking.QuestionWriter, "seal", seal),

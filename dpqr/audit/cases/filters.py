@@ -215,12 +215,12 @@ def sparse_vector_cases() -> Iterator[Case]:
     yield epoch_case("pure-person", PERSON, "pure")
     yield epoch_case("below-add-remove", UNITS["add-remove"], "pure", side=-1)
     for relation, unit in UNITS.items():
-        yield surprise_case(relation, unit)
+        yield hard_query_case(relation, unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SurpriseTrial:
-    """The noisy answer to one surprise of a session; claims what the session pays for it."""
+class HardQueryTrial:
+    """The noisy answer to one hard query of a session; claims what the session pays for it."""
 
     terms: SessionTerms
     query: QueryBlock
@@ -236,23 +236,23 @@ class SurpriseTrial:
         return (), numbers(measure(database, mechanism, accountant=guard, noise=noise).value), ()
 
 
-def surprise_case(relation: str, unit: PrivacyUnit) -> Case:
+def hard_query_case(relation: str, unit: PrivacyUnit) -> Case:
     """A conjunction of two columns; one record enters it, or comes from where both parts are false."""
     terms = SessionTerms.within(Price(epsilon=Fraction(4)), unit, surprises=1, questions=1)
     parts = (Dense(np.array([[1, 0]])), Dense(np.array([[1, 0]])))
     query = QueryBlock(
-        name="surprise",
+        name="hard query",
         factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=part) for axis, part in enumerate(parts)),
     )
     replaced = unit.neighbours is Neighbours.REPLACE
     pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
-    trial = SurpriseTrial(terms=terms, query=query)
+    trial = HardQueryTrial(terms=terms, query=query)
     ((event, _),) = trial.claim.events
     asked = terms.measured(query)
     one, two = (tuple(noisy(int(answer), event) for answer in asked.answer(database)) for database in pair)
     return Case(
         name=f"hard-query-{relation}",
-        what="noisy answer to a surprise of a session, with the noise that its release states",
+        what="noisy answer to a hard query of a session, with the noise that its release states",
         pair=pair,
         trial=trial,
         laws=(one, two),

@@ -17,7 +17,7 @@ from dpqr.audit.cases.filters import (
     MOST,
     Adversary,
     Epochs,
-    SurpriseTrial,
+    HardQueryTrial,
     Turned,
     filter_cases,
     sparse_vector_cases,
@@ -257,7 +257,7 @@ def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where
     for relation, lost in (("replace", 2), ("add-remove", 1)):
         case = CASES[f"hard-query-{relation}"]
         with patch.object(SessionTerms, "measured", lambda terms, query: table_of_parts(query)):
-            wrong = sparse_vector.surprise_case(relation, case.trial.terms.unit)
+            wrong = sparse_vector.hard_query_case(relation, case.trial.terms.unit)
             stated = replace(wrong, trial=Understated(terms=wrong.trial.terms, query=wrong.trial.query))
         assert exact_share(*stated.laws, stated.claim) == pytest.approx(lost)
         assert lost == 1 or refuted(stated, 3_000)
@@ -265,7 +265,7 @@ def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where
 
 
 @dataclass(frozen=True)
-class Understated(SurpriseTrial):
+class Understated(HardQueryTrial):
     """Draws the table of the query's parts, scaled as if it were the query."""
 
     def run(self, database, noise):
