@@ -12,7 +12,7 @@ CEILINGS = {
     "public class names defined more than once": 4,
     "mean internal imports a file": 8.3,
     "dict[str, Any]": 179,
-    "lines of the tests": 91515,
+    "lines of the tests": 91523,
     "a plain release: modules imported": 220,
     "a plain release: functions run": 1170,
     "a plain release: files they lie in": 147,
