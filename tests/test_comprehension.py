@@ -4,7 +4,7 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 91570,
+    "lines of the package": 91580,
     "files": 376,
     "folders": 36,
     "files under 60 lines": 42,

@@ -1,10 +1,11 @@
 """Averaging: how far each of several models is trusted, by how well it predicts noise that its fit has not seen.
 
-A noisy answer y of variance s^2 is split by public noise z of the same variance into y + a z and y - z / a. Their
-noises are uncorrelated, for s^2 - s^2 = 0. So whatever is fitted to the first parts, the second parts show its mean
-square error without bias, up to a constant that all models share; and they show which weighted mean of the models has
-the least. The models are then fitted to y itself and averaged with these weights. A function of what was released and
-of public randomness: post-processing, and free.
+A noisy answer y of variance s^2 is split by public normal noise z of the same variance into y + a z and y - z / a.
+Their noises are uncorrelated, for s^2 - s^2 = 0; where the noise of y is normal, they are independent. Then the second
+parts show the mean square error of whatever was fitted to the first parts without bias, up to a constant that all
+models share, and which weighted mean of the models has the least. Other noise, and blocks that were chosen by what
+earlier noise showed, make this an approximation. The models are then fitted to y itself and averaged with these
+weights. A function of what was released and of public randomness: post-processing, and free.
 
 References:
     Wolpert 1992 and Breiman 1996 (stacking); Oliveira, Lei and Tibshirani 2021 (splitting noise by noise).
@@ -93,20 +94,20 @@ class Averaging:
             return tree
         first, second = split_noise(measured, TUNING.part, self.seed + SPLIT)
         fitted = self.fit(first)
-        held = HeldOutAnswers.of(second)
-        held.add(fitted)
+        unseen = HeldOutAnswers.of(second)
+        unseen.add(fitted)
         fit = self._classes(fitted, first, joined)
-        found, start, losses = list[LatentClasses](), fit.first(), [held.best()[0]]
+        found, start, losses = list[LatentClasses](), fit.first(), [unseen.best()[0]]
         # A point holds a number for each cell of a column, and one, for every class.
         most = min(sum(seen.values.size for seen in fit.evidence), TUNING.work // cells * start.size)
         while not found or start.size <= most:
             found.append(fit.fitted(start))
-            held.add(found[-1])
-            losses.append(held.best()[0])
+            unseen.add(found[-1])
+            losses.append(unseen.best()[0])
             if len(found[-1].shares) >= TUNING.least and losses[-2] - losses[-1] <= TUNING.optimism:
                 break
             start = fit.split(found[-1].point)
-        shares = self._cautious(held.best()[1], losses[0] - losses[-1])
+        shares = self._cautious(unseen.best()[1], losses[0] - losses[-1])
         chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
         if not chosen:
             return tree
@@ -138,8 +139,8 @@ class Averaging:
     def _classes(self, tree: Joint, measured: Evidence, joined: frozenset[Axes]) -> LatentClassFit:
         """A fit of classes to what was measured, and to the tree's tables of the pairs that were not.
 
-        Nothing measured holds classes where no pair was: they would join columns at random. The tree's answers there
-        are the best there are. They count as if measured, with the median deviation of the pairs that were.
+        Nothing measured holds classes where no pair was: they would join columns at random. Nothing better is known
+        there than the tree's answers. They count as if measured, with the median deviation of the pairs that were.
         """
         evidence = self.whole(measured)
         known = [seen for seen in evidence if seen.block is None]
@@ -236,19 +237,19 @@ def nearest_mean(columns: FloatArray, values: FloatArray) -> FloatArray:
     shares[int(np.argmin(np.diag(products)))] = 1.0
     for _ in range(10 * count):
         # Of the shares that are there, those that are nearest whatever their sign: products @ shares is even on them.
-        held = np.flatnonzero(shares > 0.0)
+        support = np.flatnonzero(shares > 0.0)
         while True:
-            solved = np.linalg.lstsq(products[np.ix_(held, held)] + size, np.ones(len(held)), rcond=None)[0]
+            solved = np.linalg.lstsq(products[np.ix_(support, support)] + size, np.ones(len(support)), rcond=None)[0]
             wanted = solved / solved.sum()
             if (wanted > 0.0).all():
                 break
             # As far on the way there as all shares stay non-negative; the first that gets to 0 leaves.
             falling = wanted <= 0.0
-            way = (shares[held] / np.where(falling, shares[held] - wanted, 1.0))[falling].min()
-            shares[held] += way * (wanted - shares[held])
-            shares[held[falling & (shares[held] <= 1e-12)]] = 0.0
-            held = np.flatnonzero(shares > 0.0)
-        shares[held] = wanted
+            way = (shares[support] / np.where(falling, shares[support] - wanted, 1.0))[falling].min()
+            shares[support] += way * (wanted - shares[support])
+            shares[support[falling & (shares[support] <= 1e-12)]] = 0.0
+            support = np.flatnonzero(shares > 0.0)
+        shares[support] = wanted
         slopes = products @ shares
         joining = int(np.argmin(slopes))
         if slopes[joining] >= float(shares @ slopes) - 1e-12 * size:

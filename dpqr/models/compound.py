@@ -181,11 +181,12 @@ class ModelAverage:
     def words(self) -> str:
         """Which models, and their shares, for whoever reads the answers."""
         numbers = [len(each.shares) for each in self.classes]
-        names = ["the tree", *(f"{number} classes" if number > 1 else "independence" for number in numbers)]
-        shares = (f"{name} {share:.2f}" for name, share in zip(names, self.shares.tolist(), strict=True))
+        others = (f"{number} latent classes" if number > 1 else "independence" for number in numbers)
+        each = zip(("the maximum-entropy fit", *others), self.shares.tolist(), strict=True)
+        weights = ", ".join(f"{name} {share:.2f}" for name, share in each)
         return (
-            f"estimates are the mean of several models of what was measured: {', '.join(shares)}; the shares are those "
-            "that best predict a part of the noise that no model was fitted to"
+            f"estimates are the weighted mean of several models of the noisy answers: {weights}; the weights are those "
+            "that best predict noisy answers that no model was fitted to"
         )
 
     def marginal(self, axes: Axes) -> FloatArray:

@@ -102,7 +102,7 @@ class AveragedRule(Protocol):
 
     def averaged(
         self, problem: Problem, hypothesis: Any, history: Sequence[Measurement], like: Hypothesis | None = None
-    ) -> Hypothesis | None:
+    ) -> Hypothesis:
         """The hypothesis that is released, of `hypothesis` as the loop ended with it.
 
         Args:

@@ -182,7 +182,8 @@ class MultiplicativeWeights:
         if not any(seen.order > 1 for seen in measured):
             return tree
         averaging = Averaging(
-            fit=lambda seen: self._tree(problem, tree.potentials, self._whole(problem, seen, total), total),
+            # From nothing: potentials of the last fit have seen the noise that is held out.
+            fit=lambda seen: self._tree(problem, {}, self._whole(problem, seen, total), total),
             whole=lambda seen: self._whole(problem, seen, total),
             shape=problem.domain.shape,
             total=total,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -70,7 +70,7 @@ class Product:
         if not isinstance(hypothesis, ProductDistribution):
             return self.model.update(problem, hypothesis, history)
         apart = hypothesis.apart.keys()
-        joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
+        joined = _of_model(history, apart)
         others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
         # Estimated cells of every column apart that was measured.
         measured = {axis for one in others for block in one.blocks for axis in block.axes}
@@ -109,7 +109,7 @@ class Product:
         """The model, averaged; columns apart stay as they are."""
         if not isinstance(hypothesis, ProductDistribution):
             return self.model.averaged(problem, hypothesis, history, like)
-        joined = [one for one in history if all(hypothesis.apart.keys().isdisjoint(block.axes) for block in one.blocks)]
+        joined = _of_model(history, hypothesis.apart.keys())
         other = like.model if isinstance(like, ProductDistribution) else like
         return replace(hypothesis, model=self.model.averaged(problem, hypothesis.model, joined, other))
 
@@ -124,6 +124,11 @@ class Product:
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether the model has room for the candidate too; columns apart take none of it."""
         return self.model.fits(problem, measured, candidate)
+
+
+def _of_model(history: Sequence[Measurement], apart: Set[int]) -> list[Measurement]:
+    """The measurements that look at no column apart."""
+    return [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
 
 
 def nearest_probabilities(cells: FloatArray, total: float) -> FloatArray:
