@@ -353,21 +353,15 @@ class ContinuationForecaster:
 
     @property
     def pairs(self) -> tuple[QueryBlock, ...]:
-        """Marginals of two columns among the candidates, whose errors show how much columns depend; none where they
-        have too many cells to be answered at once."""
-        found = tuple(
+        """Marginals of two columns among the candidates, whose errors show how much columns depend."""
+        return tuple(
             block for level in self.known.levels[:1] for block in level if block.is_marginal and len(block.axes) == 2
         )
-        return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
     @property
     def share(self) -> float:
-        """Of the budget, for the error of one-way marginals on pairs; 0: there are none, or noise would hide it."""
-        fine, coarse = (
-            self.known.budget.share(error * self.known.records) for error in (TUNING.fine_dependence, TUNING.dependence)
-        )
-        shown = len(self.pairs) > 1 and coarse <= TUNING.largest_dependence
-        return min(fine, TUNING.largest_dependence) if shown else 0.0
+        """Of the budget, for the error of one-way marginals on pairs; 0: it is not measured."""
+        return self.known.error_share(self.pairs)
 
     def dependence(self, found: ErrorSum) -> float:
         """Mean L1 error over n of exact one-way marginals on pairs, from the noisy one of noisy ones."""

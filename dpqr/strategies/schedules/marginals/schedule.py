@@ -333,7 +333,10 @@ class DependenceState:
         found = finished.errors
         if found is None:
             return _search(self.foreseen.known, self.share)
-        candidate = self.foreseen.after(self.foreseen.dependence(found), self.share).best
+        dependence = self.foreseen.dependence(found)
+        candidate = self.foreseen.after(dependence, self.share).best
+        if candidate == "search":
+            return _search(replace(self.foreseen.known, dependence=dependence), self.share)
         return _continue_with(self.foreseen, candidate, self.share)
 
 
@@ -392,6 +395,31 @@ class SearchingState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckState:
+    """The error of the fit on the unexplored blocks is measured, before it is decided whether all are to be.
+
+    share: of the budget, for that. ended: whether the search has ended.
+    """
+
+    known: MarginalSearch
+    state: SearchState
+    share: float
+    ended: bool
+
+    def step(self) -> Step:
+        price, blocks = self.known.budget.price(self.share), self.known.unexplored(self.state)
+        return Step(candidates=blocks, select=None, measure=price, refit=False, errors=True)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A draw that was lost changes nothing."""
+        state = replace(self.state, left=self.state.left - self.share, checked=True)
+        if finished.errors is not None:
+            error = max(finished.errors.mean, 0.0) / self.known.records
+            state = self.known.checked(state, error, self.ended)
+        return _next_batch(self.known, state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinalState:
     """The last measurements, which spend what is left."""
 
@@ -406,7 +434,14 @@ class FinalState:
 
 
 MarginalsState = (
-    CountState | NonAdaptiveState | OneWayState | DependenceState | RemeasurementState | SearchingState | FinalState
+    CountState
+    | NonAdaptiveState
+    | OneWayState
+    | DependenceState
+    | RemeasurementState
+    | SearchingState
+    | CheckState
+    | FinalState
 )
 
 
@@ -429,8 +464,11 @@ def _searching(known: MarginalSearch, left: float) -> MarginalsState:
 
 
 def _next_batch(known: MarginalSearch, state: SearchState) -> MarginalsState:
-    """The next batch; the last measurements where there is none."""
+    """The next batch; a check of what was not explored; the last measurements where there is neither."""
     reached, batch = known.advanced(state)
+    share = known.check_share(reached, batch is None)
+    if share:
+        return CheckState(known=known, state=reached, share=share, ended=batch is None)
     if batch is None:
         return FinalState(known=known, waiting=tuple(known.final(reached)))
     return SearchingState.of(known, reached, batch)
