@@ -6,6 +6,7 @@ One table: all columns that a workload looks at, measured once; a block's answer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -38,6 +39,7 @@ from dpqr.strategies.schedules.marginals.forecast import (
     TUNING,
     BudgetAllocation,
     counts_records,
+    error_words,
     first_marginals,
     full_table,
     mean_error,
@@ -51,7 +53,7 @@ from dpqr.strategies.schedules.marginals.search import (
     plan_remeasurement,
     start_search,
 )
-from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -181,14 +183,33 @@ class Marginals:
         rounds, counts = transcript.rounds, counts_records(plan)
         counted = rounds[0].measurement if rounds and counts else None
         why = () if counted is None else (count_reason(forecasts_by_count(plan, counted, self.table)),)
-        found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
-        if found is None:
+        shown = [(place, one.errors) for place, one in enumerate(rounds) if one.errors]
+        if not shown:
             return why
-        place, errors = found
-        foreseen = ContinuationForecaster.of(
-            start_search(plan, [one.measurement for one in rounds[int(counts) : place]])
+        opened = int(counts) + len(first_marginals(plan).blocks)
+        known = start_search(plan, [one.measurement for one in rounds[int(counts) : opened]])
+        return (
+            *why,
+            *(
+                ContinuationForecaster.of(known).sentence(found)
+                if place == opened
+                else _check_reason(found, known.records, rounds[place + 1 :])
+                for place, found in shown
+            ),
         )
-        return (*why, foreseen.sentence(errors))
+
+
+def _check_reason(found: ErrorSum, records: float, later: Sequence[Round]) -> str:
+    """For the release: what the check of a search showed, and what followed."""
+    error = max(found.mean, 0.0) / records
+    last = sum(one.measurement is not None and len(one.measurement.blocks[0].axes) > 1 for one in later)
+    followed = "so all blocks were measured" if last >= found.blocks else "it ended"
+    if any(one.choice is not None for one in later):
+        followed = "it went on"
+    return (
+        f"the {found.blocks:,} blocks that the search had not measured were off by about {error_words(error)} (L1 over "
+        f"n), by a noisy sum: {followed}"
+    )
 
 
 def plan_non_adaptive(
