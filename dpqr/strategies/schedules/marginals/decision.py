@@ -7,8 +7,8 @@ It is taken as soon as enough is known:
 2. After a noisy count of the records, which is bought where it would decide (`forecasts_by_count`).
 3. After the first one-way marginals, if that is where a search begins: by their counts, and by the noisy error that
    they leave in pairs of columns, which is bought where it would decide (`ContinuationForecaster`).
-4. During a search, by what each batch shows: it goes on, ends, or all blocks are measured after all
-   (`search.MarginalSearch`).
+4. During a search, by what each batch shows, whether it goes on; and once, by the noisy error of the fit on the blocks
+   that were not measured, whether all of them are after all (`search.MarginalSearch.checked`).
 """
 
 from __future__ import annotations

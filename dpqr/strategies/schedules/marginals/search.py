@@ -449,7 +449,8 @@ class MarginalSearch:
             left = min(1.0, error / float(before[-rest:].mean()))
         part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
         searched = [few * noise * (few / len(last)) ** self.budget.power + float(gaps.sum())]
-        for more in () if ended else np.unique(np.geomspace(1, rest, 12).astype(np.int64)).tolist():
+        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - few)
+        for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
             explored = noise * ((few + more) / len(last) / part) ** self.budget.power
             searched.append((few + more) * explored + float(gaps[more:].sum()) * left ** (more / max(few, 1)))
         if everything >= min(searched) / len(last):
