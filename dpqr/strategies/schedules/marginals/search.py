@@ -430,13 +430,17 @@ class MarginalSearch:
         others = tuple(block for block in state.explored if block.name not in names)
         few = len(state.explored) - len(others)
         rest = max(len(last) - few, 1)
+        waiting = self.unexplored(state)
+        chance = NOISE * float(np.mean([self._variation(block) for block in waiting]))
+        # Without the error that earlier measurements propagate into these blocks, as of a batch (`BatchEvidence`).
+        carried = float(np.mean([self._carried(state, block) for block in waiting]))
+        error = max(error**2 - carried, min(error, chance) ** 2) ** 0.5
         latest = state.batches[-1] if state.batches else (error,)
         gaps = spread_gaps(error, latest, rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
         # All are measured: classes and the fit keep of a dependence g under noise q what the best weights would, g q
         # over the root of g^2 + q^2; sampling variation of the records is like nothing else, and stays, or is noise.
-        chance = NOISE * float(np.mean([self._variation(block) for block in self.unexplored(state)]))
         shared = np.maximum(gaps**2 - chance**2, 0.0) ** 0.5
         each = np.hypot(shared * noise / np.hypot(shared, noise), np.minimum(gaps, min(chance, noise)))
         everything = (few * noise + float(each.sum())) / len(last)
@@ -456,6 +460,15 @@ class MarginalSearch:
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
+
+    def _carried(self, state: SearchState, block: QueryBlock) -> float:
+        """Square of the L1 error over n that the noise of explored pairs and of one-way marginals leaves in a block."""
+        singles = (
+            self.errors.at(single, self.budget.deviation_at(spent)) / self.records
+            for single, spent in zip(self.singles, self.spent, strict=True)
+            if single.axes[0] in block.axes
+        )
+        return state.graph.propagated_error(block.axes) + sum((TUNING.kept * error) ** 2 for error in singles)
 
     def _variation(self, block: QueryBlock) -> float:
         """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
