@@ -391,11 +391,11 @@ class MarginalSearch:
 
     def unexplored(self, state: SearchState) -> tuple[QueryBlock, ...]:
         """Marginals of the last level that no explored one holds."""
-        held = [frozenset(block.axes) for block in state.explored if block.is_marginal]
         last = self.levels[-1] if self.levels else ()
-        return tuple(
-            block for block in last if block.is_marginal and not any(each.issuperset(block.axes) for each in held)
-        )
+        widths = {len(block.axes) for block in last}
+        explored = [block.axes for block in state.explored if block.is_marginal]
+        held = {frozenset(part) for axes in explored for width in widths for part in combinations(axes, width)}
+        return tuple(block for block in last if block.is_marginal and frozenset(block.axes) not in held)
 
     def check_share(self, state: SearchState, ended: bool) -> float:
         """Share of the budget for the error of the fit on the unexplored blocks; 0: it is not measured now.
@@ -432,8 +432,18 @@ class MarginalSearch:
         rest = max(len(last) - few, 1)
         waiting = self.unexplored(state)
         chance = NOISE * float(np.mean([self._variation(block) for block in waiting]))
-        # Without the error that earlier measurements propagate into these blocks, as of a batch (`BatchEvidence`).
-        carried = float(np.mean([self._carried(state, block) for block in waiting]))
+        # Without the error that noise of earlier measurements leaves in these blocks, as of a batch (`BatchEvidence`).
+        spent = zip(self.singles, self.spent, strict=True)
+        known = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
+        carried = float(
+            np.mean(
+                [
+                    state.graph.propagated_error(block.axes)
+                    + math.fsum((TUNING.kept * known[axis] / self.records) ** 2 for axis in block.axes)
+                    for block in waiting
+                ]
+            )
+        )
         error = max(error**2 - carried, min(error, chance) ** 2) ** 0.5
         latest = state.batches[-1] if state.batches else (error,)
         gaps = spread_gaps(error, latest, rest)
@@ -460,15 +470,6 @@ class MarginalSearch:
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
-
-    def _carried(self, state: SearchState, block: QueryBlock) -> float:
-        """Square of the L1 error over n that the noise of explored pairs and of one-way marginals leaves in a block."""
-        singles = (
-            self.errors.at(single, self.budget.deviation_at(spent)) / self.records
-            for single, spent in zip(self.singles, self.spent, strict=True)
-            if single.axes[0] in block.axes
-        )
-        return state.graph.propagated_error(block.axes) + sum((TUNING.kept * error) ** 2 for error in singles)
 
     def _variation(self, block: QueryBlock) -> float:
         """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
