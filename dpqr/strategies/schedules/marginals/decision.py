@@ -7,8 +7,8 @@ It is taken as soon as enough is known:
 2. After a noisy count of the records, which is bought where it would decide (`forecasts_by_count`).
 3. After the first one-way marginals, if that is where a search begins: by their counts, and by the noisy error that
    they leave in pairs of columns, which is bought where it would decide (`ContinuationForecaster`).
-4. During a search, by what each batch shows: it goes on, ends, or all blocks are measured after all
-   (`search.MarginalSearch`).
+4. During a search, by what each batch shows, whether it goes on; and once, by the noisy error of the fit on the blocks
+   that were not measured, whether all of them are after all (`search.MarginalSearch.checked`).
 """
 
 from __future__ import annotations
@@ -353,21 +353,15 @@ class ContinuationForecaster:
 
     @property
     def pairs(self) -> tuple[QueryBlock, ...]:
-        """Marginals of two columns among the candidates, whose errors show how much columns depend; none where they
-        have too many cells to be answered at once."""
-        found = tuple(
+        """Marginals of two columns among the candidates, whose errors show how much columns depend."""
+        return tuple(
             block for level in self.known.levels[:1] for block in level if block.is_marginal and len(block.axes) == 2
         )
-        return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
     @property
     def share(self) -> float:
-        """Of the budget, for the error of one-way marginals on pairs; 0: there are none, or noise would hide it."""
-        fine, coarse = (
-            self.known.budget.share(error * self.known.records) for error in (TUNING.fine_dependence, TUNING.dependence)
-        )
-        shown = len(self.pairs) > 1 and coarse <= TUNING.largest_dependence
-        return min(fine, TUNING.largest_dependence) if shown else 0.0
+        """Of the budget, for the error of one-way marginals on pairs; 0: it is not measured."""
+        return self.known.error_share(self.pairs)
 
     def dependence(self, found: ErrorSum) -> float:
         """Mean L1 error over n of exact one-way marginals on pairs, from the noisy one of noisy ones."""

@@ -465,8 +465,6 @@ class MarginalsTuning:
     resolved: float = 2.0  # a batch decides if what noise may hide is at most this many times the final error
     hopeless: float = 0.22  # no search where a batch's measurement expected more than this part of the largest gap
     wide_error: float = 0.12  # blocks wider than pairs are searched where measuring them all would leave less
-    all_explored: float = 0.4  # part of the blocks after which it is asked whether all should be measured
-    all_gap: float = 1.25  # all are measured where the gap is so many times the error that this would leave
     apart_singles: tuple[float, ...] = (
         0.05,
         0.1,

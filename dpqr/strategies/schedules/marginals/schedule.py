@@ -6,6 +6,7 @@ One table: all columns that a workload looks at, measured once; a block's answer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -38,6 +39,7 @@ from dpqr.strategies.schedules.marginals.forecast import (
     TUNING,
     BudgetAllocation,
     counts_records,
+    error_words,
     first_marginals,
     full_table,
     mean_error,
@@ -51,7 +53,7 @@ from dpqr.strategies.schedules.marginals.search import (
     plan_remeasurement,
     start_search,
 )
-from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -181,14 +183,33 @@ class Marginals:
         rounds, counts = transcript.rounds, counts_records(plan)
         counted = rounds[0].measurement if rounds and counts else None
         why = () if counted is None else (count_reason(forecasts_by_count(plan, counted, self.table)),)
-        found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
-        if found is None:
+        shown = [(place, one.errors) for place, one in enumerate(rounds) if one.errors]
+        if not shown:
             return why
-        place, errors = found
-        foreseen = ContinuationForecaster.of(
-            start_search(plan, [one.measurement for one in rounds[int(counts) : place]])
+        opened = int(counts) + len(first_marginals(plan).blocks)
+        known = start_search(plan, [one.measurement for one in rounds[int(counts) : opened]])
+        return (
+            *why,
+            *(
+                ContinuationForecaster.of(known).sentence(found)
+                if place == opened
+                else _check_reason(found, known.records, rounds[place + 1 :])
+                for place, found in shown
+            ),
         )
-        return (*why, foreseen.sentence(errors))
+
+
+def _check_reason(found: ErrorSum, records: float, later: Sequence[Round]) -> str:
+    """For the release: what the check of a search showed, and what followed."""
+    error = max(found.mean, 0.0) / records
+    last = sum(one.measurement is not None and len(one.measurement.blocks[0].axes) > 1 for one in later)
+    followed = "so all blocks were measured" if last >= found.blocks else "it ended"
+    if any(one.choice is not None for one in later):
+        followed = "it went on"
+    return (
+        f"the {found.blocks:,} blocks that the search had not measured were off by about {error_words(error)} (L1 over "
+        f"n), by a noisy sum: {followed}"
+    )
 
 
 def plan_non_adaptive(
@@ -333,7 +354,10 @@ class DependenceState:
         found = finished.errors
         if found is None:
             return _search(self.foreseen.known, self.share)
-        candidate = self.foreseen.after(self.foreseen.dependence(found), self.share).best
+        dependence = self.foreseen.dependence(found)
+        candidate = self.foreseen.after(dependence, self.share).best
+        if candidate == "search":
+            return _search(replace(self.foreseen.known, dependence=dependence), self.share)
         return _continue_with(self.foreseen, candidate, self.share)
 
 
@@ -392,6 +416,31 @@ class SearchingState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckState:
+    """The error of the fit on the unexplored blocks is measured, before it is decided whether all are to be.
+
+    share: of the budget, for that. ended: whether the search has ended.
+    """
+
+    known: MarginalSearch
+    state: SearchState
+    share: float
+    ended: bool
+
+    def step(self) -> Step:
+        price, blocks = self.known.budget.price(self.share), self.known.unexplored(self.state)
+        return Step(candidates=blocks, select=None, measure=price, refit=False, errors=True)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A draw that was lost changes nothing."""
+        state = replace(self.state, left=self.state.left - self.share, checked=True)
+        if finished.errors is not None:
+            error = max(finished.errors.mean, 0.0) / self.known.records
+            state = self.known.checked(state, error, self.ended)
+        return _next_batch(self.known, state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinalState:
     """The last measurements, which spend what is left."""
 
@@ -406,7 +455,14 @@ class FinalState:
 
 
 MarginalsState = (
-    CountState | NonAdaptiveState | OneWayState | DependenceState | RemeasurementState | SearchingState | FinalState
+    CountState
+    | NonAdaptiveState
+    | OneWayState
+    | DependenceState
+    | RemeasurementState
+    | SearchingState
+    | CheckState
+    | FinalState
 )
 
 
@@ -429,8 +485,11 @@ def _searching(known: MarginalSearch, left: float) -> MarginalsState:
 
 
 def _next_batch(known: MarginalSearch, state: SearchState) -> MarginalsState:
-    """The next batch; the last measurements where there is none."""
+    """The next batch; a check of what was not explored; the last measurements where there is neither."""
     reached, batch = known.advanced(state)
+    share = known.check_share(reached, batch is None)
+    if share:
+        return CheckState(known=known, state=reached, share=share, ended=batch is None)
     if batch is None:
         return FinalState(known=known, waiting=tuple(known.final(reached)))
     return SearchingState.of(known, reached, batch)

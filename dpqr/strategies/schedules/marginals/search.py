@@ -3,6 +3,7 @@ next. All of it follows from what was released."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -237,12 +238,41 @@ class DependenceGraph:
             second = came[second]
 
 
+MOST_SPREAD = 8.0
+"""Of one over the shape: one of a thousand blocks has nearly all of the dependence."""
+
+
+def spread_gaps(mean: float, largest: Sequence[float], count: int) -> FloatArray:
+    """The gaps of so many blocks, from the largest to the least: of a Weibull law with this mean, whose largest ones
+    are on average as large as those that were found.
+
+    Args:
+        mean: of all blocks, L1 over n.
+        largest: estimates of the largest.
+
+    >>> spread_gaps(0.1, [0.1, 0.1], 4).round(3).tolist()
+    [0.1, 0.1, 0.1, 0.1]
+    >>> spread_gaps(0.1, [0.3], 4).round(2).tolist()
+    [0.3, 0.08, 0.02, 0.0]
+    """
+    logs = np.log(count / (np.arange(count) + 0.5))
+    low, high = 0.0, MOST_SPREAD
+    for _ in range(40):
+        spread = (low + high) / 2
+        gaps = logs**spread
+        wider = gaps[: len(largest)].mean() * mean < np.mean(largest) * gaps.mean()
+        low, high = (spread, high) if wider else (low, spread)
+    found: FloatArray = mean * logs**low / (logs**low).mean()
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
     """After whole batches.
 
     left: share of the budget. gap: L1 error over n that the last batch showed. explored: blocks measured. graph: the
-    pairs among them. unimproved: batches in a row without improvement. level: whose candidates are searched.
+    pairs among them. unimproved: batches in a row without improvement. level: whose candidates are searched. batches:
+    gaps that each batch of the last level showed, L1 over n. checked: whether the rest of the blocks was measured.
     """
 
     left: float
@@ -251,6 +281,8 @@ class SearchState:
     graph: DependenceGraph = field(default_factory=DependenceGraph)
     unimproved: int = 0
     level: int = 0
+    batches: tuple[tuple[float, ...], ...] = ()
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +307,8 @@ class MarginalSearch:
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. crowded: numbers of the levels whose blocks the model has no
-    room for together (`fitted_together`).
+    room for together (`fitted_together`). roots: sums over the cells of the roots of their shares, by attribute.
+    dependence: mean L1 error over n of one-way marginals on pairs, where it was measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -289,6 +322,8 @@ class MarginalSearch:
     spent: tuple[float, ...]
     started: bool = False
     crowded: frozenset[int] = frozenset()
+    roots: Mapping[int, float] = field(default_factory=dict)
+    dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -305,13 +340,7 @@ class MarginalSearch:
             batch = self.batch(state)
             if batch is not None:
                 return state, batch
-            # On to the next level; where all are to be measured, they count as explored.
-            explored = state.explored
-            if self.sweeps(state):
-                last = self.levels[-1]
-                names = {block.name for block in (*last, *self.coarse)}
-                explored = (*(block for block in explored if block.name not in names), *last)
-            state = replace(state, gap=TUNING.first_gap, explored=explored, unimproved=0, level=state.level + 1)
+            state = replace(state, gap=TUNING.first_gap, unimproved=0, level=state.level + 1, batches=())
         return state, None
 
     def batch(self, state: SearchState) -> SelectionBatch | None:
@@ -320,7 +349,7 @@ class MarginalSearch:
         names = {block.name for block in explored}
         waiting = [block for block in blocks if block.name not in names]
         spent = len(names) * len(blocks) > TUNING.work
-        if not waiting or spent or self.sweeps(state) or state.unimproved >= TUNING.patience:
+        if not waiting or spent or state.unimproved >= TUNING.patience:
             return None
         size = min(1 + len(names) // TUNING.batch, len(waiting))
         even = state.left / len(blocks)
@@ -358,19 +387,93 @@ class MarginalSearch:
         names = {block.name for block in self.offered(state.level)}
         return tuple(block for block in state.explored if block.name in names)
 
-    def sweeps(self, state: SearchState) -> bool:
-        """Whether so many of the asked blocks were worth it, the last ones too, that the search ends and all are
-        measured."""
-        last, place = self.levels[-1], len(self.levels) - 1
-        names = {block.name for block in last}.intersection(block.name for block in state.explored)
-        if (
-            place in self.crowded
-            or state.level < place
-            or len(names) < TUNING.all_explored * len(last)
-            or state.unimproved
-        ):
-            return False
-        return state.gap >= TUNING.all_gap * self._reached(last, last, state.left)
+    # The check: once, what the fit shows of the blocks that were not explored decides whether all are measured.
+
+    def unexplored(self, state: SearchState) -> tuple[QueryBlock, ...]:
+        """Marginals of the last level that no explored one holds."""
+        last = self.levels[-1] if self.levels else ()
+        widths = {len(block.axes) for block in last}
+        explored = [block.axes for block in state.explored if block.is_marginal]
+        held = {frozenset(part) for axes in explored for width in widths for part in combinations(axes, width)}
+        return tuple(block for block in last if block.is_marginal and frozenset(block.axes) not in held)
+
+    def check_share(self, state: SearchState, ended: bool) -> float:
+        """Share of the budget for the error of the fit on the unexplored blocks; 0: it is not measured now.
+
+        It is when as many blocks were explored as join all columns, or when the search has ended.
+        """
+        place = len(self.levels) - 1
+        joined = state.level == place and len(self._explored(state)) >= len(self.singles) - 1
+        if state.checked or place in self.crowded or not (ended or joined):
+            return 0.0
+        return self.error_share(self.unexplored(state))
+
+    def error_share(self, blocks: Sequence[QueryBlock]) -> float:
+        """Share for the error of a fit on these marginals; 0: there are few, they have too many cells to be answered
+        at once, or noise would hide it."""
+        fine, coarse = (
+            self.budget.share(error * self.records) for error in (TUNING.fine_dependence, TUNING.dependence)
+        )
+        shown = len(blocks) > 1 and coarse <= TUNING.largest_dependence
+        shown = shown and sum(block.cells for block in blocks) <= TUNING.table
+        return min(fine, TUNING.largest_dependence) if shown else 0.0
+
+    def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
+        """After the check: as it was, or at the end with all blocks of the last level explored.
+
+        Args:
+            error: mean of the fit on the unexplored blocks, L1 over n.
+            ended: whether nothing more is explored otherwise.
+        """
+        last = self.levels[-1]
+        names = {block.name for block in (*last, *self.coarse)}
+        others = tuple(block for block in state.explored if block.name not in names)
+        few = len(state.explored) - len(others)
+        rest = max(len(last) - few, 1)
+        waiting = self.unexplored(state)
+        chance = NOISE * float(np.mean([self._variation(block) for block in waiting]))
+        # Without the error that noise of earlier measurements leaves in these blocks, as of a batch (`BatchEvidence`).
+        spent = zip(self.singles, self.spent, strict=True)
+        known = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
+        carried = float(
+            np.mean(
+                [
+                    state.graph.propagated_error(block.axes)
+                    + math.fsum((TUNING.kept * known[axis] / self.records) ** 2 for axis in block.axes)
+                    for block in waiting
+                ]
+            )
+        )
+        error = max(error**2 - carried, min(error, chance) ** 2) ** 0.5
+        latest = state.batches[-1] if state.batches else (error,)
+        gaps = spread_gaps(error, latest, rest)
+        noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
+
+        # All are measured: classes and the fit keep of a dependence g under noise q what the best weights would, g q
+        # over the root of g^2 + q^2; sampling variation of the records is like nothing else, and stays, or is noise.
+        shared = np.maximum(gaps**2 - chance**2, 0.0) ** 0.5
+        each = np.hypot(shared * noise / np.hypot(shared, noise), np.minimum(gaps, min(chance, noise)))
+        everything = (few * noise + float(each.sum())) / len(last)
+
+        # The search goes on or ends: of what the first blocks left in the others, these explain a part beyond
+        # themselves, and so will others.
+        left = 1.0
+        if self.dependence is not None and few:
+            before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
+            left = min(1.0, error / float(before[-rest:].mean()))
+        part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
+        searched = [few * noise * (few / len(last)) ** self.budget.power + float(gaps.sum())]
+        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - few)
+        for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
+            explored = noise * ((few + more) / len(last) / part) ** self.budget.power
+            searched.append((few + more) * explored + float(gaps[more:].sum()) * left ** (more / max(few, 1)))
+        if everything >= min(searched) / len(last):
+            return replace(state, checked=True)
+        return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
+
+    def _variation(self, block: QueryBlock) -> float:
+        """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
+        return math.prod(self.roots.get(axis, 1.0) for axis in block.axes) / math.sqrt(self.records)
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares of what is left, where these blocks were explored."""
@@ -417,6 +520,7 @@ class MarginalSearch:
             after,
             gap=max(evidence.least, after.gap),
             graph=state.graph.joined(shown),
+            batches=(*state.batches, tuple(max(gap.squared, 0.0) ** 0.5 for gap in shown)),
             unimproved=evidence.unimproved(state.unimproved, other, price),
         )
 
@@ -447,10 +551,18 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
+        roots={axis: root_sum(values) for axis, values in counts.items()},
         crowded=frozenset(
             place for place, level in enumerate(levels) if not fitted_together(level, problem, plan.roles)
         ),
     )
+
+
+def root_sum(counts: FloatArray) -> float:
+    """Sum over the cells of the roots of their shares of a one-way marginal."""
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    return float(np.sqrt(positive / total).sum()) if total > 0.0 else float(counts.size) ** 0.5
 
 
 def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:

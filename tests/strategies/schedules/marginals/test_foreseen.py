@@ -17,7 +17,7 @@ from dpqr.strategies.schedules.marginals.decision import ContinuationForecaster
 from dpqr.strategies.schedules.marginals.forecast import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState, start_search
-from dpqr.strategies.transcript import ErrorSum, Round, Transcript
+from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Measurement
@@ -163,7 +163,7 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
-    monkeypatch.setattr("dpqr.strategies.schedules.marginals.decision.TUNING", replace(TUNING, table=15 * 16 - 1))
+    monkeypatch.setattr("dpqr.strategies.schedules.marginals.search.TUNING", replace(TUNING, table=15 * 16 - 1))
     assert not foreseen(plan).share
 
 
@@ -177,6 +177,27 @@ def test_a_release_says_what_decided():
     (sentence,) = plan.schedule.reasons(plan, transcript)
     assert sentence.startswith("all blocks were measured once, without a search: one-way marginals leave about 0.5")
     assert transcript.lost == 0
+
+
+def test_and_what_the_check_of_a_search_showed():
+    plan = replace(searching(), schedule=Marginals())
+    transcript = Transcript()
+    for one in rounds(plan):
+        transcript.add(one)
+    opening = len(transcript.rounds)
+    transcript.add(shown(asked(plan)[0].step(), 0.05 * RECORDS))
+    check = Step(candidates=PAIRS[5:], select=None, measure=plan.price("opening"), errors=True)
+    transcript.add(shown(check, 0.04 * RECORDS))
+    assert [*plan.schedule.reasons(plan, transcript)][1:] == [
+        "the 10 blocks that the search had not measured were off by about 0.04 (L1 over n), by a noisy sum: it ended"
+    ]
+    transcript.rounds.append(replace(transcript.rounds[0], choice=3))
+    assert plan.schedule.reasons(plan, transcript)[1].endswith("it went on")
+    transcript.rounds[opening + 2 :] = [
+        replace(one, measurement=replace(one.measurement, blocks=(pair,)))
+        for one, pair in zip(transcript.rounds[:1] * 10, PAIRS[5:], strict=True)
+    ]
+    assert plan.schedule.reasons(plan, transcript)[1].endswith("so all blocks were measured")
 
 
 def corners(sizes, ways=3):
@@ -199,7 +220,7 @@ def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
     crowded = foreseen(searching(blocks, sizes, accountant=accountant), records=12**4)
     assert "blocks" not in crowded.after(0.3, 0.0).errors
     assert {"pairs", "search"} <= crowded.after(0.3, 0.0).errors.keys()
-    assert not crowded.known.sweeps(SearchState(left=0.5, gap=9.0, explored=crowded.known.levels[-1], level=1))
+    assert crowded.known.check_share(SearchState(left=0.5, level=2), True) == 0.0
 
 
 def test_marginals_that_the_model_leaves_out_may_all_be_measured():

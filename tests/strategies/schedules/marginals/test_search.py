@@ -12,7 +12,14 @@ import pytest
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
-from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph, Gap, MarginalSearch, SearchState
+from dpqr.strategies.schedules.marginals.search import (
+    BatchEvidence,
+    DependenceGraph,
+    Gap,
+    MarginalSearch,
+    SearchState,
+    spread_gaps,
+)
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -146,12 +153,66 @@ def test_a_search_whose_draws_were_lost_goes_on() -> None:
     assert batch is not None
 
 
-def test_it_never_measures_all_for_gaps_that_carried_noise_explains() -> None:
-    """Two fifths of the pairs are explored, and the last batch was off by far more than measuring all would leave."""
+# The check: whether all blocks are measured, by what the fit shows of those that were not explored.
+
+
+def all_measured(error: float, *, top: float = 1.0, dependence: float | None = None, ended: bool = False) -> bool:
+    """Whether a check that shows this error, after the hub was explored, has all pairs measured.
+
+    top: gap of the last batch over the error. dependence: of all pairs, before the search.
+    """
+    known = replace(exploration(True), roots=dict.fromkeys(range(COLUMNS), VALUES**0.5), dependence=dependence)
+    state = SearchState(left=0.8, explored=HUB, batches=((top * error,) * 2,))
+    checked = known.checked(state, error, ended)
+    assert checked.checked
+    assert set(checked.explored) in ({*HUB}, {*HUB, *OTHERS})
+    return len(checked.explored) > len(HUB)
+
+
+def test_the_check_waits_until_blocks_join_all_columns_or_the_search_has_ended_and_is_made_once() -> None:
     known = exploration(True)
-    explored = SearchState(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
-    assert known.sweeps(explored)
-    assert not known.sweeps(replace(explored, unimproved=1))
+    early, joined = (SearchState(left=0.8, explored=HUB[:count]) for count in (len(HUB) - 1, len(HUB)))
+    assert (known.check_share(early, False), known.check_share(replace(joined, checked=True), True)) == (0.0, 0.0)
+    assert 0.0 < known.check_share(joined, False) == known.check_share(early, True) < 0.01
+    crowded = replace(known, crowded=frozenset({0}))
+    assert crowded.check_share(joined, False) == 0.0
+
+
+def test_a_check_that_noise_would_hide_is_not_made() -> None:
+    assert exploration(True, dearer=5000.0).check_share(SearchState(left=0.8, explored=HUB), False) == 0.0
+
+
+def test_pairs_below_an_explored_marginal_are_explored() -> None:
+    known = exploration(True)
+    assert known.unexplored(SearchState(left=0.8, explored=HUB)) == OTHERS
+    wide = SearchState(left=0.8, explored=(*HUB, block(1, 2, 3)))
+    assert len(known.unexplored(wide)) == len(OTHERS) - 3
+
+
+def test_all_are_measured_where_all_are_as_far_off_as_the_last_that_was_found() -> None:
+    assert all_measured(0.1)
+    assert not all_measured(0.1, top=3.0)
+    assert all_measured(0.1, top=3.0, ended=True)
+
+
+def test_sampling_variation_of_the_records_is_no_reason_to_measure_all() -> None:
+    """Of 100,000 records in 144 even cells: .8 of the root of 144 / 100,000 is .03."""
+    assert not all_measured(0.03)
+    assert not all_measured(0.03, ended=True)
+
+
+def test_nor_are_gaps_that_further_blocks_would_explain() -> None:
+    """The hub has explained most of what columns depended on, or nothing of it."""
+    assert all_measured(0.1, dependence=0.1)
+    assert not all_measured(0.1, dependence=0.9)
+
+
+@pytest.mark.parametrize(("largest", "spread"), [((0.1, 0.1), 1.0), ((0.3,), 3.0), ((0.39,), 3.9), ((9.0,), 4.0)])
+def test_gaps_have_the_mean_that_was_measured_and_the_largest_that_were_found(largest, spread) -> None:
+    gaps = spread_gaps(0.1, largest, 4)
+    assert gaps.mean() == pytest.approx(0.1)
+    assert gaps[: len(largest)].mean() == pytest.approx(0.1 * spread, rel=0.01)
+    assert (np.diff(gaps) <= 0.0).all()
 
 
 @pytest.mark.parametrize("concentrated", [True, False])
