@@ -13,6 +13,7 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.models.hypothesis import DenseDistribution, LinearEstimate
 from dpqr.releases.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.transcript import Round, Transcript
@@ -47,7 +48,7 @@ def ended(one, blocks=(A,), rule=None):
 @pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(400)), DiscreteLaplace(Fraction(14))])
 def test_an_estimate_that_is_the_measured_value_has_the_error_of_its_noise(law):
     """The seeds are public and fixed, so this comes out the same every time."""
-    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law))
+    plan, outcome = ended(measured(A, np.full(CELLS, 1500), law))
     found = refit_errors(plan, outcome, outcome.hypothesis)["a"]
     alike = np.sort(found.each)[: CELLS // 2]
     assert alike.min() == pytest.approx(law.deviation, rel=0.05)
@@ -73,10 +74,14 @@ def test_a_misfit_that_refits_cannot_show_is_added():
 
 def test_few_refits_of_large_workloads():
     law = DiscreteGaussian(Fraction(4))
-    one = measured(A, np.zeros(CELLS), law)
-    assert refit_count([A], [one]) == TUNING.most
-    many = Factor.identity(0, 2**22)
-    assert refit_count([QueryBlock(name="many", factors=(many,))], [one]) == TUNING.fewest
+    one, model = measured(A, np.zeros(CELLS), law), DenseDistribution.uniform((CELLS, 2), 1.0)
+    histograms = LinearEstimate(groups=())
+    assert refit_count(model, [A], [one]) == TUNING.most
+    assert refit_count(model, [A], [one], most=8) == 2000 // CELLS
+    assert refit_count(histograms, [A], [one]) == TUNING.linear
+    many = QueryBlock(name="many", factors=(Factor.identity(0, 2**22),))
+    assert refit_count(model, [many], [one]) == TUNING.fewest
+    assert refit_count(histograms, [many], [one]) == TUNING.fewest
 
 
 def test_which_measurement_answers_a_block():
