@@ -232,8 +232,10 @@ def is_measured_exactly(
 
 
 def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
-    """Errors of the estimates of a block that `is_measured_exactly`: of distance and noise together, without refits."""
-    found: FloatArray = np.hypot(estimate - noisy.values, noisy.deviation)
+    """Errors of the estimates of a block that `is_measured_exactly`, without refits: their distances from what was
+    measured, or the noise of that where it is larger. A model that follows the noise is off by it; one that does not is
+    nearer to the truth than both together."""
+    found: FloatArray = np.maximum(np.abs(estimate - noisy.values), noisy.deviation)
     return found
 
 

@@ -74,15 +74,15 @@ class MarginNoise:
             variance = self.variances.get(factor.axes[0], 0.0) if len(factor.axes) == 1 else 0.0
             if variance == 0.0:
                 continue
+            part = variance / self.total**2
             if block.is_marginal:
                 table = answers.reshape([each.matrix.rows for each in block.factors])
-                own = np.broadcast_to(table.sum(axis=place, keepdims=True) ** 2, table.shape).reshape(-1)
+                found.reshape(table.shape)[...] += part * table.sum(axis=place, keepdims=True) ** 2
             else:
                 rest = replace(block, name="", factors=(*block.factors[:place], *block.factors[place + 1 :]))
                 sums = np.asarray(hypothesis.answer(rest), dtype=np.float64) ** 2
                 norms = squared_norms(replace(block, name="", factors=(factor,)))
-                own = norms * sums if block.rowwise else _placed(block, place, norms, sums)
-            found += variance / self.total**2 * own
+                found += part * (norms * sums if block.rowwise else _placed(block, place, norms, sums))
         return found
 
 

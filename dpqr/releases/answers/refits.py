@@ -61,7 +61,7 @@ class RefitTuning:
     shared: float = 8.0  # answers of its own size, as many as the other blocks of its kind count for
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
     deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio
-    prior: float = 0.5  # by how much the ratios of a release differ from 1, as far as nothing shows it
+    prior: float = 0.8  # by how much the ratios of a release differ from 1, as far as nothing shows it
     alike: float = 0.1  # least relative spread of the ratios of one kind
 
 
@@ -190,6 +190,13 @@ class _BlockErrors:
         one, index = history[self.place[0]], self.place[1]
         return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
 
+    def noise(self, history: Sequence[Measurement]) -> float:
+        """Variance of what was measured of a marginal; 0 where nothing was."""
+        if self.place is None:
+            return 0.0
+        one, index = history[self.place[0]], self.place[1]
+        return one.law.deviation**2 * one.blocks[index].cells / self.block.cells
+
     def ratio(self, answers: FloatArray, squares: FloatArray, history: Sequence[Measurement], refits: int) -> Ratio:
         """Of the mean square error over that by refits, as what was measured shows it: both residuals differ by as
         much as both errors, on average. Residuals are taken to be about normal.
@@ -229,7 +236,9 @@ def _errors(
             deviations = float(one.cells @ np.sqrt(spread))
             parts[one.block.name] = one.total / deviations if deviations > 0.0 else 0.0
             if not alike and (one.place is None or one.block.is_marginal):
-                own = np.maximum(own, margins.squares(one.block, answers, shown))
+                passed_on = margins.squares(one.block, answers, shown)
+                direct = one.noise(history)
+                own = np.maximum(own, passed_on / (1.0 + passed_on / direct) if direct > 0.0 else passed_on)
             squares[one.block.name] = own
             if one.place is not None and own.mean() > 0.0:
                 ratios[one.block.name] = one.ratio(answers, own, history, refits)
@@ -282,7 +291,7 @@ def shrunk_ratios(ratios: Sequence[Ratio], shared: Sequence[float] | None = None
         shared: relative deviations by which a ratio differs from that of its own parts; None: it has none.
 
     >>> [round(one, 1) for one in shrunk_ratios([Ratio(value=9.0, noise=0.1), Ratio(value=9.0, noise=100.0)])]
-    [9.0, 6.3]
+    [9.0, 6.7]
     """
     values = np.array([*(one.value for one in ratios), 1.0])
     noise = np.maximum([*(one.noise for one in ratios), TUNING.prior], 1e-9)
