@@ -54,7 +54,7 @@ class RefitTuning:
     most: int = 2  # refits
     linear: int = 12  # the same, where columns have histograms of their own: `ordered_bars.py`
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
-    answers: int = 2000  # of all refits together, which are enough where a model joins columns
+    answers: int = 500  # of all refits together, which are enough where a model joins columns
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
     own: int = 3  # refits from which an answer's own error is looked at beside that of its size

@@ -14,7 +14,15 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.models.hypothesis import DenseDistribution, LinearEstimate
-from dpqr.releases.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
+from dpqr.releases.answers.refits import (
+    TUNING,
+    MeasuredBlocks,
+    Ratio,
+    can_refit,
+    refit_count,
+    refit_errors,
+    shrunk_ratios,
+)
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.least_squares import LeastSquares
@@ -77,7 +85,8 @@ def test_few_refits_of_large_workloads():
     one, model = measured(A, np.zeros(CELLS), law), DenseDistribution.uniform((CELLS, 2), 1.0)
     histograms = LinearEstimate(groups=())
     assert refit_count(model, [A], [one]) == TUNING.most
-    assert refit_count(model, [A], [one], most=8) == 2000 // CELLS
+    assert refit_count(model, [PAIR], [one]) == 1
+    assert refit_count(model, [A], [one], most=8) == 2
     assert refit_count(histograms, [A], [one]) == TUNING.linear
     many = QueryBlock(name="many", factors=(Factor.identity(0, 2**22),))
     assert refit_count(model, [many], [one]) == TUNING.fewest
@@ -111,3 +120,30 @@ def test_noise_that_is_rarely_above_0_still_comes_out_again(law):
     plan, outcome = ended(measured(A, np.full(CELLS, 1000), law), (A, UP_TO))
     found = refit_errors(plan, outcome, outcome.hypothesis)
     assert found["up to"].each.max() == pytest.approx(law.deviation * CELLS**0.5, rel=0.7)
+
+
+def test_few_answers_of_a_size_borrow_from_other_blocks_of_their_kind():
+    """A block of one answer would rest on a single draw."""
+    law = DiscreteGaussian(Fraction(400))
+    one = QueryBlock(name="b", factors=(Factor.identity(1, 2),))
+    history = [measured(A, np.full(CELLS, 1500), law), measured(one, np.full(2, 1500), law)]
+    plan = make_plan(DOMAIN, (A, one))
+    plan = replace(plan, roles=replace(plan.roles, update=LeastSquares()))
+    transcript = Transcript()
+    for each in history:
+        transcript.add(Round(choice=None, measurement=each, charges=()))
+    rule = plan.roles.update
+    hypothesis = rule.update(plan.problem, rule.start(plan.problem), history)
+    found = refit_errors(plan, Outcome(hypothesis=hypothesis, transcript=transcript), hypothesis)
+    assert found["b"].each.min() > 0.5 * law.deviation
+
+
+def test_ratios_that_noise_hides_are_about_those_of_their_kind():
+    sure = shrunk_ratios([Ratio(value=4.0, noise=0.01), Ratio(value=1.0, noise=0.01), Ratio(value=0.2, noise=0.01)])
+    assert sure == pytest.approx([4.0, 1.0, 1.0], abs=0.05)
+    alike = shrunk_ratios(
+        [Ratio(value=3.0 + 0.01 * place, noise=0.1) for place in range(50)] + [Ratio(value=9.0, noise=50.0)]
+    )
+    assert 3.0 < alike[-1] < 4.0
+    hidden = shrunk_ratios([Ratio(value=value, noise=1e6) for value in (-1e6, 0.0, 1e6)])
+    assert hidden == pytest.approx([1.0 + TUNING.deviations * TUNING.prior] * 3, rel=0.1)
