@@ -45,6 +45,7 @@ Other rooms import these modules, and no others:
 Inside:
 
     answers.adding_up   whole numbers that add up
+    answers.margins     noise of single columns, passed on to answers over several
     consistent          updates that cost nothing
     counters            counters and periods of a release
     error_bounds        the certificate, and noisy errors that were bought

@@ -41,7 +41,7 @@ SOURCES = {
 }
 """What the errors of unmeasured blocks rest on beside refits."""
 
-KNOWN = "The errors of the estimates are their distances from what was measured with hardly any noise, and that noise."
+KNOWN = "The errors of the estimates are their distances from what was measured with hardly any noise, or that noise."
 
 
 WHOLE_SCHEDULE_NOTE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"

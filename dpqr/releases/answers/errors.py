@@ -15,7 +15,7 @@ from dpqr.mechanisms.selection import fair_multipliers
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.releases.answers.noisy import BETA, Noisy
-from dpqr.releases.answers.refits import MeasuredBlocks, can_refit, most_refits, refit_count, refit_errors
+from dpqr.releases.answers.refits import MeasuredBlocks, Ratio, can_refit, refit_count, refit_errors, shrunk_ratios
 from dpqr.releases.error_bounds import BlockErrors, unmeasured_blocks
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
@@ -97,7 +97,7 @@ def error_bars(
             for name, test in beside.items()
             if name not in known
         },
-        refits=refit_count(plan.problem.workload.blocks, history, most_refits(shown)),
+        refits=refit_count(shown, plan.problem.workload.blocks, history),
         source=source,
         factors=factors,
         predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},
@@ -117,39 +117,17 @@ def error_bars(
 class ErrorFactorTuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    deviations: float = 0.6  # posterior deviations that are added to a mean
     spread: float = 0.3  # relative spread of blocks that share one bought figure
-    alike: float = 0.1  # least relative spread of the blocks of one kind
     last: int = 3  # selections that tell how far off an unselected block may be
 
 
 TUNING = ErrorFactorTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Ratios:
-    """Observed over predicted L1 errors of groups of one kind of block, shape (groups,). noise: their deviations."""
-
-    values: FloatArray
-    noise: FloatArray
-
-    def shrunk(self) -> tuple[FloatArray, FloatArray]:
-        """Posterior means and deviations under a normal law of the kind's ratios, whose mean and spread are estimated
-        from the ratios themselves (empirical Bayes; DerSimonian and Laird 1986 for the spread)."""
-        weights = self.noise**-2.0
-        mean = float(np.average(self.values, weights=weights))
-        excess = float(np.average((self.values - mean) ** 2, weights=weights) - len(weights) / weights.sum())
-        spread = max(excess, (TUNING.alike * max(mean, 1.0)) ** 2)
-        kept = spread / (spread + self.noise**2)
-        deviation = np.sqrt(kept * self.noise**2 + (1.0 - kept) ** 2 / weights.sum())
-        return mean + kept * (self.values - mean), deviation
-
-
 def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
-    """f = max(1, observed over predicted + a part of its posterior deviation), by the block's name.
+    """Observed over predicted errors, shrunk (`shrunk_ratios`), by the block's name.
 
-    The ratio of each block, or group of blocks that share a figure, is shrunk towards the mean of its kind: blocks of
-    as many attributes.
+    The kind of a block, or of a group of blocks that share a figure: as many attributes.
 
     Args:
         errors: what the plan has bought.
@@ -165,16 +143,14 @@ def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dic
             kinds.setdefault(len(held[0].axes), []).append(held)
     factors: dict[str, float] = {}
     for groups in kinds.values():
-        found = [[errors.by_name[block.name] for block in group] for group in groups]
-        sums = np.array([sum(predicted[block.name] for block in group) for group in groups])
-        ratios = _Ratios(
-            values=np.array([sum(one.value for one in group) for group in found]) / sums,
-            noise=np.array([max(sum(one.deviation for one in group), 1e-9) for group in found]) / sums,
-        )
-        means, deviations = ratios.shrunk()
-        for group, mean, deviation in zip(groups, means.tolist(), deviations.tolist(), strict=True):
-            shared = TUNING.spread * max(mean, 1.0) if len(group) > 1 else 0.0
-            factor = max(1.0, mean + TUNING.deviations * (deviation**2 + shared**2) ** 0.5)
+        ratios = []
+        for group in groups:
+            found = [errors.by_name[block.name] for block in group]
+            expected = sum(predicted[block.name] for block in group)
+            noise = max(sum(one.deviation for one in found), 1e-9)
+            ratios.append(Ratio(value=sum(one.value for one in found) / expected, noise=noise / expected))
+        shared = [TUNING.spread if len(group) > 1 else 0.0 for group in groups]
+        for group, factor in zip(groups, shrunk_ratios(ratios, shared), strict=True):
             factors |= dict.fromkeys((block.name for block in group), factor)
     return factors
 
@@ -256,8 +232,10 @@ def is_measured_exactly(
 
 
 def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
-    """Errors of the estimates of a block that `is_measured_exactly`: of distance and noise together, without refits."""
-    found: FloatArray = np.hypot(estimate - noisy.values, noisy.deviation)
+    """Errors of the estimates of a block that `is_measured_exactly`, without refits: their distances from what was
+    measured, or the noise of that where it is larger. A model that follows the noise is off by it; one that does not is
+    nearer to the truth than both together."""
+    found: FloatArray = np.maximum(np.abs(estimate - noisy.values), noisy.deviation)
     return found
 
 

@@ -1,12 +1,25 @@
 """Refits: by how much the released answers would be off, had the release's own rows been the table.
 
 A parametric bootstrap. The same blocks are measured again, with new public noise of the same laws, around the counts of
-the release's synthetic rows; the update rule refits; its answers are compared with those counts. What a search left out
-has left no trace in the rows: `dpqr.releases.answers.errors` scales the errors of unmeasured blocks.
+the release's synthetic rows; the update rule refits; its answers are compared with those counts. An answer's mean
+square error is that of the refits' answers of its size in the same block, which borrows from the other blocks of its
+kind where it has few. It is scaled by what the refits do not show:
+
+| block      | its errors are larger by                                                                         |
+|------------|--------------------------------------------------------------------------------------------------|
+| measured   | what its answers are further from what was measured than those of refits are (a covariance       |
+|            | penalty: on average what residuals that no fit has seen would show, with less noise)             |
+| unmeasured | what was bought or selected shows of it (`dpqr.releases.answers.errors`)                         |
+
+Either is a noisy ratio, shrunk towards those of its kind (`Ratios`).
+
+References:
+    Efron 2004, The estimation of prediction error: covariance penalties and cross-validation.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +34,7 @@ from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_ce
 from dpqr.models.fit.evidence import EarlierTables, gather
 from dpqr.models.fit.local_fits import put_together
 from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate, Sampleable, prepare
+from dpqr.releases.answers.margins import MarginNoise
 from dpqr.releases.consistent import averaged
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.plan import Plan
@@ -37,19 +51,25 @@ from dpqr.workload.workload import Measurement, round_answers
 class RefitTuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    most: int = 3  # refits
+    most: int = 2  # refits
     linear: int = 12  # the same, where columns have histograms of their own: `ordered_bars.py`
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
+    answers: int = 500  # of all refits together, which are enough where a model joins columns
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
-    own: int = 2  # refits from which an answer's own error is looked at beside that of its size
-    doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
+    own: int = 3  # refits from which an answer's own error is looked at beside that of its size
+    shared: float = 8.0  # answers of its own size, as many as the other blocks of its kind count for
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
+    deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio
+    prior: float = 0.8  # by how much the ratios of a release differ from 1, as far as nothing shows it
+    alike: float = 0.1  # least relative spread of the ratios of one kind
 
 
 TUNING = RefitTuning()
 LARGEST = 2**61
 """Of an answer, in its grid."""
+SIZES = 64
+"""Classes of answers by powers of two."""
 
 AnswerBlock = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
@@ -59,8 +79,9 @@ AnswerBlock = Callable[[QueryBlock], FloatArray]
 class RefitError:
     """Of one block, in records (or the summed column's unit).
 
-    each: root mean square error of every answer, shape (rows,): that of the block's answers of similar size, raised
-    where they are few; where there are enough refits, its own if that is larger. total: mean L1 error of the block.
+    each: root mean square error of every answer, shape (rows,): that of refits' answers of similar size, raised where
+    they are few; where there are enough refits, its own if that is larger; never below what noise in the counts of its
+    columns passes on (`margins`). total: mean L1 error of the block.
     """
 
     each: FloatArray
@@ -102,10 +123,10 @@ def refit_errors(
     blocks, history = (*asked, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count, alike = refit_count(asked, history, most_refits(shown, most)), _has_histograms(shown)
+    count = refit_count(shown, asked, history, most)
     counted, merged = _stand_in(shown, plan.problem, blocks), merged_groups(shown, history)
     measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
-    found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
+    found = {block.name: _BlockErrors.of(block, measured.place(block)) for block in blocks}
     for number in range(count):
         seed = plan.problem.seed + 1 + number * draws
         if merged:
@@ -123,55 +144,169 @@ def refit_errors(
         prepare(refitted, blocks)
         for block in blocks:
             found[block.name].add(refitted.answer(block), counted(block), again)
-    return {block.name: found[block.name].error(shown.answer(block), history, count, alike) for block in blocks}
+    return _errors(list(found.values()), shown, history, plan.problem.domain.shape, count)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _BlockErrors:
     """What all refits show of one block, in units of its grid.
 
-    counts: shape (rows,). place: of the measurement that answers it without the hypothesis. squares: summed over the
-    refits, shape (rows,). total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
+    place: of the measurement that answers it without the hypothesis. squares: summed over the refits, shape (rows,).
+    cells: how many answers of refits are of each size, and by_size: their summed squares, both of shape (SIZES,).
+    total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
     """
 
     block: QueryBlock
-    counts: FloatArray
     place: tuple[int, int] | None
     squares: FloatArray
+    cells: FloatArray
+    by_size: FloatArray
     total: float = 0.0
     residual: float = 0.0
 
     @classmethod
-    def of(cls, block: QueryBlock, counts: FloatArray, place: tuple[int, int] | None) -> _BlockErrors:
-        return cls(block=block, counts=counts, place=place, squares=np.zeros(block.rows))
+    def of(cls, block: QueryBlock, place: tuple[int, int] | None) -> _BlockErrors:
+        nothing = np.zeros(block.rows), np.zeros(SIZES), np.zeros(SIZES)
+        return cls(block=block, place=place, squares=nothing[0], cells=nothing[1], by_size=nothing[2])
+
+    @property
+    def kind(self) -> tuple[str, int]:
+        """Marginals of as many attributes err alike; what other blocks ask differs."""
+        return ("", len(self.block.axes)) if self.block.is_marginal else (self.block.name, 0)
 
     def add(self, answers: FloatArray, truth: FloatArray, history: Sequence[Measurement]) -> None:
         """One refit, what it should have answered, and the measurements that it was fitted to."""
-        off = answers - truth
+        off, sizes = answers - truth, size_classes(answers)
         self.squares += off * off
+        self.cells += np.bincount(sizes, minlength=SIZES)
+        self.by_size += np.bincount(sizes, off * off, minlength=SIZES)
         self.total += float(np.abs(off).sum())
-        self.residual += self._residual(answers, history)
+        self.residual += self.off_measured(answers, history)
 
-    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int, alike: bool) -> RefitError:
-        """Of the released answers, from those to the refits. alike: answers of one refit err together, where the block
-        itself was not measured.
-
-        Where the released answers are further from what was measured than refits are, they miss something that the
-        release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
-        """
-        squares, doubt = self.squares / refits, TUNING.doubt * (2.0 / self.block.rows) ** 0.5
-        more = max(0.0, self._residual(answers, history) - self.residual / refits * (1.0 + doubt))
-        mean, scale = float(squares.mean()), float(self.block.scale)
-        times = (1.0 + more / mean) ** 0.5 if mean > 0.0 else 1.0
-        together = alike and self.place is None
-        each = _larger(squares, self.counts, refits, together) if mean > 0.0 else np.full(squares.shape, more**0.5)
-        return RefitError(each=each * (times * scale), total=self.total / refits * times * scale)
-
-    def _residual(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
+    def off_measured(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
+        """The mean square of what was measured less the answers; 0 where nothing was."""
         if self.place is None:
             return 0.0
         one, index = history[self.place[0]], self.place[1]
         return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+
+    def noise(self, history: Sequence[Measurement]) -> float:
+        """Variance of what was measured of a marginal; 0 where nothing was."""
+        if self.place is None:
+            return 0.0
+        one, index = history[self.place[0]], self.place[1]
+        return one.law.deviation**2 * one.blocks[index].cells / self.block.cells
+
+    def ratio(self, answers: FloatArray, squares: FloatArray, history: Sequence[Measurement], refits: int) -> Ratio:
+        """Of the mean square error over that by refits, as what was measured shows it: both residuals differ by as
+        much as both errors, on average. Residuals are taken to be about normal.
+
+        Args:
+            answers: released.
+            squares: their mean square errors by refits.
+        """
+        seen, expected, mean = self.off_measured(answers, history), self.residual / refits, float(squares.mean())
+        noise = (2.0 / self.block.rows * (seen**2 + expected**2 / refits)) ** 0.5
+        return Ratio(value=1.0 + (seen - expected) / mean, noise=noise / mean)
+
+
+def _errors(
+    found: Sequence[_BlockErrors],
+    shown: Hypothesis,
+    history: Sequence[Measurement],
+    shape: tuple[int, ...],
+    refits: int,
+) -> dict[str, RefitError]:
+    """Of the released answers, from those to the refits."""
+    alike, margins = _has_histograms(shown), MarginNoise.of(history, shape, shown.total)
+    kinds: dict[tuple[str, int], list[_BlockErrors]] = {}
+    for one in found:
+        kinds.setdefault(one.kind, []).append(one)
+    squares, ratios, parts = dict[str, FloatArray](), dict[str, Ratio](), dict[str, float]()
+    for of_kind in kinds.values():
+        cells, by_size = (np.sum([getattr(one, name) for one in of_kind], axis=0) for name in ("cells", "by_size"))
+        means = _nearest_known(by_size / np.maximum(cells, 1.0), cells)
+        for one in of_kind:
+            # Answers of one refit err together, as prefixes do, where the block itself was not measured.
+            together, answers = alike and one.place is None, np.asarray(shown.answer(one.block), dtype=np.float64)
+            known = one.cells + TUNING.shared
+            spread = (one.by_size + TUNING.shared * means) / known
+            spread *= _student(np.full(SIZES, refits) if together else known) ** 2
+            own = spread[size_classes(answers)]
+            deviations = float(one.cells @ np.sqrt(spread))
+            parts[one.block.name] = one.total / deviations if deviations > 0.0 else 0.0
+            if not alike and (one.place is None or one.block.is_marginal):
+                passed_on = margins.squares(one.block, answers, shown)
+                direct = one.noise(history)
+                own = np.maximum(own, passed_on / (1.0 + passed_on / direct) if direct > 0.0 else passed_on)
+            squares[one.block.name] = own
+            if one.place is not None and own.mean() > 0.0:
+                ratios[one.block.name] = one.ratio(answers, own, history, refits)
+    larger = dict(zip(ratios, shrunk_ratios([*ratios.values()]), strict=True))
+    errors = {}
+    for one in found:
+        name, times = one.block.name, larger.get(one.block.name, 1.0) ** 0.5 * float(one.block.scale)
+        each = np.maximum(squares[name], one.squares / refits) if refits >= TUNING.own else squares[name]
+        total = float(np.sqrt(squares[name]).sum()) * parts[name]
+        errors[name] = RefitError(each=np.sqrt(each) * times, total=total * times)
+    return errors
+
+
+def _nearest_known(means: FloatArray, cells: FloatArray) -> FloatArray:
+    """Where there are no answers of a size, the mean of the nearest size that has some."""
+    known = np.flatnonzero(cells)
+    nearest = np.abs(np.arange(len(cells))[:, None] - known).argmin(axis=1)
+    found: FloatArray = means[known[nearest]]
+    return found
+
+
+def size_classes(answers: FloatArray) -> IntArray:
+    """Of answers, by powers of two.
+
+    >>> size_classes(np.array([0.4, 1.0, -3.0, 1e300])).tolist()
+    [0, 1, 2, 63]
+    """
+    return np.minimum(np.log2(1.0 + np.abs(answers)), SIZES - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """Of an error as something released shows it, over the error by refits. noise: its deviation.
+
+    >>> Ratio(value=2.0, noise=0.5).noise
+    0.5
+    """
+
+    value: float
+    noise: float
+
+
+def shrunk_ratios(ratios: Sequence[Ratio], shared: Sequence[float] | None = None) -> list[float]:
+    """Every ratio's posterior mean and a part of its deviation, at least 1, under a normal law of all of them.
+
+    The mean and the spread of that law are estimated from the ratios (empirical Bayes; DerSimonian and Laird 1986 for
+    the spread) and from one more, of 1 +- `TUNING.prior`: refits are about right where nothing shows anything.
+
+    Args:
+        shared: relative deviations by which a ratio differs from that of its own parts; None: it has none.
+
+    >>> [round(one, 1) for one in shrunk_ratios([Ratio(value=9.0, noise=0.1), Ratio(value=9.0, noise=100.0)])]
+    [9.0, 6.7]
+    """
+    values = np.array([*(one.value for one in ratios), 1.0])
+    noise = np.maximum([*(one.noise for one in ratios), TUNING.prior], 1e-9)
+    weights = noise**-2.0
+    mean = float(np.average(values, weights=weights))
+    excess = float(np.average((values - mean) ** 2, weights=weights) - len(weights) / weights.sum())
+    spread = max(excess, (TUNING.alike * max(mean, 1.0)) ** 2)
+    weights = 1.0 / (noise**2 + spread)
+    mean = float(np.average(values, weights=weights))
+    kept = spread / (spread + noise**2)
+    means = mean + kept * (values - mean)
+    variances = kept * noise**2 + (1.0 - kept) ** 2 / weights.sum()
+    apart = np.zeros(len(values)) if shared is None else np.append(shared, 0.0) * np.maximum(means, 1.0)
+    found: list[float] = np.maximum(1.0, means + TUNING.deviations * np.sqrt(variances + apart**2))[:-1].tolist()
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,19 +346,19 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
     return answers
 
 
-def most_refits(shown: Hypothesis, most: int = TUNING.most) -> int:
-    """As many as that, or as are quickly made where columns have histograms of their own."""
-    return max(most, TUNING.linear) if _has_histograms(shown) else most
-
-
 def _has_histograms(shown: Hypothesis) -> bool:
     return isinstance(shown, LinearEstimate | ProductDistribution)
 
 
-def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
-    """How many refits, from public sizes."""
+def refit_count(
+    shown: Hypothesis, blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most
+) -> int:
+    """How many refits of a release, from public sizes: at most `most`, more where columns have histograms of their own;
+    fewer where one gives many answers, or takes long."""
     work = sum(block.rows + TUNING.block for block in blocks)
     work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
+    enough = math.ceil(TUNING.answers / max(1, sum(block.rows for block in blocks)))
+    most = max(most, TUNING.linear) if _has_histograms(shown) else min(most, enough)
     return max(TUNING.fewest, min(most, TUNING.work // work))
 
 
@@ -267,24 +402,11 @@ def _drawn_start(
     return EarlierTables(sha256=start.sha256, records=total, tables=tuple(drawn))
 
 
-def _larger(squares: FloatArray, counts: FloatArray, refits: int, alike: bool) -> FloatArray:
-    """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two.
+def _student(freedom: FloatArray) -> FloatArray:
+    """Student's quantile .975 over the normal one, for these degrees of freedom; two terms of its expansion (Student
+    1908): the mean over few squares is itself uncertain, and intervals are made wider by that.
 
-    The mean over few squares is itself uncertain, so it is raised as a normal interval of estimated deviation is
-    (Student 1908), with as many degrees of freedom as squares; as refits, where answers err together, as prefixes do.
-    """
-    sizes = np.log2(1.0 + np.abs(counts)).astype(np.int64)
-    cells = np.bincount(sizes)
-    freedom = np.full(cells.shape, refits) if alike else np.maximum(cells, 1) * refits
-    means = np.bincount(sizes, squares) / np.maximum(cells, 1) * _student(freedom) ** 2
-    found: FloatArray = np.sqrt(np.maximum(squares, means[sizes]) if refits >= TUNING.own else means[sizes])
-    return found
-
-
-def _student(freedom: IntArray) -> FloatArray:
-    """Student's quantile .975 over the normal one, for these degrees of freedom; two terms of its expansion.
-
-    >>> _student(np.array([4, 1000])).round(2).tolist()
+    >>> _student(np.array([4.0, 1000.0])).round(2).tolist()
     [1.39, 1.0]
     """
     found: FloatArray = 1.0 + 1.21 / freedom + 1.44 / freedom**2

@@ -13,6 +13,7 @@ from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors
+from dpqr.releases.answers import refits
 from dpqr.releases.answers.errors import ESTIMATE, MEASURED, TUNING, measured_factors
 from dpqr.releases.error_bounds import BlockErrorDraw, BlockErrors, unmeasured_blocks
 from dpqr.releases.result import assemble
@@ -149,4 +150,4 @@ def test_blocks_that_share_a_figure_share_a_factor_and_its_doubt():
     sums = bought([600], 1, groups=(BLOCKS[:3],))
     found = measured_factors(sums, {"q0": 100.0, "q1": 100.0, "q2": 100.0})
     assert len(set(found.values())) == 1
-    assert found["q0"] == pytest.approx(2.0 * (1 + TUNING.deviations * TUNING.spread), rel=0.02)
+    assert found["q0"] == pytest.approx(2.0 * (1 + refits.TUNING.deviations * TUNING.spread), rel=0.02)

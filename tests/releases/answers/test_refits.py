@@ -13,7 +13,16 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
-from dpqr.releases.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
+from dpqr.models.hypothesis import DenseDistribution, LinearEstimate
+from dpqr.releases.answers.refits import (
+    TUNING,
+    MeasuredBlocks,
+    Ratio,
+    can_refit,
+    refit_count,
+    refit_errors,
+    shrunk_ratios,
+)
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.least_squares import LeastSquares
@@ -47,7 +56,7 @@ def ended(one, blocks=(A,), rule=None):
 @pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(400)), DiscreteLaplace(Fraction(14))])
 def test_an_estimate_that_is_the_measured_value_has_the_error_of_its_noise(law):
     """The seeds are public and fixed, so this comes out the same every time."""
-    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law))
+    plan, outcome = ended(measured(A, np.full(CELLS, 1500), law))
     found = refit_errors(plan, outcome, outcome.hypothesis)["a"]
     alike = np.sort(found.each)[: CELLS // 2]
     assert alike.min() == pytest.approx(law.deviation, rel=0.05)
@@ -73,10 +82,15 @@ def test_a_misfit_that_refits_cannot_show_is_added():
 
 def test_few_refits_of_large_workloads():
     law = DiscreteGaussian(Fraction(4))
-    one = measured(A, np.zeros(CELLS), law)
-    assert refit_count([A], [one]) == TUNING.most
-    many = Factor.identity(0, 2**22)
-    assert refit_count([QueryBlock(name="many", factors=(many,))], [one]) == TUNING.fewest
+    one, model = measured(A, np.zeros(CELLS), law), DenseDistribution.uniform((CELLS, 2), 1.0)
+    histograms = LinearEstimate(groups=())
+    assert refit_count(model, [A], [one]) == TUNING.most
+    assert refit_count(model, [PAIR], [one]) == 1
+    assert refit_count(model, [A], [one], most=8) == 2
+    assert refit_count(histograms, [A], [one]) == TUNING.linear
+    many = QueryBlock(name="many", factors=(Factor.identity(0, 2**22),))
+    assert refit_count(model, [many], [one]) == TUNING.fewest
+    assert refit_count(histograms, [many], [one]) == TUNING.fewest
 
 
 def test_which_measurement_answers_a_block():
@@ -106,3 +120,30 @@ def test_noise_that_is_rarely_above_0_still_comes_out_again(law):
     plan, outcome = ended(measured(A, np.full(CELLS, 1000), law), (A, UP_TO))
     found = refit_errors(plan, outcome, outcome.hypothesis)
     assert found["up to"].each.max() == pytest.approx(law.deviation * CELLS**0.5, rel=0.7)
+
+
+def test_few_answers_of_a_size_borrow_from_other_blocks_of_their_kind():
+    """A block of one answer would rest on a single draw."""
+    law = DiscreteGaussian(Fraction(400))
+    one = QueryBlock(name="b", factors=(Factor.identity(1, 2),))
+    history = [measured(A, np.full(CELLS, 1500), law), measured(one, np.full(2, 1500), law)]
+    plan = make_plan(DOMAIN, (A, one))
+    plan = replace(plan, roles=replace(plan.roles, update=LeastSquares()))
+    transcript = Transcript()
+    for each in history:
+        transcript.add(Round(choice=None, measurement=each, charges=()))
+    rule = plan.roles.update
+    hypothesis = rule.update(plan.problem, rule.start(plan.problem), history)
+    found = refit_errors(plan, Outcome(hypothesis=hypothesis, transcript=transcript), hypothesis)
+    assert found["b"].each.min() > 0.5 * law.deviation
+
+
+def test_ratios_that_noise_hides_are_about_those_of_their_kind():
+    sure = shrunk_ratios([Ratio(value=4.0, noise=0.01), Ratio(value=1.0, noise=0.01), Ratio(value=0.2, noise=0.01)])
+    assert sure == pytest.approx([4.0, 1.0, 1.0], abs=0.05)
+    alike = shrunk_ratios(
+        [Ratio(value=3.0 + 0.01 * place, noise=0.1) for place in range(50)] + [Ratio(value=9.0, noise=50.0)]
+    )
+    assert 3.0 < alike[-1] < 4.0
+    hidden = shrunk_ratios([Ratio(value=value, noise=1e6) for value in (-1e6, 0.0, 1e6)])
+    assert hidden == pytest.approx([1.0 + TUNING.deviations * TUNING.prior] * 3, rel=0.1)
