@@ -32,7 +32,7 @@ from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
-from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
+from dpqr.strategies.schedules.ordered import Ordered, groups
 from dpqr.strategies.schedules.planner import choose_plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.split import Split, plan_split
@@ -272,7 +272,7 @@ WIDEST = 4 * CELLS
 """Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
 
 
-DRAWS = 1 + len(TUNING.recounts) + 3
+DRAWS = 4
 """Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
 
 
@@ -312,11 +312,11 @@ def schedule_cases() -> Iterator[Case]:
         work=WORK,
     )
     # A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide. With
-    # as many records as decide what is looked at first: the noise of their count is a coin.
+    # as many records as decide what the first look costs: the noise of their count is a coin.
     budget = PrivacyBudget(Fraction(1), DELTA)
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
     (part,) = groups(plan)
-    here = {(2,): math.floor(part.limit)}
+    here = {(2,): math.floor(2 * part.limit)}
     yield Case(
         name="release-ordered-zcdp-add-remove",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -15,7 +15,9 @@ import numpy as np
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.models.fit.buckets import BoxCounts
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.public import public_normals, public_uniforms
+from dpqr.models.fit.buckets import PRIOR, BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
@@ -49,27 +51,26 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """Paid counts of the records decide: one, and further ones while it is not sure. Few: noisy counts of ever smaller
-    boxes of cells choose buckets, for which a strategy is measured with what is left. Many: a first look at boxes
-    decides whether to do the same, or to measure one strategy for all cells with the rest.
+    """A count of the records, a look at boxes of cells, a second look where that promises less error; then a strategy,
+    over buckets of neighbouring cells or over all cells, whichever is expected to leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
     bought. The steps themselves: `measurement_sequence`.
 
     Privacy:
-        Neighbours: those of the problem's unit. One to three counts and up to three draws a group, each a noisy answer
-        to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts
-        of boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which
-        share of the group's budget, and whether the price of a draw that is left out goes to the last one, is a
-        function of public facts and of what the draws before released; so is the choice of buckets, which is
-        post-processing and free (Dwork and Roth 2014, Proposition 2.1):
-        every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
-        matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
-        (Merged). A further count takes its share from every price of the groups that wait for it, so given any outcome
-        of the earlier draws all prices together are within the budget: adaptive composition (Dwork, Rothblum and Vadhan
-        2010), for prices that depend on releases that of a filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan
-        states the sum that a filter allows, and no price of single draws.
+        Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer to integer
+        blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes;
+        such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which share of the
+        group's budget, and whether the price of a draw that is left out goes to the last one, is a function of public
+        facts and of what the draws before released; so is the choice of buckets, which is post-processing and free
+        (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the smallest ones too. What a
+        second look may show is drawn with public randomness, from released counts. The last draw's sensitivity is that
+        of the integer matrix over the buckets: a record lies in one bucket, so the columns over cells are those over
+        buckets, repeated (Merged). Given any outcome of the count, a group's prices add up to what the plan has for
+        it: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
+        (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single
+        draws.
 
     >>> Ordered().adaptive
     True
@@ -80,7 +81,7 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """A count of the records where n is private, then up to three draws a group.
+        """A count of the records where n is private, then two or three draws a group.
 
         Raises:
             InfeasiblePlan: `Strategy` has no plan either.
@@ -109,7 +110,7 @@ class Ordered:
         return Released()
 
     def next(self, plan: Plan, state: Released) -> Step | None:
-        """The count; then the strategy, or the boxes and the buckets that these suggest."""
+        """The count; then looks at boxes, and the buckets or cells that these suggest."""
         one = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
         return None if one is None else one.step
 
@@ -160,15 +161,13 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
 
 def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
-    suited = [part for part in groups(plan) if not part.unsuited]
-    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget; more while it is not sure) decides"
-    who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
+    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in groups(plan) if not part.unsuited)
+    count = f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget; " if plan.opening else ""
     return (
-        f"{who}: below {limits}, {float(TUNING.boxes):.0%} of what is left buys counts of boxes of cells, "
-        "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
-        f"there on, a first look at boxes, for {float(TUNING.first_look):.0%} of the budget, decides whether to do the "
-        "same or to measure the strategy, with the error that is forecast"
+        f"{count}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the budget, and for less "
+        f"of it from {limits} records on; a second look at smaller boxes, for {float(TUNING.boxes):.0%} of what is "
+        "left, where that promises less error; neighbours that these do not tell apart are merged if that is expected "
+        "to leave less error than all cells do, and the rest measures a strategy; forecast is that of all cells"
     )
 
 
@@ -182,18 +181,14 @@ def _announced(plan: Plan) -> str:
 class OrderedTuning:
     """One constant a line, with what it sets."""
 
-    count: Fraction = Fraction(1, 200)  # share of the budget of the noisy number of records
-    recounts: tuple[Fraction, ...] = (Fraction(1, 40), Fraction(1, 10))  # shares of further counts, while unsure
-    sure: int = 3  # times its noise a count must be, or records are counted again
-    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, where records are many
-    boxes: Fraction = Fraction(1, 4)  # part of the rest for the counts of boxes that choose the buckets
+    count: Fraction = Fraction(1, 500)  # share of the budget of the noisy number of records
+    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
+    crowded: int = 5  # n eps / cells from which the first look's price falls as this grows
+    boxes: Fraction = Fraction(1, 4)  # part of the rest for a second look at boxes
     grain: int = 1000  # parts of the budget that groups of attributes share
     fewest_cells: int = 8  # of fewer cells none are merged
     most_cells: int = 2**18  # of more cells no boxes are counted
-    crowded: int = 5  # n eps / cells from which a first look decides whether cells are merged: one column
-    crowded_pair: int = 1  # the same: two columns and more
-    worth: float = 1.0  # part of the strategy's error that buckets must be expected to leave, at most
-    first_boxes: int = 4  # times as many records in each box of the first look
+    plausible: int = 4  # outcomes of a second look that are drawn, to expect what it leaves
     reach: int = 8  # boxes that are counted for every record that the noise of a single count leaves sure
     shallowest: int = 2  # levels of boxes that are counted, at least
     deepest: int = 10  # levels of boxes that are counted, at most
@@ -278,16 +273,37 @@ class TwoStagePartition:
 
     def box_tree(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
-        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
-        level = min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
+        level = self._level(records, price)
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
     def partition(self, counted: Measurement, records: RecordEstimate, price: Price) -> Partition:
-        """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
+        """The buckets that least squares on a look's counts suggests, if they are measured at `price`."""
+        return _fit_partition(self._fit(price), counted, records)
+
+    def total(self, counted: Measurement, records: RecordEstimate) -> RecordEstimate:
+        """The number of records from all that was released."""
+        known = box_counts(counted, self.shape)
+        return records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+
+    def further_error(self, counted: Measurement, records: RecordEstimate, look: Price, last: Price) -> float:
+        """Expected error of buckets after a second look at price `look`: the mean over outcomes of it that are drawn
+        from what the first one tells (preposterior analysis: Raiffa and Schlaifer 1961)."""
+        total = self.total(counted, records)
+        law = self.roles.check.law((self.box_tree(total.likely, look),), self.problem.unit, look)
+        return _further_error(self._fit(last), counted, total, self._level(total.likely, look), self.norm, law)
+
+    def _level(self, records: float, price: Price) -> int:
+        """How deep boxes are counted."""
+        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
+        return min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
+
+    def _fit(self, price: Price) -> PartitionFit:
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
-        return _fit_partition(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
+        return PartitionFit(
+            blocks=self.blocks, axes=self.axes, shape=self.shape, equal=equal, variance=self._variance(price)
+        )
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -323,24 +339,61 @@ def unit_error(design: Design, norm: Norm) -> float:
     return design.error * (column**2 if norm is Norm.L1 else column)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFit:
+    """What a choice of buckets rests on besides counts. Public; a key of caches by the identities of blocks and errors.
+
+    equal: errors by the number of buckets. variance: of the noise that they are measured with.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    axes: Axes
+    shape: tuple[int, ...]
+    equal: EqualBuckets
+    variance: float
+
+    def partition(self, measured: Measurement, records: RecordEstimate) -> Partition:
+        """The buckets that least squares on a look's counts suggests."""
+        known = box_counts(measured, self.shape)
+        total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+        known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
+        rows = sum(block.rows for block in self.blocks)
+        finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
+        queries = level_queries(self.blocks, self.axes, self.shape, finest)
+        return choose_partition(known, queries, lambda buckets: self.equal.error(buckets) * self.variance)
+
+
 @lru_cache(maxsize=64)
-def _fit_partition(
-    blocks: tuple[QueryBlock, ...],
-    axes: Axes,
-    shape: tuple[int, ...],
-    equal: EqualBuckets,
-    variance: float,
-    measured: Measurement,
-    records: RecordEstimate,
-) -> Partition:
+def _fit_partition(fit: PartitionFit, measured: Measurement, records: RecordEstimate) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
-    known = box_counts(measured, shape)
-    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
-    known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
-    rows = sum(block.rows for block in blocks)
-    finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
-    queries = level_queries(blocks, axes, shape, finest)
-    return choose_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
+    return fit.partition(measured, records)
+
+
+@lru_cache(maxsize=64)
+def _further_error(
+    fit: PartitionFit, counted: Measurement, records: RecordEstimate, level: int, norm: Norm, law: NoiseLaw
+) -> float:
+    """See `TwoStagePartition.further_error`; kept by the identities of blocks, errors and measurement.
+
+    Privacy:
+        Post-processing of released counts, with public randomness.
+    """
+    shape = fit.shape
+    tree = level_tree(fit.blocks, fit.axes, shape, level, norm)
+    block = merged_block("scouting", fit.axes, shape, tree, Bisection(shape).places(level))
+    whole = BucketCounts(
+        places=np.zeros(math.prod(shape), dtype=np.int64),
+        counts=np.array([records.count]),
+        covariance=np.array([[records.noise**2]]),
+    )
+    errors = []
+    for seed in range(0, 3 * TUNING.plausible, 3):
+        uniforms, normals = public_uniforms(seed, draws_of(shape)), public_normals(seed + 1, draws_of(shape))
+        cells = uneven_cells(shape, whole, box_counts(counted, shape), uniforms, normals, PRIOR)
+        values = np.rint(block.apply(cells) + public_normals(seed + 2, block.rows) * law.deviation).astype(np.int64)
+        told = Measurement(blocks=(block,), values=(values,), law=law)
+        errors.append(fit.partition(told, records).error)
+    return float(np.mean(errors))
 
 
 def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
@@ -425,10 +478,18 @@ class AttributeGroup:
 
     @property
     def limit(self) -> float:
-        """Records from which a first look decides."""
-        shape = self.two_stage.shape
-        crowded = TUNING.crowded if len(shape) == 1 else TUNING.crowded_pair
-        return crowded * math.prod(shape) / self.two_stage.sureness(1.0, self.whole)
+        """Records from which the first look costs less."""
+        return TUNING.crowded * math.prod(self.two_stage.shape) / self.two_stage.sureness(1.0, self.whole)
+
+    def looking(self, records: RecordEstimate) -> AttributeGroup:
+        """The group with the first look's price halved for every doubling of the records beyond the limit: boxes are
+        told as exactly as at the limit, relative to what they hold. The last measurement gets the rest."""
+        halvings = math.floor(math.log2(max((records.count - records.noise) / self.limit, 1.0)))
+        if halvings < 1:
+            return self
+        part = Fraction(1, 2**halvings)
+        kept = self.first_look.times(1 - part)
+        return replace(self, first_look=self.first_look.times(part), last=self.last.plus(kept))
 
 
 def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
@@ -446,7 +507,7 @@ def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
 
 
 def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
-    """All steps so far and the next one: counts of the records, then one group of attributes after the other.
+    """All steps so far and the next one: a count of the records, then one group of attributes after the other.
 
     Args:
         plan: with a price for the count, where one is bought, and three for each group.
@@ -456,93 +517,54 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
     are as small as the records bear, or as the noise of their count would.
     """
-    measured, parts = iter(released), groups(plan)
-    if plan.problem.n is None:
-        records, parts = yield from _count_records(plan, parts, measured)
-    else:
-        records = RecordEstimate(count=float(plan.problem.n), noise=0.0)
-    for part in parts:
+    measured = iter(released)
+    records: RecordEstimate | None = RecordEstimate(count=float(plan.problem.n or 0), noise=0.0)
+    price = plan.price("opening")
+    if price is not None:
+        yield _passing(RECORDS, price)
+        counted = next(measured)
+        records = counted and RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
+    for part in groups(plan):
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
         elif records is None:
             yield _direct(part, part.whole, "the count of records was lost")
         else:
-            shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-            # Few records: counts of boxes and then buckets. Many: a first look decides.
-            if records.count < part.limit:
-                why = f"{shown} are below {part.limit:,.0f}"
-                yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
-            else:
-                yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
+            yield from _looks(part.looking(records), measured, records)
         next(measured, None)  # a group's last draw decides nothing
 
 
-RecordCounting = Generator[MeasurementStep, None, tuple[RecordEstimate | None, tuple[AttributeGroup, ...]]]
-"""Steps that count the records; returns the estimate, and the groups with what is left to them."""
-
-
-def _count_records(plan: Plan, parts: tuple[AttributeGroup, ...], measured: Measurements) -> RecordCounting:
-    """A noisy count; while that is not sure, further ones at shares of what the suited groups have."""
-    price = plan.price("opening")
-    assert price is not None, "where records are private, their count is bought"
-    suited = [part for part in parts if not part.unsuited]
-    records, spent, shares = None, Fraction(0), iter(TUNING.recounts)
-    while True:
-        yield _passing(RECORDS, price)
-        counted = next(measured)
-        if counted is not None:
-            found = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
-            records = found if records is None else records.combined(found)
-        share = next(shares, None)
-        if records is None or counted is None or share is None or records.count >= TUNING.sure * records.noise:
-            return records, tuple(part if part.unsuited else part.less(spent) for part in parts)
-        spent += share
-        price = reduce(Price.plus, (part.whole for part in suited)).times(share)
-
-
-def _first_look(
-    part: AttributeGroup, measured: Measurements, records: RecordEstimate, why: str
-) -> Iterator[MeasurementStep]:
-    """A first look, at a small price, decides whether buckets are worth a second one."""
-    rest, price = part.look.plus(part.last), part.first_look
-    yield _passing(part.two_stage.box_tree(records.likely / TUNING.first_boxes, price, "first look"), price)
+def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate) -> Iterator[MeasurementStep]:
+    """A first look at boxes, a second one where that promises less error, and then the buckets or the cells."""
+    two_stage, rest = part.two_stage, part.look.plus(part.last)
+    yield _passing(two_stage.box_tree(records.likely, part.first_look, "first look"), part.first_look)
     seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    merged = part.two_stage.partition(seen, records, part.last).error
-    ratio = math.sqrt(merged / max(part.two_stage.cells_error(rest), TINY))
+    partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
+    looked = "a first look"
+    if two_stage.further_error(seen, records, part.look, part.last) < min(partition.error, cells):
+        records = two_stage.total(seen, records)
+        yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
+        seen, rest, looked = next(measured), part.last, "two looks"
+        if seen is None:
+            yield _direct(part, rest, "the counts of boxes were lost")
+            return
+        partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
+    ratio = math.sqrt(partition.error / max(cells, TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
-    expected = f"a first look at boxes expects {times} the strategy's error from buckets"
-    if ratio > TUNING.worth:
-        yield _direct(part, rest, f"{why}, and {expected}")
-    else:
-        yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
-
-
-def _by_boxes(
-    part: AttributeGroup, measured: Measurements, records: RecordEstimate, last: Price, why: str
-) -> Iterator[MeasurementStep]:
-    """Counts of boxes, and then a strategy for the buckets that they suggest."""
-    two_stage = part.two_stage
-    yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
-    seen = next(measured)
-    if seen is None:
-        yield _direct(part, last, "the counts of boxes were lost")
+    expected = f"after {looked} at boxes, buckets are expected to leave {times} the strategy's error"
+    if ratio >= 1 or len(partition.boxes) == math.prod(two_stage.shape):
+        yield _direct(part, rest, expected)
         return
-    partition = two_stage.partition(seen, records, last)
-    if len(partition.boxes) == math.prod(two_stage.shape) or partition.error >= two_stage.cells_error(last):
-        yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
-        return
-    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=last)
-    expected, whole = (
-        math.sqrt(error / two_stage.rows) for error in (partition.error, two_stage.cells_error(part.whole))
-    )
+    error, of_cells = (math.sqrt(one / two_stage.rows) for one in (partition.error, two_stage.cells_error(part.whole)))
     merged = (
-        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
-        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
-        "are biased by what an even spread hides"
+        f"{part.columns}: {expected}: cells were merged into {len(partition.boxes):,} buckets; expected error "
+        f"{error:.4g} a query, noise and unevenness together (of the strategy: {of_cells:.4g}); answers are biased by "
+        "what an even spread hides"
     )
+    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=rest)
     yield MeasurementStep(step=step, why=(merged,))
 
 
