@@ -397,12 +397,7 @@ class BoxCounts:
 
 
 def uneven_cells(
-    shape: tuple[int, ...],
-    known: BucketCounts,
-    boxes: BoxCounts | None,
-    uniforms: FloatArray,
-    normals: FloatArray,
-    prior: FloatArray = WARY,
+    shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts | None, uniforms: FloatArray, normals: FloatArray
 ) -> FloatArray:
     """Records of single cells, drawn from what released counts say of them: whole numbers of at least 0.
 
@@ -413,7 +408,6 @@ def uneven_cells(
     Args:
         shape: cells of each axis.
         boxes: noisy counts, from which the buckets were chosen; None: there are none.
-        prior: how often each imbalance occurs, where nothing was observed.
         uniforms, normals: public draws, one of each for every box of the bisection, `draws_of(shape)` in all.
 
     Returns:
@@ -427,7 +421,7 @@ def uneven_cells(
     [4.0, 4.0, 4.0]
     """
     bisection = Bisection(shape)
-    imbalances, drawn = Imbalances(weights=prior), np.maximum(np.round(known.counts.sum(keepdims=True)), 0.0)
+    imbalances, drawn = Imbalances(weights=WARY), np.maximum(np.round(known.counts.sum(keepdims=True)), 0.0)
     for level in range(bisection.depth):
         halves, count = bisection.places(level + 1), 2**level
         inside = np.bincount(halves, minlength=2 * count).reshape(count, 2)

@@ -13,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.kernel.accountants.accountant import Portion
-from dpqr.kernel.arrays import Axes, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_normals, public_uniforms
-from dpqr.models.fit.buckets import PRIOR, BoxCounts, BucketCounts, draws_of, uneven_cells
+from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
@@ -28,6 +28,7 @@ from dpqr.strategies.designs.buckets import (
     merged_block,
     partition_design,
 )
+from dpqr.strategies.designs.gram import importance
 from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -51,8 +52,8 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A count of the records, a look at boxes of cells, a second look where that promises less error; then a strategy,
-    over buckets of neighbouring cells or over all cells, whichever is expected to leave less error.
+    """A count of the records, a look at boxes of cells, a second look where records are few or where it promises less
+    error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
@@ -164,10 +165,11 @@ def _announced(plan: Plan) -> str:
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in groups(plan) if not part.unsuited)
     count = f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget; " if plan.opening else ""
     return (
-        f"{count}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the budget, and for less "
-        f"of it from {limits} records on; a second look at smaller boxes, for {float(TUNING.boxes):.0%} of what is "
-        "left, where that promises less error; neighbours that these do not tell apart are merged if that is expected "
-        "to leave less error than all cells do, and the rest measures a strategy; forecast is that of all cells"
+        f"{count}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the budget; a second look at "
+        f"smaller boxes, for {float(TUNING.boxes):.0%} of what is left; from {limits} records on the first look costs "
+        "less, and the second one is taken where it promises less error; neighbours that these do not tell apart are "
+        "merged if that is expected to leave less error than all cells do, and the rest measures a strategy; forecast "
+        "is that of all cells"
     )
 
 
@@ -181,14 +183,14 @@ def _announced(plan: Plan) -> str:
 class OrderedTuning:
     """One constant a line, with what it sets."""
 
-    count: Fraction = Fraction(1, 500)  # share of the budget of the noisy number of records
+    count: Fraction = Fraction(1, 1000)  # share of the budget of the noisy number of records
     first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
-    crowded: int = 5  # n eps / cells from which the first look's price falls as this grows
+    crowded: int = 5  # n eps / cells from which the first look decides on a second, at a price that falls as this grows
     boxes: Fraction = Fraction(1, 4)  # part of the rest for a second look at boxes
     grain: int = 1000  # parts of the budget that groups of attributes share
     fewest_cells: int = 8  # of fewer cells none are merged
     most_cells: int = 2**18  # of more cells no boxes are counted
-    plausible: int = 4  # outcomes of a second look that are drawn, to expect what it leaves
+    tables: int = 4  # that are drawn from a look's counts, to expect what buckets leave
     reach: int = 8  # boxes that are counted for every record that the noise of a single count leaves sure
     shallowest: int = 2  # levels of boxes that are counted, at least
     deepest: int = 10  # levels of boxes that are counted, at most
@@ -286,12 +288,20 @@ class TwoStagePartition:
         known = box_counts(counted, self.shape)
         return records.combined(RecordEstimate(count=known.total, noise=known.deviation))
 
-    def further_error(self, counted: Measurement, records: RecordEstimate, look: Price, last: Price) -> float:
-        """Expected error of buckets after a second look at price `look`: the mean over outcomes of it that are drawn
-        from what the first one tells (preposterior analysis: Raiffa and Schlaifer 1961)."""
+    def further_error(
+        self, counted: Measurement, records: RecordEstimate, look: Price, prices: tuple[Price, Price]
+    ) -> float:
+        """Expected error of buckets after a second look at price `look`: of that without one, the part that is left on
+        tables drawn from the first look's counts (preposterior analysis: Raiffa and Schlaifer 1961).
+
+        Args:
+            prices: of the buckets' measurement, without a second look and after one.
+        """
         total = self.total(counted, records)
         law = self.roles.check.law((self.box_tree(total.likely, look),), self.problem.unit, look)
-        return _further_error(self._fit(last), counted, total, self._level(total.likely, look), self.norm, law)
+        now, later = (self._fit(price) for price in prices)
+        left = _further_part(now, later, counted, records, self._level(total.likely, look), law)
+        return left * self.partition(counted, records, prices[0]).error
 
     def _level(self, records: float, price: Price) -> int:
         """How deep boxes are counted."""
@@ -302,7 +312,12 @@ class TwoStagePartition:
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
         return PartitionFit(
-            blocks=self.blocks, axes=self.axes, shape=self.shape, equal=equal, variance=self._variance(price)
+            blocks=self.blocks,
+            axes=self.axes,
+            shape=self.shape,
+            norm=self.norm,
+            equal=equal,
+            variance=self._variance(price),
         )
 
     def cells_error(self, price: Price) -> float:
@@ -349,8 +364,20 @@ class PartitionFit:
     blocks: tuple[QueryBlock, ...]
     axes: Axes
     shape: tuple[int, ...]
+    norm: Norm
     equal: EqualBuckets
     variance: float
+
+    def error(self, partition: Partition, cells: FloatArray) -> float:
+        """Weighted sum of squared errors of buckets if these were the cells: noise, and what an even spread misses."""
+        sizes = np.bincount(partition.buckets)
+        spread = np.bincount(partition.buckets, weights=cells.reshape(-1)) / sizes
+        gaps = spread[partition.buckets].reshape(self.shape) - cells
+        bias = 0.0
+        for block in self.blocks:
+            apart = tuple(place for place, axis in enumerate(self.axes) if axis not in block.axes)
+            bias += importance(block) * float((block.apply(gaps.sum(axis=apart)) ** 2).sum())
+        return bias + self.equal.error(len(sizes)) * self.variance
 
     def partition(self, measured: Measurement, records: RecordEstimate) -> Partition:
         """The buckets that least squares on a look's counts suggests."""
@@ -370,30 +397,32 @@ def _fit_partition(fit: PartitionFit, measured: Measurement, records: RecordEsti
 
 
 @lru_cache(maxsize=64)
-def _further_error(
-    fit: PartitionFit, counted: Measurement, records: RecordEstimate, level: int, norm: Norm, law: NoiseLaw
+def _further_part(
+    now: PartitionFit, later: PartitionFit, counted: Measurement, records: RecordEstimate, level: int, law: NoiseLaw
 ) -> float:
-    """See `TwoStagePartition.further_error`; kept by the identities of blocks, errors and measurement.
+    """What a second look, at boxes of `level`, leaves of the error of buckets: over tables as uneven as the first one's
+    counts leave possible, each with noise of the second. Kept by the identities of blocks, errors and measurement.
 
     Privacy:
         Post-processing of released counts, with public randomness.
     """
-    shape = fit.shape
-    tree = level_tree(fit.blocks, fit.axes, shape, level, norm)
-    block = merged_block("scouting", fit.axes, shape, tree, Bisection(shape).places(level))
+    known, shape = box_counts(counted, now.shape), now.shape
+    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
     whole = BucketCounts(
         places=np.zeros(math.prod(shape), dtype=np.int64),
-        counts=np.array([records.count]),
-        covariance=np.array([[records.noise**2]]),
+        counts=np.array([total.count]),
+        covariance=np.array([[total.noise**2]]),
     )
-    errors = []
-    for seed in range(0, 3 * TUNING.plausible, 3):
-        uniforms, normals = public_uniforms(seed, draws_of(shape)), public_normals(seed + 1, draws_of(shape))
-        cells = uneven_cells(shape, whole, box_counts(counted, shape), uniforms, normals, PRIOR)
-        values = np.rint(block.apply(cells) + public_normals(seed + 2, block.rows) * law.deviation).astype(np.int64)
-        told = Measurement(blocks=(block,), values=(values,), law=law)
-        errors.append(fit.partition(told, records).error)
-    return float(np.mean(errors))
+    tree = level_tree(now.blocks, now.axes, shape, level, now.norm)
+    block = merged_block("scouting", now.axes, shape, tree, known.bisection.places(level))
+    buckets, draws = _fit_partition(now, counted, records), draws_of(shape)
+    errors = np.zeros(2)
+    for seed in range(0, 3 * TUNING.tables, 3):
+        cells = uneven_cells(shape, whole, known, public_uniforms(seed, draws), public_normals(seed + 1, draws))
+        noise = public_normals(seed + 2, block.rows) * law.deviation
+        told = Measurement(blocks=(block,), values=(np.rint(block.apply(cells) + noise).astype(np.int64),), law=law)
+        errors += now.error(buckets, cells), later.error(later.partition(told, total), cells)
+    return float(errors[1] / max(errors[0], TINY))
 
 
 def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
@@ -478,7 +507,7 @@ class AttributeGroup:
 
     @property
     def limit(self) -> float:
-        """Records from which the first look costs less."""
+        """Records from which a second look is no matter of course."""
         return TUNING.crowded * math.prod(self.two_stage.shape) / self.two_stage.sureness(1.0, self.whole)
 
     def looking(self, records: RecordEstimate) -> AttributeGroup:
@@ -535,16 +564,17 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
 
 
 def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate) -> Iterator[MeasurementStep]:
-    """A first look at boxes, a second one where that promises less error, and then the buckets or the cells."""
+    """A first look at boxes; a second one where records are few, so that the first hardly tells anything, or where it
+    promises less error; and then the buckets or the cells."""
     two_stage, rest = part.two_stage, part.look.plus(part.last)
     yield _passing(two_stage.box_tree(records.likely, part.first_look, "first look"), part.first_look)
     seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
-    looked = "a first look"
-    if two_stage.further_error(seen, records, part.look, part.last) < min(partition.error, cells):
+    looked, partition, cells = "a first look", two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
+    least, prices = min(partition.error, cells), (rest, part.last)
+    if records.count < part.limit or two_stage.further_error(seen, records, part.look, prices) < least:
         records = two_stage.total(seen, records)
         yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
         seen, rest, looked = next(measured), part.last, "two looks"
