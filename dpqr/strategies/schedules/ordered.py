@@ -300,8 +300,8 @@ class TwoStagePartition:
         total = self.total(counted, records)
         law = self.roles.check.law((self.box_tree(total.likely, look),), self.problem.unit, look)
         now, later = (self._fit(price) for price in prices)
-        left = _further_part(now, later, counted, records, self._level(total.likely, look), law)
-        return left * self.partition(counted, records, prices[0]).error
+        second = SecondLook(now=now, later=later, level=self._level(total.likely, look), law=law)
+        return _further_part(second, counted, records) * self.partition(counted, records, prices[0]).error
 
     def _level(self, records: float, price: Price) -> int:
         """How deep boxes are counted."""
@@ -396,16 +396,28 @@ def _fit_partition(fit: PartitionFit, measured: Measurement, records: RecordEsti
     return fit.partition(measured, records)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondLook:
+    """A look that may follow. Public; a key of caches.
+
+    now, later: the choice of buckets without it, and after it. level: of its boxes. law: of its noise.
+    """
+
+    now: PartitionFit
+    later: PartitionFit
+    level: int
+    law: NoiseLaw
+
+
 @lru_cache(maxsize=64)
-def _further_part(
-    now: PartitionFit, later: PartitionFit, counted: Measurement, records: RecordEstimate, level: int, law: NoiseLaw
-) -> float:
-    """What a second look, at boxes of `level`, leaves of the error of buckets: over tables as uneven as the first one's
-    counts leave possible, each with noise of the second. Kept by the identities of blocks, errors and measurement.
+def _further_part(second: SecondLook, counted: Measurement, records: RecordEstimate) -> float:
+    """What a second look leaves of the error of buckets: over tables as uneven as the first one's counts leave
+    possible, each with noise of the second. Kept by the identities of blocks, errors and measurement.
 
     Privacy:
         Post-processing of released counts, with public randomness.
     """
+    now, later, law = second.now, second.later, second.law
     known, shape = box_counts(counted, now.shape), now.shape
     total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
     whole = BucketCounts(
@@ -413,8 +425,8 @@ def _further_part(
         counts=np.array([total.count]),
         covariance=np.array([[total.noise**2]]),
     )
-    tree = level_tree(now.blocks, now.axes, shape, level, now.norm)
-    block = merged_block("scouting", now.axes, shape, tree, known.bisection.places(level))
+    tree = level_tree(now.blocks, now.axes, shape, second.level, now.norm)
+    block = merged_block("scouting", now.axes, shape, tree, known.bisection.places(second.level))
     buckets, draws = _fit_partition(now, counted, records), draws_of(shape)
     errors = np.zeros(2)
     for seed in range(0, 3 * TUNING.tables, 3):
@@ -552,7 +564,9 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     if price is not None:
         yield _passing(RECORDS, price)
         counted = next(measured)
-        records = counted and RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
+        records = None
+        if counted is not None:
+            records = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
     for part in groups(plan):
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
@@ -567,7 +581,9 @@ def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate
     """A first look at boxes; a second one where records are few, so that the first hardly tells anything, or where it
     promises less error; and then the buckets or the cells."""
     two_stage, rest = part.two_stage, part.look.plus(part.last)
-    yield _passing(two_stage.box_tree(records.likely, part.first_look, "first look"), part.first_look)
+    # As deep as the records bear that are there for sure: a count below its noise leaves the first look the total.
+    surely = records.count - records.noise
+    yield _passing(two_stage.box_tree(surely, part.first_look, "first look"), part.first_look)
     seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")

@@ -178,14 +178,21 @@ def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
         np.testing.assert_array_equal(np.rint(release.answers[0].estimate), np.cumsum(crowd(16)))
 
 
-def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
+def test_a_count_below_its_noise_leaves_the_first_look_the_total_and_no_second_one_large_boxes() -> None:
     plan = planned(WIDE, shape=(256,))
     law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
-    boxes = []
-    for counted in (-1000, 0, round(law.deviation)):
-        told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
+    for counted in (-1000, 0, round(law.deviation / 2)):
         seen = Transcript()
-        while (block := next_step(plan, seen).only[0]) is sequence.RECORDS:
-            seen.add(Round(choice=None, measurement=told, charges=()))
-        boxes.append(block.factors[0].matrix.inner.cells)
-    assert boxes[0] == boxes[1] == boxes[2] > 4
+        seen.add(_round(plan.opening[0], [counted], law))
+        first = next_step(plan, seen)
+        of_boxes = plan.roles.check.law(first.only, plan.problem.unit, first.measure)
+        seen.add(_round(first.only, [0] * first.only[0].rows, of_boxes))
+        second = next_step(plan, seen)
+        boxes = [step.only[0].factors[0].matrix.inner.cells for step in (first, second)]
+        assert boxes[0] == 2**TUNING.shallowest
+        assert boxes[1] > boxes[0]
+
+
+def _round(blocks, values, law) -> Round:
+    told = Measurement(blocks=blocks, values=(np.array(values),), law=law)
+    return Round(choice=None, measurement=told, charges=())
