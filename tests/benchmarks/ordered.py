@@ -5,8 +5,8 @@ python tests/benchmarks/ordered.py [--half report] [--runs 40] [--axes 1 2] [--o
 Arrays: `arrays.py`, of 1,024 or 4,096 cells and of 64 x 64; s = n eps / cells from an empty table to a crowded one.
 `--half set` has other members and sizes than `--half report`; constants are set on the former. Competitors: strategy,
 identity, tree, one bucket (a noisy total, spread evenly; expected errors with the whole budget) and DAWA with its
-partition paid for, at the better one of two prices (`dawa.py`). Error: root mean square over queries and runs. Each run is a release with pure epsilon under
-add-remove, n private. Brackets: 95% bootstrap interval over the runs.
+partition paid for, at the better one of two prices (`dawa.py`). Error: root mean square over queries and runs. Each run
+is a release with pure epsilon under add-remove, n private. Brackets: 95% bootstrap interval over the runs.
 """
 
 from __future__ import annotations

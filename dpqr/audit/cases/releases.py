@@ -312,11 +312,11 @@ def schedule_cases() -> Iterator[Case]:
         work=WORK,
     )
     # A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide. With
-    # as many records as decide what the first look costs: the noise of their count is a coin.
+    # as many records as decide on a second look: the noise of their count is a coin.
     budget = PrivacyBudget(Fraction(1), DELTA)
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
     (part,) = groups(plan)
-    here = {(2,): math.floor(2 * part.limit)}
+    here = {(2,): math.floor(part.limit)}
     yield Case(
         name="release-ordered-zcdp-add-remove",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
