@@ -72,14 +72,14 @@ def _lines(page: click.Context) -> Iterator[str]:
             yield from (".PP", line(" ".join(paragraph.split())))
     # The options, under the headings that --help has, if it has any.
     yield ".SH OPTIONS"
-    heading, headed = None, isinstance(command, options.SectionedCommand)
+    heading, headed = "", isinstance(command, options.SectionedCommand)
     for option in command.get_params(page):
         record = option.get_help_record(page) if isinstance(option, click.Option) else None
         if record is None:
             continue
-        if headed and (found := getattr(option, "heading", None) or None) != heading:
+        if headed and (found := options.heading_of(option)) != heading:
             heading = found
-            yield f".SS {escaped(heading or 'Other')}"
+            yield f".SS {escaped(heading)}"
         yield from (".TP", f".B {escaped(record[0])}", line(" ".join(record[1].split())))
     below = [one for one in _below(page) if one.parent is page]
     if below:

@@ -75,6 +75,11 @@ class HeadedOption(click.Option):
         return extra
 
 
+def heading_of(option: click.Parameter) -> str:
+    """The heading that an option has in help texts and manual pages."""
+    return getattr(option, "heading", "") or "Other"
+
+
 class SectionedCommand(click.Command):
     """A command whose help shows its options under their headings."""
 
@@ -82,7 +87,7 @@ class SectionedCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for option in self.get_params(ctx):
             if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
-                sections.setdefault(getattr(option, "heading", "") or "Other", []).append(record)
+                sections.setdefault(heading_of(option), []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)

@@ -2,7 +2,8 @@
 
 Other rooms import these modules, and no others:
 
-    compound             a model with columns or tables set beside it
+    averaging            the weights of several models of the same noisy answers
+    compound             a model with columns or tables set beside it; the mean of several
     factored             a distribution as consistent tables of cliques
     fit.buckets          counts of buckets, shrunk, smoothed and spread
     fit.descent          minimisers of smooth convex functions
@@ -15,4 +16,8 @@ Other rooms import these modules, and no others:
     piecewise            constant probabilities on pieces
     rows                 weighted rows, and synthetic rows fitted to tables
     small_databases      nets and polytopes of the median mechanism
+
+Inside:
+
+    latent_classes       mixtures of products, and their fit
 """

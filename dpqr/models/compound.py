@@ -1,4 +1,4 @@
-"""ProductDistribution: a distribution, and columns that are independent of it, each with a histogram of its own."""
+"""Models made of others: one with tables beside it, a weighted mean of several, one with columns apart."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.public import public_generator
 from dpqr.models.factored import LARGEST_LISTING, FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution, Prefetching
+from dpqr.models.latent_classes import LatentClasses
 from dpqr.workload.block import QueryBlock
 
 # RefinedDistribution: a distribution, with more accurate tables for marginals that its model is too small for.
@@ -63,6 +65,10 @@ class RefinedDistribution:
     @property
     def total(self) -> float:
         return self.model.total
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.model.shape
 
     @property
     def potentials(self) -> Mapping[Hashable, FloatArray]:
@@ -133,6 +139,91 @@ Joint = DenseDistribution | FactoredDistribution | RefinedDistribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelAverage:
+    """The weighted mean of several distributions over the same domain, all of as many records.
+
+    Attributes:
+        tree: the first of them, whose parameters are the warm start of the next fit.
+        classes: the others.
+        shares: of the tree and of each of the others, non-negative, sum 1, shape (1 + others,).
+        joined: pairs of attributes that somebody has asked about together. Where such a pair was not measured, the
+            classes were fitted to the tree's table of it.
+
+    >>> tree, one = DenseDistribution.uniform((2,), 8.0), np.array([[1.0], [0.0]])
+    >>> classes = LatentClasses(shares=np.ones(1), laws=(one,), total=8.0)
+    >>> ModelAverage(tree=tree, classes=(classes,), shares=np.array([0.5, 0.5])).marginal((0,)).tolist()
+    [6.0, 2.0]
+    """
+
+    tree: Joint
+    classes: tuple[LatentClasses, ...]
+    shares: FloatArray
+    joined: frozenset[Axes] = frozenset()
+
+    @property
+    def total(self) -> float:
+        return self.tree.total
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tree.shape
+
+    @property
+    def potentials(self) -> Mapping[Hashable, FloatArray]:
+        """The tree's."""
+        return self.tree.potentials
+
+    @property
+    def models(self) -> tuple[Joint | LatentClasses, ...]:
+        return (self.tree, *self.classes)
+
+    @property
+    def words(self) -> str:
+        """Which models, and their shares, for whoever reads the answers."""
+        numbers = [len(each.shares) for each in self.classes]
+        others = (f"{number} latent classes" if number > 1 else "independence" for number in numbers)
+        each = zip(("the maximum-entropy fit", *others), self.shares.tolist(), strict=True)
+        weights = ", ".join(f"{name} {share:.2f}" for name, share in each)
+        return (
+            f"estimates are the weighted mean of several models of the noisy answers: {weights}; the weights are those "
+            "that best predict noisy answers that no model was fitted to"
+        )
+
+    def marginal(self, axes: Axes) -> FloatArray:
+        """Return records, shape = sizes of `axes` in that order; () for the total."""
+        each = zip(self.shares.tolist(), self.models, strict=True)
+        marginal: FloatArray = np.sum([share * np.asarray(model.marginal(axes)) for share, model in each], axis=0)
+        return marginal
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Announce the groups to the tree."""
+        if isinstance(self.tree, Prefetching):
+            self.tree.prefetch(groups)
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        """Answers in units of the block's grid (records), shape (block.rows,)."""
+        answers: FloatArray = block.answer(self)
+        return answers
+
+    def weights(self) -> FloatArray:
+        """Return records per cell, shape = domain shape. InfeasiblePlan above LARGEST_LISTING cells."""
+        each = zip(self.shares.tolist(), self.models, strict=True)
+        cells: FloatArray = np.sum([share * model.weights() for share, model in each], axis=0)
+        return cells
+
+    def rows(self, count: int, seed: int) -> CodeArray:
+        """Draw `count` synthetic records in random order: of each model its share, with the seeds from `seed` on."""
+        ends = np.rint(np.cumsum(self.shares) / self.shares.sum() * count).astype(np.int64)
+        parts = [
+            model.rows(int(own), seed + place)
+            for place, (model, own) in enumerate(zip(self.models, np.diff(ends, prepend=0), strict=True))
+            if own
+        ]
+        codes: CodeArray = np.concatenate([*parts, np.zeros((0, len(self.shape)), dtype=np.int64)])
+        return codes[public_generator(seed).permutation(count)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProductDistribution:
     """A model, and columns that are independent of it.
 
@@ -145,7 +236,7 @@ class ProductDistribution:
     [[1.0, 1.0], [3.0, 3.0]]
     """
 
-    model: Joint
+    model: Joint | ModelAverage
     apart: Mapping[int, FloatArray]
 
     @property
@@ -179,14 +270,13 @@ class ProductDistribution:
 
     def weights(self) -> FloatArray:
         """Return records per cell, shape = domain shape. InfeasiblePlan above LARGEST_LISTING cells."""
-        tree = self.model.model if isinstance(self.model, RefinedDistribution) else self.model
-        cells = math.prod(tree.shape)
+        cells = math.prod(self.model.shape)
         if cells > LARGEST_LISTING:
             raise InfeasiblePlan(
                 f"the domain has {cells} cells, too many to list one by one (at most {LARGEST_LISTING}); "
                 "ask for synthetic rows instead"
             )
-        return self.marginal(tuple(range(len(tree.shape))))
+        return self.marginal(tuple(range(len(self.model.shape))))
 
     def rows(self, count: int, seed: int) -> CodeArray:
         """Draw `count` synthetic records in random order; the columns apart with the seeds after `seed`, one each."""

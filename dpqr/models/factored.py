@@ -45,7 +45,7 @@ def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: i
         cases = rows[order]
         # Up to 16 bits numpy sorts by radix, ten times faster, to the same order.
         arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
-        drawn = _systematic(table, cases[arranged], generator)
+        drawn = systematic_draws(table, cases[arranged], generator)
         picks = np.empty_like(drawn)
         picks[order[arranged]] = drawn
         for place, part in zip(own, np.unravel_index(picks, [cells.shape[place] for place in own]), strict=True):
@@ -53,7 +53,7 @@ def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: i
     return codes
 
 
-def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
+def systematic_draws(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
     """Draw one column of `table` for every case, cases ascending, by evenly spaced points on its cumulated row.
 
     The columns are in random order, so that the spacing does not align with the order of an attribute's codes. Row r of

@@ -69,9 +69,11 @@ def require_one_version(document: Mapping[str, Any]) -> None:
 def files(evidence: ReleaseEvidence) -> str:
     """Nothing is missing, nothing came, nothing was changed."""
     stated, kept = evidence.record.files, evidence.document.get("hashes")
-    odd = sorted({*stated, *(kept or ()), RECORD}.symmetric_difference(os.listdir(evidence.path)))
-    if odd:
-        raise GoalMissed(f"{odd[0]!r} is in one of the record's list and the directory, and not in the other")
+    listed, there = {*stated, *(kept or ()), RECORD}, set(os.listdir(evidence.path))
+    if missing := sorted(listed - there):
+        raise GoalMissed(f"{missing[0]!r} is listed by the record and does not lie beside it; restore it")
+    if extra := sorted(there - listed):
+        raise GoalMissed(f"{extra[0]!r} lies beside the record, which does not list it; move it away")
     if kept is None:
         raise NotChecked(f"{len(stated)} files are there, and the record holds no hashes of them")
     if unnamed := sorted({*stated} - {*kept}):
@@ -267,7 +269,7 @@ def plan(evidence: ReleaseEvidence) -> str:
     """The documents and options of the record give its plan; what it says beside, nothing gives again."""
     kept = evidence.document["plan"]
     if seal_document(kept) != kept and (SEAL in kept or is_since(evidence.record.version, PROVED)):
-        raise GoalMissed("the plan in the record is not what its seal was made of")
+        raise GoalMissed("the plan in the record was changed after its sha256 was written into it; restore the record")
     _ = evidence.planned_from
 
     def compared() -> Sameness:

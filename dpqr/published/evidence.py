@@ -98,7 +98,7 @@ class ReleaseEvidence:
             raise GoalMissed(str(fault)) from None
         require_same_text(found, self.path / RECORD)
         if any(name in found for name in PROOFS) and seal_document(found) != found:
-            raise GoalMissed(f"{self.path / RECORD}: is not what its seal was made of")
+            raise GoalMissed(f"{self.path / RECORD}: was changed after its sha256 was written into it; restore it")
         return found
 
     @cached_property

@@ -78,7 +78,7 @@ class PredictionEvidence:
         own = Path(record_path(str(self.path)))
         require_same_text(found, own if own.is_file() else self.path)
         if SEAL in found and seal_document(found) != found:
-            raise GoalMissed(f"{self.path}: its record is not what its seal was made of")
+            raise GoalMissed(f"{self.path}: its record was changed after its sha256 was written into it; restore it")
         return found
 
     @cached_property
@@ -126,7 +126,7 @@ def record(evidence: PredictionEvidence) -> str:
     found = evidence.document
     whole = seal_document(found["plan"]) == found["plan"]
     if not whole and (SEAL in found["plan"] or is_since(found["version"], SEALED)):
-        raise GoalMissed("the plan in the record is not what its seal was made of")
+        raise GoalMissed("the plan in the record was changed after its sha256 was written into it; restore the record")
     if SEAL not in found and is_since(found["version"], SEALED):
         raise GoalMissed(f"a record of dpqr {found['version']} states its sha256, and this one does not")
     require_one_version(found)

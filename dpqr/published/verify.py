@@ -153,6 +153,10 @@ def verify(request: VerifyRequest) -> VerificationResult:
         raise UsageFault(
             f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"
         )
+    if os.path.basename(request.release) == RECORD and os.path.isfile(request.release):
+        raise UsageFault(f"{request.release}: is the record of a release; give the directory that it lies in")
+    if request.anchor is not None and request.ledger is None:
+        raise UsageFault("--anchor is about a ledger; add --ledger FILE, or leave it out")
     for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):
         if place is not None and not os.path.isfile(place) and not (option == "--ledger" and is_address(place)):
             raise UsageFault(f"{option} {place}: there is no such file; fix the path")

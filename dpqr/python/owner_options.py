@@ -268,9 +268,10 @@ class DomainCommand(DomainSources, PayerOptions, total=False):
 class InitProject(TypedDict, total=False):
     """Where a new project lies, and what the ledger calls its table."""
 
-    out: Annotated[Path, Option(path, "DIR", "Where. [default: here]", file=True)]
+    out: Annotated[Path, Option(path, "DIR", "Where. [default: here]", section="Project", file=True)]
     dataset: Annotated[
-        str | None, Option(text, "NAME", "What the ledger calls the table; releases are paid from its budget.")
+        str | None,
+        Option(text, "NAME", "What the ledger calls the table; releases are paid from its budget.", section="Project"),
     ]
 
 

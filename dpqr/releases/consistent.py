@@ -18,7 +18,7 @@ from dpqr.models.hypothesis import Hypothesis, Sampleable
 from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Stage, Transcript
-from dpqr.strategies.updates.interface import TransferableBound, UpdateRule
+from dpqr.strategies.updates.interface import AveragedRule, TransferableBound, UpdateRule
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import all_answers
 from dpqr.workload.workload import Measurement, round_answers
@@ -184,6 +184,25 @@ def apply_step(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history
     found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)
+    return found
+
+
+def averaged(
+    rule: UpdateRule[Any],
+    problem: Problem,
+    hypothesis: Any,
+    history: Sequence[Measurement],
+    like: Hypothesis | None = None,
+) -> Any:
+    """The hypothesis that is released, where the rule averages its last one with other models; else that one.
+
+    Raises:
+        HypothesisFailed: the average is not sound.
+    """
+    if not history or not isinstance(rule, AveragedRule):
+        return hypothesis
+    found = _called(rule, rule.averaged, problem, hypothesis, history, like)
+    require_sound(found, rule.name, history[-1].blocks)
     return found
 
 

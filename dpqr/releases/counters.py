@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.periods import Period, PeriodRows
@@ -16,15 +16,17 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import RELEASED, BudgetTerms, LedgerEntry
 from dpqr.ledger.record import Record
-from dpqr.releases.answer_tables import handed_on
 from dpqr.releases.answers.answered import Earlier
-from dpqr.releases.read_release import ReleaseFiles, read_release
-from dpqr.releases.record.plan_document import counter_part
+from dpqr.releases.record.parts import written
+from dpqr.releases.record.plan_document import CounterPart
 from dpqr.releases.requests import WITHOUT_BUDGET, LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.strategies.counter import Counter, CounterStep
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.source import TableSource
+
+if TYPE_CHECKING:
+    from dpqr.releases.read_release import ReleaseFiles
 
 SCHEDULE = "strategy"
 """Its answers are unbiased and their errors known, so that both add up."""
@@ -43,8 +45,11 @@ def with_first(request: ReleaseRequest) -> ReleaseRequest:
         return request
     if plan.first is not None:
         return request
-    first = plan.period if request.after is None else counter_of(read_release(request.after))["first"]
-    return replace(request, plan=replace(plan, first=first))
+    if request.after is None:
+        return replace(request, plan=replace(plan, first=plan.period))
+    from dpqr.releases.read_release import read_release
+
+    return replace(request, plan=replace(plan, first=counter_of(read_release(request.after))["first"]))
 
 
 def with_counter_strategies(request: PlanRequest) -> PlanRequest:
@@ -208,9 +213,12 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
         return None
     if request.after is None:
         raise UsageFault(f"--cumulative: {turn.period.name} goes on from {turn.before.name}; add --after its release")
+    from dpqr.releases.answer_tables import handed_on
+    from dpqr.releases.read_release import read_release
+
     files = read_release(request.after)
     # They must be of the same counter, one period earlier, and of the same questions.
-    theirs, mine = counter_of(files), counter_part(turn)
+    theirs, mine = counter_of(files), written(CounterPart.of(turn))
     if theirs.get("number") != turn.number - 1:
         raise UsageFault(
             f"--after {files.path}: is release {theirs.get('number')} of its counter, and {turn.period.name} is "

@@ -8,7 +8,8 @@ Read it beside the book's page:
         v <- f(x) + noise                     `draws.measure`, a private measurement
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
         D <- U(D, f, v)                       `apply_rule`, post-processing
-    release D                             with noisy errors of its answers, where the plan buys them
+    release D                             averaged with other models (`averaged`), post-processing; with noisy errors
+                                          of its answers, where the plan buys them
 
 The schedule `theory` can also run in stages of falling alpha (`theory.anytime`). There a stop certifies D and ends the
 stage, not the loop: the next stage starts from that D, as long as the budget lasts. Before each round U is applied to
@@ -22,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpqr.models.hypothesis import Clippable, Hypothesis
-from dpqr.releases.consistent import Answers, apply_rule, furthest, start_rule, updated_in_stage
+from dpqr.releases.consistent import Answers, apply_rule, averaged, furthest, start_rule, updated_in_stage
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import BlockErrors, certified_bound, measured_errors, observed_errors
 from dpqr.strategies.plan import Plan
@@ -117,7 +118,7 @@ def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
         if refitted is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)
         hypothesis = refitted
-    return Outcome(hypothesis=hypothesis, transcript=transcript)
+    return Outcome(hypothesis=averaged(rule, problem, hypothesis, transcript.measurements), transcript=transcript)
 
 
 def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:

@@ -41,6 +41,7 @@ from dpqr.releases.record.parts import (
     written,
 )
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
+from dpqr.releases.record.release_document import parsed_record
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
 from dpqr.releases.tidy import FIGURES, Row, free_column_name
 from dpqr.strategies.plan import Plan
@@ -53,7 +54,7 @@ from dpqr.workload.workload import Workload
 class ReleaseFiles:
     """A release as it lies on disk. Everything in it is public.
 
-    record: release.json; the parts that are looked at were found to have their form.
+    record: release.json, which has the form that `dpqr schema release` prints.
     """
 
     path: Path
@@ -162,15 +163,14 @@ def read_release(directory: str) -> ReleaseFiles:
     require_regular(path)
     try:
         record = read_record(path)
-        whole = str(record["dpqr"]).startswith(RECORD_KIND) and {"ledger", "plan", "files", "synthetic"} <= set(record)
-        whole = whole and {"domain", "workload"} <= set(record["plan"]) and isinstance(record["files"], list)
-        whole = whole and (record["ledger"] == "none" or isinstance(record["ledger"]["dataset"], str))
+        whole = str(record["dpqr"]).startswith(RECORD_KIND)
     except OSError as error:
         raise UsageFault(f"{directory}: holds no {RECORD} that can be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:
         raise DocumentError(f"{path / RECORD}: is no record of a release; give a directory that dpqr release has made")
+    parsed_record(record, str(path / RECORD))
     return ReleaseFiles(path=path, record=record)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpqr.domain.histogram import Counts
 from dpqr.domain.text.sources import public_documents
@@ -19,11 +19,9 @@ from dpqr.kernel.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.ledger.ledger import Reservation
-from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
 from dpqr.releases.draws import Costs, Draws, count_dropped, priced_phases
 from dpqr.releases.files import ReleaseDirectory, reserve
-from dpqr.releases.locked_plan import require_noted, require_unchanged
 from dpqr.releases.loop import Observer, iterative_construction
 from dpqr.releases.paying import (
     PaidRun,
@@ -35,7 +33,6 @@ from dpqr.releases.paying import (
     waiting_receipt,
 )
 from dpqr.releases.planning import plan_with_documents
-from dpqr.releases.read_release import ReleaseFiles, read_release
 from dpqr.releases.reading import (
     TableReading,
     charging_accountant,
@@ -50,7 +47,6 @@ from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.record.release_document import draw_parts
-from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.releases.release_files import file_names, require_sampleable, write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.releases.resources import Resources, require_resources, resources
@@ -62,6 +58,9 @@ from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.structure import check_table
 from dpqr.workload.queries_file import QueriesDocument
+
+if TYPE_CHECKING:
+    from dpqr.releases.read_release import ReleaseFiles
 
 Prices = tuple[dict[str, Fraction | None], Costs]
 """Epsilon of the whole schedule under every accountant, and the costs of each of its phases."""
@@ -120,6 +119,8 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     paying = tuple(paid_notes(payer, plan.problem.period, before))
     plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
+        from dpqr.releases.locked_plan import require_noted, require_unchanged  # not needed by other runs
+
         require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
@@ -158,7 +159,11 @@ def release(
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan, held = checked_plan(request)
-    rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
+    rehearsed = None
+    if request.rehearse:
+        from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
+
+        rehearsed = rehearsed_rows(plan.problem)
     planned(plan)
     target, prices, earlier = _reserve_directory(output, payer), price_schedule(plan), earlier_counts(request, plan)
     _require_output(plan, output)
@@ -208,15 +213,19 @@ def save(finished: FinishedRun, output: OutputRequest) -> None:
 
 
 def _write(finished: FinishedRun, target: ReleaseDirectory, output: OutputRequest) -> None:
-    form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
+    cumulative = None
+    if finished.plan.problem.turn:
+        from dpqr.releases.answer_tables import cumulative_table  # not needed by releases of no counter
+
+        cumulative = cumulative_table(finished)
     write_release(
         finished,
         target,
-        answers=form,
-        synthetic=synthetic,
-        bins=bins,
-        base=base,
-        cumulative=cumulative_table(finished),
+        answers=output.format,
+        synthetic=output.synthetic,
+        bins=output.bins,
+        base=output.views,
+        cumulative=cumulative,
         receipt=receipt(finished),
     )
 
@@ -331,6 +340,8 @@ def already_released(request: ReleaseRequest) -> bool:
             return False
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
     try:
+        from dpqr.releases.read_release import read_release
+
         found = read_release(given)
     except (UsageFault, DocumentError):
         raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None

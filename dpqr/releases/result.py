@@ -13,6 +13,7 @@ import numpy as np
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import Composition
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
+from dpqr.models.compound import ModelAverage, ProductDistribution
 from dpqr.models.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.releases.answers.answered import BlockAnswers, Earlier, distance_errors
 from dpqr.releases.answers.errors import ErrorBars, error_bars
@@ -243,7 +244,9 @@ def _answers(
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     """What a reader must know before relying on the figures."""
     reasons = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
-    sentences = [*plan.notes, *reasons, *plan.roles.update.trust]
+    model = outcome.hypothesis.model if isinstance(outcome.hypothesis, ProductDistribution) else outcome.hypothesis
+    averaged = (model.words,) if isinstance(model, ModelAverage) else ()
+    sentences = [*plan.notes, *reasons, *averaged, *plan.roles.update.trust]
     if not private:
         sentences.insert(0, "NOT PRIVATE: the noise came from a repeatable test source")
     if outcome.transcript.lost:

@@ -323,6 +323,8 @@ def report(request: ReportRequest) -> tuple[str, ...]:
     """
     if not (request.html or request.registry or request.croissant):
         raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
+    if request.anchor is not None and request.ledger is None:
+        raise UsageFault("--anchor is about a ledger; add --ledger FILE, or leave it out")
     if request.html:
         require_extra()
     # The release that this is, or that holds this file.

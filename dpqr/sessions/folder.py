@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.kernel.files import PIECE, Ballast, fill, sync_directory, write_whole
@@ -137,7 +138,7 @@ class SessionFolder:
 
     def write(self, document: Any) -> None:
         """What the session is; durable on return."""
-        self.replace(SESSION, json.dumps(document).encode())
+        self.replace(SESSION, json.dumps(to_builtins(document)).encode())
 
     def document(self) -> Any:
         """What the session is. UsageFault: it was never opened to its end."""

@@ -26,11 +26,12 @@ from dpqr.sessions.release import build_session_release
 from dpqr.sessions.session import (
     AnsweredQuery,
     QuestionSessionDocument,
+    StatedBudget,
+    StatedQuestions,
     begin_session,
     closing_session,
     compile_questions,
     held_session,
-    session_document,
     session_payer,
     session_source,
 )
@@ -97,19 +98,20 @@ def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
     payer = session_payer(run.payer, _bill(run, made))
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
     asked = made.asked
-    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
     with begin_session(request.name, payer, _bill(run, made)) as held:
         online = start_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         # What later processes need. Public.
-        stated = {
-            **session_document(QuestionSessionDocument.kind, budget, made.held),
-            "plan": asdict(made.request),
-            "rest": {made.rest.currency: str(made.rest.figure)},
-            "surprises": made.terms.surprises,
-            "questions": asked.questions,
-            "rule": CURRENT_RULE,
-            "draws": held.journal.number,
-        }
+        stated = StatedQuestions.of(
+            QuestionSessionDocument.kind,
+            StatedBudget(epsilon=asked.epsilon, delta=asked.delta or "0", accountant=made.accountant.name),
+            made.held,
+            plan=asdict(made.request),
+            rest={made.rest.currency: str(made.rest.figure)},
+            surprises=made.terms.surprises,
+            questions=asked.questions,
+            rule=CURRENT_RULE,
+            draws=held.journal.number,
+        )
         held.folder.write(stated)
         online.open_watches()
         with held.folder.faults():

@@ -17,6 +17,7 @@ from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
+from dpqr.ledger.codec import JSON
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import one_by_one
 from dpqr.prediction.planning import plan_prediction, planner_input
@@ -42,10 +43,11 @@ from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy
 from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
 from dpqr.sessions.session import (
     SessionDocument,
+    StatedBudget,
+    StatedSession,
     begin_session,
     closing_session,
     held_session,
-    session_document,
     session_payer,
     session_source,
 )
@@ -143,7 +145,6 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
     plan.recipe.rehearse()
     check_input(run, plan, made.read, made.bill)
     domain, noise, asked = domain_text(run.plan.domain or ""), SystemNoise(), run.plan
-    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
     with begin_session(request.name, payer, made.bill) as held:
         if plan.counting is None and plan.tuning is None:
             held.run.look(made.read.source)
@@ -152,14 +153,16 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
             draw_preliminaries(plan, counts, held.run.guard, noise, held.journal)
         # What later processes need. Public.
         kept = replace(asked, domain=None, accountant=plan.accountant.name, counts=plan.problem.unit.counted)
-        stated = {
-            **session_document(PredictionSessionDocument.kind, budget, made.read),
-            "plan": asdict(kept),
-            "domain": domain,
-            "notes": list(plan.notes),
-            "request": plan.inputs.request if plan.inputs else None,
-            "draws": held.journal.number,
-        }
+        stated = StatedPredictions.of(
+            PredictionSessionDocument.kind,
+            StatedBudget(epsilon=asked.epsilon, delta=asked.delta or "0", accountant=plan.accountant.name),
+            made.read,
+            plan=asdict(kept),
+            domain=domain,
+            notes=tuple(plan.notes),
+            request=plan.inputs.request if plan.inputs else None,
+            draws=held.journal.number,
+        )
         held.folder.write(stated)
     return prediction_status(request.name, payer)
 
@@ -250,29 +253,47 @@ class AnsweredPoint:
     number: int
 
 
+class StatedPredictions(StatedSession, frozen=True, kw_only=True):
+    """Of a session of predictions.
+
+    plan: the options that it was planned from. domain: the text of its file. request: documents and options for its
+    record; null where they are not known. draws: how many the opening has made.
+    """
+
+    plan: JSON
+    domain: str
+    notes: tuple[str, ...]
+    request: JSON | None = None
+    draws: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class PredictionSessionDocument(SessionDocument):
     """A session of predictions, as its folder and its transcript have it. All of it is public."""
 
     kind: ClassVar[str] = "prediction"
     note: ClassVar[str] = "prediction session"
+    form: ClassVar[type[StatedSession]] = StatedPredictions
+
+    document: StatedPredictions
 
     @cached_property
     def planned(self) -> PredictionPlan:
         """As it was opened."""
-        kept = self.document["plan"]
-        domain = parse_json(self.document["domain"].encode(), "domain")
+        kept = self.document.plan
+        domain = parse_json(self.document.domain.encode(), "domain")
         request = PredictionPlanRequest(**{**kept, "domain": domain, "trust": tuple(kept["trust"])})
         plan = plan_prediction(planner_input(replace(request, session=True)))
-        inputs = PublicInputs(request=self.document["request"]) if "request" in self.document else None
-        return replace(plan, notes=tuple(self.document["notes"]), inputs=inputs)
+        stated = self.document.request
+        inputs = None if stated is None else PublicInputs(request=stated)
+        return replace(plan, notes=self.document.notes, inputs=inputs)
 
     @cached_property
     def plan(self) -> PredictionPlan:
         """With the lambda that was chosen."""
         if self.planned.tuning is None:
             return self.planned
-        return replace(self.planned, factor=FACTORS[self.held.past[self.document["draws"] - 1].value])
+        return replace(self.planned, factor=FACTORS[self.held.past[self.document.draws - 1].value])
 
     @property
     def counted(self) -> int | None:
@@ -293,7 +314,7 @@ class PredictionSessionDocument(SessionDocument):
     @property
     def left(self) -> int:
         """Of them those that no draw was begun for."""
-        return self.paid - (len(self.held.past) - int(self.document["draws"]))
+        return self.paid - (len(self.held.past) - self.document.draws)
 
     @cached_property
     def answers(self) -> tuple[AnsweredPoint, ...]:

@@ -123,7 +123,7 @@ def _questions(
         rest={paper.rest.currency: str(paper.rest.figure)},
         paid=paper.surprises,
         expected=paper.questions,
-        opening=tuple(draw.value for draw in session.held.past[: session.document["draws"]]),
+        opening=tuple(draw.value for draw in session.held.past[: session.document.draws]),
         asks=tuple(
             Asked(queries=tuple(line["queries"]), start=Start(**line["start"]), answers=tuple(lines[line["ask"]]))
             for line in asks

@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
+from msgspec import Struct, ValidationError, convert, structs
+
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.sources import public_documents
 from dpqr.kernel.accountants.accountant import EveryFilter, FilterAccountant
@@ -23,7 +25,7 @@ from dpqr.kernel.errors import DpqrError, InfeasiblePlan, LedgerError, UsageFaul
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.ledger.codec import decode_events
+from dpqr.ledger.codec import JSON, decode_events
 from dpqr.ledger.ledger import Reservation
 from dpqr.ledger.sqlite import SqliteStore
 from dpqr.releases.journal import (
@@ -112,6 +114,50 @@ class SessionLock:
             yield made
 
 
+class StatedBudget(Struct, frozen=True, kw_only=True):
+    """Of the whole session: epsilon and delta as decimal text, and the accountant's name."""
+
+    epsilon: str
+    delta: str
+    accountant: str
+
+
+class StatedTable(Struct, frozen=True, kw_only=True):
+    """The files of the private table, and how they are read."""
+
+    paths: tuple[str, ...]
+    delimiter: str | None
+    encoding: str | None
+    count_column: str | None
+
+    @classmethod
+    def of(cls, source: TableSource) -> StatedTable:
+        """Of a table that lies in files."""
+        return cls(
+            paths=tuple(map(os.path.abspath, source.paths)),
+            delimiter=source.delimiter,
+            encoding=source.encoding,
+            count_column=source.count_column,
+        )
+
+
+class StatedSession(Struct, frozen=True, kw_only=True):
+    """The file `session` of a folder: its fields are the keys, in their order. What a kind of session states beside
+    follows in a class of its own. table: None where it was in memory."""
+
+    dpqr: str
+    kind: str
+    budget: StatedBudget
+    table: StatedTable | None
+    limits: Limits
+
+    @classmethod
+    def of(cls, kind: str, budget: StatedBudget, read: TableReading, **own: Any) -> Self:
+        """What later processes need of a new session. Public. own: what its kind states beside."""
+        table = None if read.source.frame is not None else StatedTable.of(read.source)
+        return cls(dpqr=FORMAT, kind=kind, budget=budget, table=table, limits=read.limits, **own)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SessionDocument:
     """What a session's folder states, as it was opened. Each kind of session is a class of its own.
@@ -119,15 +165,17 @@ class SessionDocument:
     Attributes:
         kind: as the folder states it.
         note: how the ledger calls such a run.
+        form: of its document.
         held: the session's lock.
         document: its budget, table and limits, and what its kind of session needs beside.
     """
 
     kind: ClassVar[str]
     note: ClassVar[str]
+    form: ClassVar[type[StatedSession]]
 
     held: SessionLock
-    document: dict[str, Any]
+    document: StatedSession
 
     @classmethod
     def read(cls, held: SessionLock) -> Self:
@@ -135,50 +183,34 @@ class SessionDocument:
         document = held.folder.document()
         if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, cls.kind):
             raise LedgerError(f"session {held.folder.name!r}: is no {cls.kind} session of this version of dpqr")
-        return cls(held=held, document=document)
+        try:
+            return cls(held=held, document=convert(document, cls.form))
+        except ValidationError as fault:
+            raise LedgerError(f"session {held.folder.name!r}: its file 'session' is damaged ({fault})") from None
 
     @property
     def budget(self) -> PrivacyBudget:
         """Of the whole session."""
-        stated = self.document["budget"]
-        return PrivacyBudget.parse(stated["epsilon"], stated["delta"])
+        return PrivacyBudget.parse(self.document.budget.epsilon, self.document.budget.delta)
 
     @property
     def limits(self) -> Limits:
-        return Limits(**self.document["limits"])
+        return self.document.limits
 
     def reading(self, source: TableSource | None) -> TableReading:
         """Of the table that it was opened with. source: that table again, where it is in memory; UsageFault without."""
-        stated = self.document["table"]
-        if source is None and stated is None:
+        if source is not None:
+            require_repeatable(source)
+        elif self.document.table is not None:
+            source = TableSource(**structs.asdict(self.document.table))
+        else:
             raise UsageFault(
                 f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
             )
-        if source is not None:
-            require_repeatable(source)
-        kept = source or TableSource(**{**stated, "paths": tuple(stated["paths"])})
-        return TableReading(source=kept, limits=self.limits)
+        return TableReading(source=source, limits=self.limits)
 
 
 Kind = TypeVar("Kind", bound=SessionDocument)
-
-
-def session_document(kind: str, budget: dict[str, str], read: TableReading) -> dict[str, Any]:
-    """What the folder of every session states, for later processes. Public. budget: epsilon, delta and accountant."""
-    source = read.source
-    files = {
-        "paths": [os.path.abspath(path) for path in source.paths],
-        "delimiter": source.delimiter,
-        "encoding": source.encoding,
-        "count_column": source.count_column,
-    }
-    return {
-        "dpqr": FORMAT,
-        "kind": kind,
-        "budget": budget,
-        "table": None if source.frame is not None else files,
-        "limits": asdict(read.limits),
-    }
 
 
 def require_repeatable(source: TableSource) -> None:
@@ -393,24 +425,42 @@ class QuestionPlan:
         return guarantee(replace(self.plan, budget=self.budget))
 
 
+class StatedQuestions(StatedSession, frozen=True, kw_only=True):
+    """Of a session of questions.
+
+    plan: the options of what was measured first. rest: what all questions may cost, by its currency. draws: how many
+    the opening has made. rule: of what a surprise measures; sessions that 0.10.0 or before opened state none.
+    """
+
+    plan: JSON
+    rest: dict[str, str]
+    surprises: int
+    questions: int
+    rule: HardQueryRule = "table"
+    draws: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionSessionDocument(SessionDocument):
     """What the folder of a session of questions states."""
 
     kind: ClassVar[str] = "interactive"
     note: ClassVar[str] = "interactive session"
+    form: ClassVar[type[StatedSession]] = StatedQuestions
+
+    document: StatedQuestions
 
     @cached_property
     def paper(self) -> QuestionPlan:
         document = self.document
-        ((currency, figure),) = document["rest"].items()
+        ((currency, figure),) = document.rest.items()
         return QuestionPlan(
-            request=PlanRequest(**{**document["plan"], "trust": tuple(document["plan"]["trust"])}),
+            request=PlanRequest(**{**document.plan, "trust": tuple(document.plan["trust"])}),
             budget=self.budget,
             rest=Price(**{currency: Fraction(figure)}),
-            surprises=document["surprises"],
-            questions=document["questions"],
-            rule=document.get("rule", "table"),  # sessions that 0.10.0 or before opened state none
+            surprises=document.surprises,
+            questions=document.questions,
+            rule=document.rule,
         )
 
 

@@ -210,7 +210,7 @@ def restore_session(session: QuestionSessionDocument) -> RestoredSession:
     answers: list[PastDraw] = []
     terms = session.paper.terms
     for draw, number in zip(held.past, held.numbers, strict=True):
-        if draw.number < session.document["draws"]:
+        if draw.number < session.document.draws:
             continue
         if isinstance(draw.event, AboveThresholdEvent):
             epochs += 1

@@ -6,8 +6,8 @@ closed makes one record of all that follows. A record is malformed that has more
 longer than the limit, holds in a wanted cell what is no text in the table's encoding, or does not end; what becomes of
 it is a rule of the table. Every record counts alike however the stream is cut into pieces.
 
-pandas reads each piece (`PandasPieces`). The standard library's reader reads, row by row, the pieces that pandas does
-not read by this grammar: the two give the same cells wherever both are used.
+Arrow reads each piece (`ArrowPieces`). The standard library's reader reads, row by row, the pieces that Arrow does not
+read by this grammar: the two give the same cells wherever both are used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray
+from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.errors import DataError
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import TableBatch
@@ -85,7 +85,7 @@ class CsvRows:
 
     def records(self, header: Sequence[str], names: Sequence[str]) -> Iterator[TableBatch]:
         """The next rows, piece by piece, as Arrow columns of text: `names` of the header's."""
-        pieces = PandasPieces(
+        pieces = ArrowPieces(
             width=len(header),
             names=tuple(names),
             places=[header.index(name) for name in names],
@@ -108,7 +108,7 @@ class CsvRows:
                 return
             text = self._more(PIECE_BYTES)
 
-    def _read(self, pieces: PandasPieces, text: bytes) -> TableBatch:
+    def _read(self, pieces: ArrowPieces, text: bytes) -> TableBatch:
         """The rows that end in `text`, which are held no longer; nor are they here while the caller has them."""
         found, used = pieces.read(text), len(text)
         if found is None:
@@ -412,27 +412,23 @@ def _passed_over(fault: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_MALFORMED, _passed_over)
 
 
-# PandasPieces: pieces of CSV text become Arrow columns of text, read by pandas.
+# ArrowPieces: pieces of CSV text become Arrow columns of text.
 #
-# `pandas.read_csv` alone does not keep the grammar of `CsvRows`. It fills short rows up with empty cells, cuts long
-# ones off, ends a cell at a NUL, and has no limit on a row's length. So each line gets one more cell, a mark that
-# no cell of the piece holds: a row is as wide as the header exactly where the mark stands in the column after the
-# last one. The first line of each piece is one of marks alone, for a column with such a cell stays text: pandas
-# reads those several times faster than columns that are declared to be text. A piece is left to the standard
-# library where a line end lies inside quotes (pandas then finds fewer rows than lines, or a quote that is never
-# closed), or where it holds a NUL, the mark, or the character that stands for bytes that are no UTF-8.
+# Arrow's reader keeps the grammar of `CsvRows` but for three things. It refuses or passes on bytes that are no UTF-8,
+# has no limit on a row's length, and takes a quote that is never closed for one that ends with the text. So such bytes
+# are replaced by a character that the piece does not hold, rows are measured here, and one more row follows the last,
+# which an open quote takes in. A piece is left to the standard library where Arrow finds another number of rows than of
+# lines, for a line end lies inside quotes.
 
-_MARK = "\x7f"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
-_FOREIGN = (b"\0", _MARK.encode())
 _EMPTY_LINES = re.compile(rb"\n\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PandasPieces:
+class ArrowPieces:
     """width: cells of a row. names, places: of the wanted columns. most: bytes of the longest row.
 
-    **Privacy** What pandas fails with depends on rows and reaches nobody: such a piece is read by the standard library,
+    **Privacy** What Arrow fails with depends on rows and reaches nobody: such a piece is read by the standard library,
     which gives the same cells.
     """
 
@@ -443,22 +439,24 @@ class PandasPieces:
     most: int
 
     def read(self, text: bytes) -> TableBatch | None:
-        """The records of a piece that begins where a row begins and ends in a line end; None: pandas cannot tell."""
-        if self.delimiter == _MARK or any(each in text for each in _FOREIGN):
-            return None
-        lines, sizes = _lines(text)
-        repaired = _repaired(lines)
-        batch = None if repaired is None else self._batch(repaired)
-        if batch is None or batch.num_rows != len(sizes):
-            return None
-        columns = [batch.column(str(place)) for place in self.places]
-        good = _holds(batch.column(str(self.width)), _MARK) & (sizes <= self.most)
-        if repaired is not lines:
-            good = np.logical_and.reduce([good, *(~_holds(column, _REPLACED) for column in columns)])
+        """The records of a piece that begins where a row begins and ends in a line end; None: Arrow cannot tell."""
         import pyarrow as pa
 
-        found = pa.RecordBatch.from_arrays(columns, list(self.names))
-        return TableBatch(found) if good.all() else TableBatch(found.filter(mask(good)), np.flatnonzero(~good))
+        lines, sizes = _lines(text)
+        repaired = _repaired(lines)
+        found = None if repaired is None else self._columns(repaired)
+        if found is None or found[0].num_rows + len(found[1]) != sizes.size + 1:
+            return None
+        columns, full = found[0].slice(0, found[0].num_rows - 1), np.ones(sizes.size, dtype=np.bool_)
+        full[found[1]] = False
+        # Of the rows as wide as the header, those that are well-formed too.
+        good = (sizes <= self.most)[full]
+        if repaired is not lines:
+            good = np.logical_and.reduce([good, *(~_holds(column, _REPLACED) for column in columns.columns)])
+        if not good.all():
+            columns = columns.filter(mask(good))
+        full[full] = good
+        return TableBatch(pa.RecordBatch.from_arrays(columns.columns, list(self.names)), np.flatnonzero(~full))
 
     def of_rows(self, rows: Sequence[Sequence[str] | None]) -> TableBatch:
         """The records of rows of cells, bytes that are no UTF-8 as surrogates; None: a row that cannot be read."""
@@ -477,23 +475,34 @@ class PandasPieces:
         batch = pa.RecordBatch.from_arrays([pa.array(cells, pa.large_string()) for cells in columns], list(self.names))
         return TableBatch(batch, np.array(bad, dtype=np.int64))
 
-    def _batch(self, lines: bytes) -> Any:
-        """The wanted columns and the one after the last, by place, as text; None where pandas fails."""
-        import pandas
+    def _columns(self, lines: bytes) -> tuple[Any, IntArray] | None:
+        """The wanted columns, as text, of the rows as wide as the header, one more among them, and the places of all
+        other rows; None where Arrow fails."""
         import pyarrow as pa
+        from pyarrow import csv as arrow_csv
 
-        wanted = [str(place) for place in (*self.places, self.width)]
-        head = [map(str, range(self.width + 1)), [_MARK] * (self.width + 1)]
-        marked = lines.replace(b"\n", f"{self.delimiter}{_MARK}\n".encode())
-        text = "".join(self.delimiter.join(cells) + "\n" for cells in head).encode() + marked
+        ragged: list[int] = []
+
+        def pass_over(row: Any) -> str:
+            ragged.append(row.number - 1)
+            return "skip"
+
+        text = lines + self.delimiter.join("0" * self.width).encode() + b"\n"
+        every, wanted = [str(place) for place in range(self.width)], [str(place) for place in self.places]
         try:
-            frame = pandas.read_csv(
-                io.BytesIO(text), sep=self.delimiter, usecols=wanted, index_col=False, na_filter=False,
-                keep_default_na=False, skip_blank_lines=False, low_memory=False, engine="c",
-            )  # fmt: skip
-            schema = pa.schema([(name, pa.large_string()) for name in wanted])
-            return pa.RecordBatch.from_pandas(frame[wanted], schema, preserve_index=False, nthreads=1).slice(1)
-        except Exception:  # whatever a row's content makes pandas raise is not shown, and decides nothing
+            table = arrow_csv.read_csv(
+                pa.py_buffer(text),
+                arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=every),
+                arrow_csv.ParseOptions(
+                    delimiter=self.delimiter, ignore_empty_lines=False, invalid_row_handler=pass_over
+                ),
+                arrow_csv.ConvertOptions(
+                    check_utf8=False, column_types=dict.fromkeys(wanted, pa.large_string()), include_columns=wanted
+                ),
+            )
+            (batch,) = table.combine_chunks().to_batches()
+            return batch, np.array(ragged, dtype=np.int64)
+        except Exception:  # whatever a row's content makes Arrow raise is not shown, and decides nothing
             return None
 
 

@@ -243,7 +243,9 @@ def unbounded_persons() -> Iterator[None]:
 def bounded_releases() -> Iterator[None]:
     """Each release of a counter keeps K rows of a person, whatever earlier ones have used."""
     sound = PeriodRows.__init__
-    with patch.object(PeriodRows, "__init__", lambda self, **given: sound(self, **given | {"first": given["since"]})):
+    with patch.object(
+        PeriodRows, "__init__", lambda self, **given: sound(self, **given | {"first": given.get("since")})
+    ):
         yield
 
 

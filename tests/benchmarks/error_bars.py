@@ -1,20 +1,24 @@
 """Error bars: how often they cover, how wide they are, and what they cost.
 
-python tests/benchmarks/error_bars.py [--half report] [--tables 68] [--eps 0.1 1 10] [--error-bars free]
-    [--data adult-coded.csv --runs 7]
+python tests/benchmarks/error_bars.py [--half report] [--tables 68] [--rows 300] [--eps 0.1 1 10] [--error-bars free]
+    [--data adult-coded.csv --ways 2 --runs 7]
 
-Releases of marginals of made-up tables; of Adult's 91 pairs where --data is given. The tables come from public seeds,
-in two halves that share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
+Releases of marginals of made-up tables, each at its own number of rows and at --rows; where --data is given, of Adult's
+91 pairs or of the 20 triples of 6 of its columns (--ways 3). The tables come from public seeds, in two halves that
+share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
 
 measured    part of the proved intervals that hold the true answer; nominal .95
 law         the same by the law of the integer noise itself: exact coverage of these intervals, without any draw
 least       exact coverage of the shortest intervals of whole records, centred at the draw, that cover .95 at least
 estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks (left out);
-            and by size of the estimate
+            and by size of the true answer (<10, 10-50, 50-500, >500)
 worst       coverage of estimate +- 1.96 errors that all but a twentieth of the blocks of ten answers and more exceed
+z           root mean square of (estimate - truth) / error, by size of the true answer
 width       mean error over that of an oracle, which scales each block's to the block's true L1 error
 lost        of all releases, the part whose errors are not known
 CPU         of the error bars, over that of the run before them
+
+A figure beyond its bar has a star.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +54,10 @@ from dpqr.releases.result import FinishedRun, assemble
 from dpqr.strategies.guard import make_filter
 
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
-CLASSES = (0, 0.05, 10, 50, 500, np.inf)
-"""Bounds of the sizes of estimates."""
+CLASSES = {"<10": (-np.inf, 10), "10-50": (10, 50), "50-500": (50, 500), ">500": (500, np.inf)}
+"""Bounds of the sizes of true answers."""
+COVERAGE, WORST, SPREAD = (0.93, 0.98), (0.88, 1.0), (0.85, 1.1)
+"""Bars: coverage by size, of the worst twentieth of blocks, and root mean square of deviations in errors by size."""
 FEWEST = 10
 """Answers of a block whose coverage is looked at by itself."""
 
@@ -63,12 +69,12 @@ class Quiet:
 
 @dataclass
 class Found:
-    """One release: of every answer whether its bar holds, its size, error, the oracle's error, its block's number,
-    whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the bars; mean
-    coverage of proved intervals by the noise law, and of the shortest ones."""
+    """One release: of every answer its deviation from the truth, the truth, its error, the oracle's error, its block's
+    number, whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the
+    bars; mean coverage of proved intervals by the noise law, and of the shortest ones."""
 
-    covered: np.ndarray
-    size: np.ndarray
+    off: np.ndarray
+    truth: np.ndarray
     error: np.ndarray
     oracle: np.ndarray
     block: np.ndarray
@@ -79,25 +85,39 @@ class Found:
     law: float
     least: float
 
+    @property
+    def covered(self) -> np.ndarray:
+        return (self.off <= 1.96 * self.error).astype(float)
 
-def made(number: int) -> Task:
-    """A made-up table of its own shape; every fourth one is asked for triples."""
+    @property
+    def squares(self) -> np.ndarray:
+        """Of deviations in errors. An error of 0 is left out where it is right."""
+        known = np.where((self.error > 0) | (self.off > 0), self.error, np.nan)
+        return (self.off / np.maximum(known, 1e-9)) ** 2
+
+    def by_size(self, values: np.ndarray) -> list[float]:
+        return [mean(values[(low <= self.truth) & (self.truth < high)]) for low, high in CLASSES.values()]
+
+
+def made(number: int, rows: int | None = None) -> Task:
+    """A made-up table of its own shape, and of its own number of rows if none is given; every fourth one is asked for
+    triples."""
     generator = np.random.default_rng([number, 19])
     triples = number // 2 % 4 == 3
     choices, columns = ((2, 3, 5, 8, 12), (4, 8)) if triples else ((2, 3, 5, 8, 12, 20, 40), (5, 12))
     sizes = tuple(int(size) for size in generator.choice(choices, generator.integers(*columns)))
-    rows = int(np.exp(generator.uniform(np.log(1000), np.log(50_000))))
-    codes = MAKERS[number // 2 % 5 % len(MAKERS)](generator, rows, sizes)
+    own = int(np.exp(generator.uniform(np.log(1000), np.log(50_000))))
+    codes = MAKERS[number // 2 % 5 % len(MAKERS)](generator, rows or own, sizes)
     named = {f"c{place:02}": size for place, size in enumerate(sizes)}
     return Task(name=f"{number}", sizes=named, codes=codes, marginals=tuple(combinations(named, 3 if triples else 2)))
 
 
-def adult(path: Path) -> Task:
+def adult(path: Path, ways: int) -> Task:
     import pyarrow.csv as pc
 
-    table, sizes = pc.read_csv(path), SIZES | OTHERS
+    table, sizes = pc.read_csv(path), SIZES | (OTHERS if ways == 2 else {})
     codes = np.stack([table[name].to_numpy() for name in sizes], axis=1)
-    return Task(name="Adult, pairs", sizes=sizes, codes=codes, marginals=tuple(combinations(sizes, 2)))
+    return Task(name=f"Adult, {ways}-way", sizes=sizes, codes=codes, marginals=tuple(combinations(sizes, ways)))
 
 
 def released(
@@ -126,7 +146,7 @@ def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
         oracle = error * (off.sum() / (predicted * factor)) if predicted > 0 else error
         proved = np.where(np.isnan(noisy.margin), np.nan, (noisy.lower <= truth) & (truth <= noisy.upper))
         same = np.full(len(off), number), np.full(len(off), name in left)
-        parts.append((off <= 1.96 * error, np.abs(answers.estimate), error, oracle, *same, proved))
+        parts.append((off, truth, error, oracle, *same, proved))
     return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars, *by_law(release))
 
 
@@ -182,52 +202,68 @@ def worst(found: Found) -> np.ndarray:
     return shares[counts >= FEWEST]
 
 
+def columns(releases: list[Found]) -> Iterator[tuple[str, float, tuple[float, float]]]:
+    """Name, figure and bars. Each release counts as much as another."""
+    free = (-np.inf, np.inf)
+    sizes = np.array([one.by_size(one.covered) for one in releases]).T
+    squares = np.array([one.by_size(one.squares) for one in releases]).T
+    wide = [one.error.sum() / one.oracle.sum() for one in releases if one.oracle.sum() > 0]
+    yield "measured", mean(np.array([mean(one.proved) for one in releases])), free
+    yield "law", mean(np.array([one.law for one in releases])), free
+    yield "least", mean(np.array([one.least for one in releases])), free
+    yield "estimate", mean(np.array([mean(one.covered) for one in releases])), free
+    yield "left out", mean(np.array([mean(one.covered[one.left]) for one in releases])), free
+    for name, shares in zip(CLASSES, sizes, strict=True):
+        yield name, mean(shares), COVERAGE
+    yield "worst", float(np.quantile(np.concatenate([worst(one) for one in releases]), 0.05)), WORST
+    for name, means in zip(CLASSES, squares, strict=True):
+        yield f"z {name}", mean(means) ** 0.5, SPREAD
+    yield "width", mean(np.array(wide)), free
+    yield "lost", sum(bool(np.isnan(one.error).any()) for one in releases) / len(releases), free
+    yield "CPU", sum(one.bars for one in releases) / sum(one.run for one in releases), free
+
+
 def line(name: str, releases: list[Found]) -> str:
-    """Each release counts as much as another."""
-    lost = sum(bool(np.isnan(one.error).any()) for one in releases) / len(releases)
-    by_size = [
-        mean(np.array([mean(one.covered[(one.size >= low) & (one.size < high)].astype(float)) for one in releases]))
-        for low, high in pairwise(CLASSES)
-    ]
-    figures = (
-        mean(np.array([mean(one.proved) for one in releases])),
-        mean(np.array([one.law for one in releases])),
-        mean(np.array([one.least for one in releases])),
-        mean(np.array([mean(one.covered.astype(float)) for one in releases])),
-        mean(np.array([mean(one.covered[one.left].astype(float)) for one in releases])),
-        *by_size,
-        float(np.quantile(np.concatenate([worst(one) for one in releases]), 0.05)),
-        mean(np.array([one.error.sum() / one.oracle.sum() for one in releases if one.oracle.sum() > 0])),
-        lost,
-        sum(one.bars for one in releases) / sum(one.run for one in releases),
+    shown = (
+        f"{figure:>8.3f}{'*' if figure < low or figure > high else ' '}" for _, figure, (low, high) in columns(releases)
     )
-    return f"{name:<22} {len(releases):>4} " + " ".join(f"{figure:>8.3f}" for figure in figures)
+    return f"{name:<20} {len(releases):>4} " + "".join(shown)
 
 
-def tasks(given: argparse.Namespace) -> Iterator[Task]:
+def groups(given: argparse.Namespace) -> dict[str, list[Task]]:
     if given.data:
-        yield from (adult(given.data) for _ in range(given.runs))
-    else:
-        yield from (made(2 * number + (given.half == "report")) for number in range(given.tables))
+        return {"": [adult(given.data, given.ways)] * given.runs}
+    numbers = [2 * number + (given.half == "report") for number in range(given.tables)]
+    few = {f", {rows} rows": [made(number, rows) for number in numbers] for rows in given.rows}
+    return {"": [made(number) for number in numbers]} | few
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=("constants", "report"), default="constants")
     parser.add_argument("--tables", type=int, default=8)
+    parser.add_argument("--rows", nargs="*", type=int, default=[300])
     parser.add_argument("--eps", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--delta", default="1e-9")
     parser.add_argument("--error-bars")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--ways", type=int, choices=(2, 3), default=2)
     parser.add_argument("--runs", type=int, default=1)
     given = parser.parse_args()
     more = {"error_bars": given.error_bars} if given.error_bars else {}
-    sizes = [f"{low:g}-{high:g}" for low, high in pairwise(CLASSES)]
-    names = ("measured", "law", "least", "estimate", "left out", *sizes, "worst", "width", "lost", "CPU")
-    print(f"{'':<22} {'n':>4} " + " ".join(f"{name:>8}" for name in names))
+    headed = False
     for eps in given.eps:
-        releases = [looked_at(task, eps, given.delta, more) for task in tasks(given)]
-        print(line(f"eps {eps}", releases), flush=True)
+        for name, tasks in groups(given).items():
+            releases = [looked_at(task, eps, given.delta, more) for task in tasks]
+            if not headed:
+                print(f"{'':<20} {'n':>4} " + "".join(f"{title:>8} " for title, _, _ in columns(releases)))
+                print(f"{'bars':<20} {'':>4} " + "".join(f"{bars(*limits):>8} " for _, _, limits in columns(releases)))
+                headed = True
+            print(line(f"eps {eps}{name}", releases), flush=True)
+
+
+def bars(low: float, high: float) -> str:
+    return "" if np.isinf(low) else f"{low:.2f}-{high:.3g}".replace("0.", ".")
 
 
 if __name__ == "__main__":

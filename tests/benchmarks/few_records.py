@@ -15,9 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from regret import DELTA, Case, task_of
-from task import Task
 
-from dpqr.releases.forecast_error import PublicTable
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 
@@ -42,15 +40,6 @@ BARS = {
 """By workload, rows and epsilon."""
 
 
-def own(task: Task) -> Case:
-    """The marginals that the workload's file names."""
-    document: dict[str, object] = {
-        "domain": task.sizes,
-        "queries": [{"marginals": [list(names) for names in task.marginals]}],
-    }
-    return Case(table=PublicTable.of(task.name, tuple(task.sizes.values()), task.codes), document=document)
-
-
 def accountants(given: argparse.Namespace) -> None:
     for cell in given.cells:
         table, family, epsilon = cell.split(":")
@@ -70,7 +59,8 @@ def adult(given: argparse.Namespace) -> None:
     for (workload, rows), bars in BARS.items():
         if workload not in given.workloads:
             continue
-        case = own(task_of(f"adult {workload} {rows}", given.adult))
+        task = task_of(f"adult {workload} {rows}", given.adult)
+        case = Case.asked(task, [{"marginals": [list(names) for names in task.marginals]}])
         for epsilon, bar in bars.items():
             plan = plan_release(PlanRequest(queries=case.document, epsilon=epsilon, delta=DELTA))
             errors = case.errors(plan, given.runs, given.seed) or [np.nan]

@@ -1,8 +1,8 @@
 """Regret: error of the default over the least error of all that could have been done instead.
 
 python tests/benchmarks/regret.py [--half setting|reporting|adult ...] [--cells 36] [--runs 3] [--kept regret.jsonl]
-    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--columns N] [--without METHOD ...]
-    [--again METHOD ...] [--rise] [--adult ../shared] [--seed 7]
+    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--rows N ...] [--columns N]
+    [--without METHOD ...] [--again METHOD ...] [--rise] [--adult ../shared] [--seed 7]
 
 A cell is a table, a family of workloads and an epsilon. Its regret: the error of `--schedule auto` over the least of
 every other schedule, one-way marginals alone, uniform counts (a noisy total alone), and plain noise (each block
@@ -13,9 +13,13 @@ alike one is run.
 The whole grid (72 tables and Adult's subsamples, 5 families, 5 epsilons) takes days. --cells N takes N cells of each
 half: every table about equally often, families and epsilons in turn, as a public seed draws them; 0: all. Those of
 narrow tables come first, so a run that ends early has the cheap ones.
---rise runs the default alone, at all epsilons of a table and a family, and prints how its error changes from one to
-the next. Finished runs stay in the file --kept and are not repeated; --again METHOD forgets those of a method, which a
-change of the code calls for. Take another file for another --seed of the runs.
+--rows: every table at these numbers of rows in place of its own.
+--rise runs the default alone, at all epsilons of a table and a family, and prints its error at each over that at the
+one before: by default of tables of 300 to 3,000 rows, epsilon 0.1 to 10; of tables of at most --columns columns, cells
+are drawn. A rise counts as certain where it is above the bar by two standard errors of the difference, run by run.
+`--rise --cells 12 --columns 8 --runs 5 --families pairs triples prefixes`: 5 minutes of processor time a half.
+Finished runs stay in the file --kept and are not repeated; --again METHOD forgets those of a method, which a change of
+the code calls for. Take another file for another --seed of the runs.
 """
 
 from __future__ import annotations
@@ -24,8 +28,8 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,6 +50,12 @@ from dpqr.strategies.plan import Plan
 
 DELTA, SEED, DEFAULT = "1e-9", 7, "auto"
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
+RISING = ("0.1", "0.3", "0.5", "0.7", "1", "2", "5", "10")
+FEW_ROWS = (300, 1_000, 1_500, 3_000)
+BARS = (1.02, 1.08, 1.15)
+"""Geometric mean, 95th percentile, largest regret."""
+RISE = 1.02
+"""Bar of each error over that at the epsilon before."""
 SCHEDULES = ("marginals", "rounds", "ordered", "strategy", "queries")
 BASELINES = {"one-way": one_way_alone, "uniform": uniform}
 ADULT_RECORDS, ADULT_WORKLOADS = (500, 1_000, 3_000, 10_000), ("W-small", "W-all2")
@@ -87,22 +97,27 @@ class Case:
 
     table: PublicTable
     document: dict[str, object]
+    delta: str = DELTA
 
     @classmethod
     def of(cls, task: Task, family: str) -> Case:
+        return cls.asked(task, FAMILIES[family](task.sizes))
+
+    @classmethod
+    def asked(cls, task: Task, queries: list[object], delta: str = DELTA) -> Case:
         """Of the table, the columns that some query asks about."""
-        document = {"domain": task.sizes, "queries": FAMILIES[family](task.sizes)}
+        document = {"domain": task.sizes, "queries": queries}
         domain, columns = read_documents(document, None).domain, list(task.sizes)
         codes = task.codes[:, [columns.index(name) for name in domain.names]]
-        return cls(table=PublicTable.of(task.name, domain.shape, codes), document=document)
+        return cls(table=PublicTable.of(task.name, domain.shape, codes), document=document, delta=delta)
 
     def plan(self, epsilon: str, method: str) -> Plan | None:
         """None: the schedule has no plan."""
-        request = PlanRequest(queries=self.document, epsilon=epsilon, delta=DELTA)
+        request = PlanRequest(queries=self.document, epsilon=epsilon, delta=self.delta)
         try:
             if method in BASELINES:
                 return BASELINES[method](plan_release(request, read_documents(self.document, None)))
-            return plan_release(PlanRequest(queries=self.document, epsilon=epsilon, delta=DELTA, schedule=method))
+            return plan_release(replace(request, schedule=method))
         except DpqrError:
             return None
 
@@ -148,7 +163,9 @@ def alike(one: Plan, other: Plan) -> bool:
 def cells(group: str, given: argparse.Namespace) -> list[Cell]:
     """Cells of a half, narrow tables first; of a part, each table about equally often, families and epsilons in
     turn."""
-    tables = [name for name in names(group) if name in (given.tables or [name])]
+    tables = [name for name in names(group, given.rows) if not given.tables or name.partition("@")[0] in given.tables]
+    if given.rise:
+        tables = [name for name in tables if width(name) <= given.columns]
     kinds = [(family, eps) for family in given.families for eps in ([""] if given.rise else given.eps)]
     whole = [Cell(table=table, family=family, epsilon=eps) for table in tables for family, eps in kinds]
     if not given.cells or not whole:
@@ -165,17 +182,18 @@ def _narrow(found: Iterable[Cell], columns: int) -> list[Cell]:
     return sorted((cell for cell in found if width(cell.table) <= columns), key=lambda cell: width(cell.table))
 
 
-def names(group: str) -> tuple[str, ...]:
+def names(group: str, rows: Sequence[int] = ()) -> tuple[str, ...]:
+    """Of the tables of a group, each at its own number of rows or at all of `rows`."""
     if group in HALVES:
-        return HALVES[group]
-    return tuple(f"adult {workload} {records}" for workload in ADULT_WORKLOADS for records in ADULT_RECORDS)
+        return tuple(f"{name}@{count}" for name in HALVES[group] for count in rows) if rows else HALVES[group]
+    return tuple(f"adult {workload} {count}" for workload in ADULT_WORKLOADS for count in rows or ADULT_RECORDS)
 
 
 def width(name: str) -> int:
     """Of a table of a half, or of those of Adult that its workload asks for."""
     if name.startswith("adult"):
         return 14 if "W-all2" in name else 6
-    return len((SETTING | REPORTING)[name][2])
+    return len((SETTING | REPORTING)[name.partition("@")[0]][2])
 
 
 def task_of(name: str, folder: Path) -> Task:
@@ -202,17 +220,30 @@ def regrets(group: str, given: argparse.Namespace, kept: Kept) -> Iterator[float
 
 
 def rises(group: str, given: argparse.Namespace, kept: Kept) -> Iterator[float]:
-    """The largest rise of a table and a family, a line each."""
+    """Each error over that at the epsilon before; a line for each table and family."""
     for cell in cells(group, given):
-        task = task_of(cell.table, given.adult)
-        errors = []
+        task, errors = task_of(cell.table, given.adult), []
         for eps in sorted(given.eps, key=float):
-            one = Cell(table=cell.table, family=cell.family, epsilon=eps)
-            errors.append(compared(one, task, kept, (DEFAULT,), given)[DEFAULT])
-        rise = max(after / max(before, 1e-9) for before, after in pairwise(errors))
-        shown = " ".join(f"{error:.4g}" for error in errors)
-        print(f"{cell.table:22} {cell.family:12} {rise:.3f}: {shown}", flush=True)
-        yield rise
+            one = replace(cell, epsilon=eps)
+            compared(one, task, kept, (DEFAULT,), given)
+            errors.append(np.maximum(kept.errors[(cell.table, cell.family, eps, DEFAULT)][: given.runs], 1e-9))
+        steps = [float(after.mean() / before.mean()) for before, after in pairwise(errors)]
+        spread = [np.std(after - before) / before.mean() for before, after in pairwise(errors)]
+        doubts = np.array(spread) / max(given.runs - 1, 1) ** 0.5
+        certain = int((np.array(steps) > RISE + 2 * doubts).sum())
+        shown = " ".join(f"{error.mean():.4g}" for error in errors)
+        print(f"{cell.table:28} {cell.family:12} {max(steps):.3f}, {certain} certain: {shown}", flush=True)
+        yield from steps
+
+
+def summary(figures: list[float], rise: bool) -> str:
+    names, bars = ("geometric mean", "95th percentile", "largest"), (None, None, RISE) if rise else BARS
+    found = (math.exp(float(np.mean(np.log(figures)))), np.quantile(figures, 0.95), max(figures))
+    shown = [
+        f"{name} {figure:.3f}" + (f" (bar {bar})" if bar else "")
+        for name, figure, bar in zip(names, found, bars, strict=True)
+    ]
+    return f"{len(figures)} {'steps' if rise else 'cells'}, {', '.join(shown)}"
 
 
 def main() -> None:
@@ -221,7 +252,8 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+")
     parser.add_argument("--columns", type=int, default=99)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--eps", nargs="+", default=EPSILONS)
+    parser.add_argument("--eps", nargs="+")
+    parser.add_argument("--rows", nargs="+", type=int)
     parser.add_argument("--cells", type=int, default=36)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=SEED)
@@ -231,6 +263,8 @@ def main() -> None:
     parser.add_argument("--rise", action="store_true")
     parser.add_argument("--adult", type=Path, default=Path("../shared"))
     given = parser.parse_args()
+    given.eps = given.eps or (RISING if given.rise else EPSILONS)
+    given.rows = given.rows or (FEW_ROWS if given.rise else ())
     kept = Kept.read(given.kept, given.again)
     for group in given.half:
         if group == "adult" and not (given.adult / "data" / "adult-coded.csv").exists():
@@ -238,9 +272,7 @@ def main() -> None:
             continue
         figures = list((rises if given.rise else regrets)(group, given, kept))
         if figures:
-            mean = math.exp(float(np.mean(np.log(figures))))
-            most = f"95th percentile {np.quantile(figures, 0.95):.3f}, largest {max(figures):.3f}"
-            print(f"{group}: {len(figures)} cells, geometric mean {mean:.3f}, {most}", flush=True)
+            print(f"{group}: {summary(figures, given.rise)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,17 @@ def test_the_built_in_losses_keep_their_constants(kind):
     assert list(loss_faults(named)) == []
 
 
+@pytest.mark.parametrize("shift", [0.25, -0.25])
+def test_slopes_that_are_all_too_large_or_all_too_small_are_found(shift):
+    class Shifted(Logistic):
+        classifies, lipschitz = True, Fraction(2)
+
+        def slope(self, predictions, target):
+            return super().slope(predictions, target) + shift
+
+    assert any(fault.startswith("states slopes of its values") for fault in loss_faults(Shifted()))
+
+
 def test_a_fault_names_its_place():
     steep = type("Steep", (Logistic,), {"classifies": True, "lipschitz": Fraction(999, 1000)})()
     (fault,) = loss_faults(steep)

@@ -84,14 +84,20 @@ def test_events_that_nobody_knows(evidence):
         events(edited(evidence, lambda d: d["events"][0].update(kind="magic")))
 
 
-def test_a_file_too_many(evidence):
+def test_a_file_too_many_or_too_few(evidence):
     extra = evidence.path / "notes.txt"
     extra.write_text("hello")
     try:
-        with pytest.raises(GoalMissed, match=r"'notes\.txt' is in one of"):
+        with pytest.raises(GoalMissed, match=r"'notes\.txt' lies beside the record, which does not list it"):
             files(evidence)
     finally:
         extra.unlink()
+    (evidence.path / "answers.csv").rename(evidence.path.with_name("away"))
+    try:
+        with pytest.raises(GoalMissed, match=r"'answers\.csv' is listed by the record and does not lie beside it"):
+            files(evidence)
+    finally:
+        evidence.path.with_name("away").rename(evidence.path / "answers.csv")
 
 
 def test_every_draw_names_its_event():

@@ -17,6 +17,7 @@ from dpqr.kernel.events import AboveThresholdEvent, ExponentialEvent
 from dpqr.published import checks as checks_of_draws
 from dpqr.published import checks as checks_of_ledger
 from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.checks import names_plan
 from dpqr.published.evidence import NotRepeated, ReleaseEvidence, Sameness
 from dpqr.published.repeat import _require_order
 from dpqr.releases.record.parts import versions_part
@@ -216,9 +217,9 @@ def test_a_session_follows_a_locked_plan_of_its_own_budget_and_events(free_relea
 
 def test_a_plan_is_named_by_all_of_its_hash():
     paid = SimpleNamespace(plan="a" * 64)
-    assert checks_of_ledger.names_plan(paid, "a" * 64, "0.11.0")
+    assert names_plan(paid, "a" * 64, "0.11.0")
     for place in range(64):
         other = "a" * place + "b" + "a" * (63 - place)
-        assert not checks_of_ledger.names_plan(paid, other, "0.11.0")
+        assert not names_plan(paid, other, "0.11.0")
     nothing = SimpleNamespace(plan="")
-    assert [checks_of_ledger.names_plan(nothing, "a" * 64, version) for version in ("0.9.0", "0.10.0")] == [True, False]
+    assert [names_plan(nothing, "a" * 64, version) for version in ("0.9.0", "0.10.0")] == [True, False]

@@ -43,7 +43,10 @@ def test_one_text_for_one_document_but_for_blanks(tmp_path, text, passes):
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b'{"dpqr": "release/1"}', b"null"])
 def test_a_record_that_is_none(free_release, tmp_path, content):
-    with changed(Path(free_release.release) / "release.json", content), pytest.raises(GoalMissed, match="is no record"):
+    with (
+        changed(Path(free_release.release) / "release.json", content),
+        pytest.raises(GoalMissed, match=r"is no record|does not fit"),
+    ):
         _ = evidence(free_release, tmp_path).document
 
 
@@ -52,7 +55,7 @@ def test_a_seal_cannot_be_left_out(free_release, tmp_path, key):
     path = Path(free_release.release) / "release.json"
     document = json.loads(path.read_text())
     del document[key]
-    with changed(path, document_text(document).encode()), pytest.raises(GoalMissed, match="what its seal was made of"):
+    with changed(path, document_text(document).encode()), pytest.raises(GoalMissed, match="changed after its sha"):
         _ = evidence(free_release, tmp_path).document
 
 

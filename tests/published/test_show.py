@@ -40,11 +40,19 @@ def test_by_its_directory_or_any_of_its_files(place, file):
     assert show_answers(str(place / file), "cdf").rows == 3
 
 
-@pytest.mark.parametrize("lines", [None, [], "words", [["Guarantee"]], [["a", 1]], [[[], []]]])
-def test_a_record_without_a_receipt_says_what_it_has_in_words(place, lines):
-    changed(place, receipt=lines, warning="look", trust=["the fit is heuristic", 7])
+def test_a_record_without_a_receipt_says_what_it_has_in_words(place):
+    changed(place, receipt=[], warning="look", trust=["the fit is heuristic"])
     names = [name for name, _ in show(str(place)).receipt]
     assert names == ["Not verified", "Warning", "Guarantee", "Accuracy", "Note"]
+
+
+@pytest.mark.parametrize(
+    "parts", [{"receipt": None}, {"receipt": "words"}, {"receipt": [["a", 1]]}, {"trust": ["the fit", 7]}]
+)
+def test_a_record_with_parts_of_another_form_is_refused(place, parts):
+    changed(place, **parts)
+    with pytest.raises(DocumentError, match="does not fit the form that `dpqr schema release` prints"):
+        show(str(place))
 
 
 def test_no_release_and_a_damaged_one(tmp_path, place):

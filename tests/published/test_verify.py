@@ -41,10 +41,20 @@ def test_a_sound_release_passes_every_check(paid_release, record):
     assert alone == dict.fromkeys(CHECKS, "ok") | dict.fromkeys(unchecked, "not checked"), "what is not given"
 
 
-@pytest.mark.parametrize("given", [{"release": "nowhere"}, {"ledger": "nowhere"}, {"plan": "nowhere"}])
-def test_what_is_not_there_is_a_fault_of_usage(paid_release, given):
-    with pytest.raises(UsageFault):
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"release": "nowhere"}, "is no release directory"),
+        ({"ledger": "nowhere"}, "there is no such file"),
+        ({"plan": "nowhere"}, "there is no such file"),
+        ({"ledger": None, "anchor": "nowhere"}, "--anchor is about a ledger"),
+    ],
+)
+def test_what_is_not_there_is_a_fault_of_usage(paid_release, given, fault):
+    with pytest.raises(UsageFault, match=fault):
         verify(replace(paid_release, **given))
+    with pytest.raises(UsageFault, match="give the directory that it lies in"):
+        verify(VerifyRequest(release=f"{paid_release.release}/release.json"))
 
 
 def resealed(record, change):

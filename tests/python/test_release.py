@@ -135,6 +135,13 @@ def test_a_finished_release_is_skipped_or_replaced(frame):
     dpqr.release(frame, **asked, if_exists="replace")
 
 
+def test_the_total_alone(desk):
+    """No column of the file is wanted."""
+    queries = {"domain": QUERIES["domain"], "queries": [{"marginal": []}]}
+    made = dpqr.release("table.csv", queries=queries, eps=CERTAIN)
+    assert made.answers["measured"].tolist() == [4]
+
+
 def test_documents_in_memory(frame):
     domain, (first, _) = QUERIES["domain"], QUERIES["queries"]
     asked = dpqr.queries().prefix("income")

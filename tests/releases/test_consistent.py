@@ -82,6 +82,20 @@ def test_updates_are_bounded():
     assert len(done) == consistent.MOST
 
 
+def test_an_answer_that_an_earlier_update_of_the_sweep_has_settled_updates_nothing():
+    done = []
+
+    class Settling(MultiplicativeWeights):
+        def update(self, problem, hypothesis, history):
+            done.append(history[-1].blocks[0].name)
+            return DenseDistribution.uniform(SHAPE, 2.0 * 7_000)
+
+    same = dense([[1, 1, 0, 0]], SHAPE, name="same")
+    assert len(list(answers((FIRST, 7_000), (same, 6_990)).contradicting(UNIFORM, STAGE))) == 2
+    restore_consistency(Settling(), PROBLEM, UNIFORM, answers((FIRST, 7_000), (same, 6_990)), STAGE)
+    assert done == ["first"]
+
+
 def test_a_rule_that_runs_out_says_so():
     rule = Median(members=10**4)
     apart = answers((FIRST, 7_000), (dense([[1, 1, 0, 0]], SHAPE, name="again"), 1_000))

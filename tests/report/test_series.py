@@ -44,7 +44,8 @@ def copied(out, tmp_path):
 
 
 def of_period(name):
-    return lambda record: record["plan"].update(period={"name": name})
+    rows = {"name": name, "every": "month" if "-" in name else "year", "column": "day"}
+    return lambda record: record["plan"].update(period=rows)
 
 
 def test_points_stay_in_the_given_order(out, copied):
@@ -125,7 +126,7 @@ def test_a_release_that_was_changed_is_refused(out, copied):
     ):
         place = Path(copied(f"changed-{name}"))
         text = (place / name).read_text()
-        (place / name).write_text(text.replace("1", "2") if name == "answers.csv" else text.replace("epsilon", "eps"))
+        (place / name).write_text(text.replace("1", "2") if name == "answers.csv" else text.replace(" 1", " 2"))
         with pytest.raises(DocumentError, match=words):
             series([str(out), str(place)])
     (place / "answers.csv").unlink()

@@ -54,8 +54,8 @@ def turn_of(kinds, secret):
 
 
 def found(kinds, secret):
-    paper = SimpleNamespace(terms=TERMS)
-    return restore_session(SimpleNamespace(held=turn_of(kinds, secret), paper=paper, document={"draws": FIRST}))
+    paper, document = SimpleNamespace(terms=TERMS), SimpleNamespace(draws=FIRST)
+    return restore_session(SimpleNamespace(held=turn_of(kinds, secret), paper=paper, document=document))
 
 
 def usable(kinds, side, draw):

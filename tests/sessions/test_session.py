@@ -14,6 +14,7 @@ from itertools import count
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import msgspec
 import pytest
 from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import Unwatched, payer
@@ -44,7 +45,14 @@ from dpqr.sessions.predictions import (
     plan_predictions,
     prediction_status,
 )
-from dpqr.sessions.session import SessionDocument, _session_filters, filter_of, lock_session, session_document
+from dpqr.sessions.session import (
+    SessionDocument,
+    StatedBudget,
+    StatedSession,
+    _session_filters,
+    filter_of,
+    lock_session,
+)
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import PolicyChange
 from dpqr.tables.source import TableSource
@@ -312,7 +320,7 @@ def test_a_later_process_knows_that_rows_were_looked_at(place):
 
 def test_an_opening_that_did_not_end_is_given_up(place):
     with (
-        patch("dpqr.sessions.predictions.session_document", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.predictions.StatedPredictions.of", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         opened(place)
@@ -447,9 +455,10 @@ def held(document):
 @pytest.mark.parametrize("name", [each.name for each in fields(Limits) if each.type in ("int", int)])
 def test_later_processes_read_the_table_as_the_first_one_did(name):
     limits = Limits(**{name: getattr(Limits(), name) // 2})
-    document = session_document("interactive", BUDGET, TableReading(source=SOURCE, limits=limits))
+    stated = StatedSession.of("interactive", StatedBudget(**BUDGET), TableReading(source=SOURCE, limits=limits))
+    document = msgspec.to_builtins(stated)
     assert document["limits"] == asdict(limits)
-    session = SessionDocument(held=held(document), document=document)
+    session = SessionDocument(held=held(document), document=msgspec.convert(document, StatedSession))
     assert session.limits == limits != Limits()
     read = session.reading(None)
     assert (read.limits, read.source) == (limits, SOURCE)

@@ -28,6 +28,7 @@ class Descent:
     """Limited-memory BFGS until no entry of the gradient exceeds `tolerance`, with step halving.
 
     For a strictly convex function every step has positive curvature, so none is skipped but at the limit of precision.
+    Of other functions, steps without are not remembered, and a point is found where the gradient is small.
 
     Attributes:
         tolerance: one number, or one per entry.

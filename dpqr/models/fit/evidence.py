@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 SMALLEST_DEVIATION = 0.1
 """Grid units. Below it integer noise is nearly always zero; the floor keeps the fit's equations well posed."""
+
+LISTED = 2**15
+"""Coefficients of a block that a fit lists."""
 
 UNDERFLOW = 2.0**-10
 """Grid units. A noise law whose deviation underflows to zero counts as this."""
@@ -51,6 +55,10 @@ class LinearMeasurement:
         """The block's answers on a tensor over `axes`, flat."""
         if self.block is None:
             return marginal.reshape(-1)
+        matrix = _listed(self.block, self.axes)
+        if matrix is not None:
+            listed: FloatArray = np.einsum("ij,j->i", matrix, marginal.reshape(-1))
+            return listed
         answers: FloatArray = self.block.apply(marginal.transpose(_positions(self.axes, self.block.axes)))
         return answers
 
@@ -58,8 +66,31 @@ class LinearMeasurement:
         """The transposed product: flat values to a tensor over `axes`."""
         if self.block is None:
             return values.reshape(self.values.shape)
+        matrix = _listed(self.block, self.axes)
+        if matrix is not None:
+            sizes = dict(zip(self.block.axes, _sizes(self.block), strict=True))
+            cells: FloatArray = np.einsum("ij,i->j", matrix, values)
+            return cells.reshape([sizes[axis] for axis in self.axes])
         tensor: FloatArray = self.block.adjoint(values)
         return tensor.transpose(_positions(self.block.axes, self.axes))
+
+
+@lru_cache(maxsize=256)
+def _listed(block: QueryBlock, axes: Axes) -> FloatArray | None:
+    """Coefficients of a small block on the cells over `axes`, shape (rows, cells); None: it is too large to list.
+
+    A fit asks the same block hundreds of times, and a small block's own products are all overhead.
+    """
+    if block.rows * block.cells > LISTED:
+        return None
+    rows = np.array([*block.coefficients()], dtype=np.float64).reshape(block.rows, *_sizes(block))
+    turned = rows.transpose([0, *(1 + place for place in _positions(block.axes, axes))])
+    return freeze(turned.reshape(block.rows, -1).copy())
+
+
+def _sizes(block: QueryBlock) -> list[int]:
+    """Cells of each of its attributes."""
+    return [size for factor in block.factors for size in factor.sizes]
 
 
 def _positions(source: Axes, target: Axes) -> Axes:

@@ -21,6 +21,7 @@ from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_ce
 from dpqr.models.fit.evidence import EarlierTables, gather
 from dpqr.models.fit.local_fits import put_together
 from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate, Sampleable, prepare
+from dpqr.releases.consistent import averaged
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -116,6 +117,8 @@ def refit_errors(
         rule, problem = started.roles.update, started.problem
         first = outcome.hypothesis if hasattr(outcome.hypothesis, "potentials") else rule.start(problem)
         refitted: Hypothesis | None = rule.update(problem, first, again)
+        if refitted is not None:
+            refitted = averaged(rule, problem, refitted, again, like=outcome.hypothesis)
         refitted = outcome.hypothesis if refitted is None else refitted
         prepare(refitted, blocks)
         for block in blocks:

@@ -9,6 +9,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
+from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON, canonical
 from dpqr.releases.fingerprints import plan_digest
 from dpqr.releases.record.parts import (
@@ -58,6 +60,69 @@ def seal_document(document: JSON) -> JSON:
     return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
 
 
+class UnitPart(Part, frozen=True, kw_only=True):
+    """Whom the release protects. column: whose rows are one person's. max_rows: of each of them, null where every row
+    is its own unit. counts: the count column of a histogram."""
+
+    neighbours: str
+    column: str | UnsetType | None = UNSET
+    max_rows: Count | UnsetType | None = UNSET
+    counts: str | UnsetType | None = UNSET
+    words: str
+
+    @classmethod
+    def of(cls, unit: PrivacyUnit) -> UnitPart:
+        """A privacy unit."""
+        return cls(
+            neighbours=unit.neighbours.value,
+            column=unit.column,
+            max_rows=unit.rows if unit.column is not None else None,
+            counts=unit.counted,
+            words=unit.words,
+        )
+
+
+class ForecastPart(Part, frozen=True, kw_only=True):
+    """Of a block of queries. noise_deviation: if it is measured. error: expected of its answers, null: not known."""
+
+    name: str
+    queries: Count
+    noise_deviation: float
+    error: float | UnsetType | None = UNSET
+
+
+class PeriodPart(Part, frozen=True, kw_only=True):
+    """Whose rows are read, of a counter from `since` on. every: month, say. column: which says when a row is of."""
+
+    name: str
+    since: str | UnsetType = UNSET
+    every: str
+    column: str
+
+    @classmethod
+    def of(cls, rows: PeriodRows) -> PeriodPart:
+        """The rows of a period, or of the periods that end with it."""
+        since = UNSET if rows.since is None else rows.since.name
+        return cls(name=rows.period.name, since=since, every=rows.period.every, column=rows.column)
+
+
+class CounterPart(Part, frozen=True, kw_only=True):
+    """The counter whose node is released, and which of its releases this is. life: the budget of all of them."""
+
+    periods: Count
+    base: Count
+    first: str
+    number: Count
+    life: BudgetPart
+
+    @classmethod
+    def of(cls, turn: CounterStep) -> CounterPart:
+        """A step of a counter."""
+        tree = turn.counter.tree
+        life = BudgetPart.of(turn.counter.life)
+        return cls(periods=tree.periods, base=tree.base, first=turn.first.name, number=turn.number, life=life)
+
+
 class PlanPart(Part, frozen=True, kw_only=True):
     """The run on paper. events: the worst that may be drawn; the guarantee is their price. request: documents, options
     and limits that it was made from. draws: fingerprint of all that the draws depend on. sha256: of all the rest."""
@@ -65,13 +130,13 @@ class PlanPart(Part, frozen=True, kw_only=True):
     dpqr: str
     version: str
     guarantee: str
-    unit: Mapping[str, Any]
+    unit: UnitPart
     n: Count | None
     most: Count | UnsetType | None = UNSET
     persons: Count | UnsetType | None = UNSET
-    period: Any = UNSET
+    period: PeriodPart | UnsetType = UNSET
     budget: BudgetPart
-    counter: Any = UNSET
+    counter: CounterPart | UnsetType = UNSET
     schedule: Named
     distinguisher: Named
     check: Named
@@ -94,7 +159,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
     certain: FigurePart | UnsetType | None = UNSET
     events: tuple[Event, ...]
     proved_epsilon: FigurePart
-    forecast: tuple[Mapping[str, Any], ...]
+    forecast: tuple[ForecastPart, ...]
     bytes: Count
     seed: Count
     notes: tuple[str, ...]
@@ -106,37 +171,24 @@ class PlanPart(Part, frozen=True, kw_only=True):
     def of(cls, plan: Plan) -> PlanPart:
         """A plan, not sealed yet.
 
-        unit: max_rows is of each person, null where every row is its own unit; counts: the count column of a histogram.
-        period: whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier
-        versions. stages, certain: of a loop in stages, its alphas, and the smallest that is certain; left out for one
-        fixed plan. There alpha is what the user asked for, and level that of the last stage.
+        period: left out where all rows are read, as in plans of earlier versions. stages, certain: of a loop in stages,
+        its alphas, and the smallest that is certain; left out for one fixed plan. There alpha is what the user asked
+        for, and level that of the last stage.
         """
         problem, roles, stop, rows = plan.problem, plan.roles, plan.stop, plan.problem.period
-        unit, staged = problem.unit, stop if stop and stop.stages else None
+        staged = stop if stop and stop.stages else None
         beta = None if stop is None and not plan.named("bounds") else problem.beta
-        period = rows and {
-            "name": rows.period.name,
-            **({} if rows.since is None else {"since": rows.since.name}),
-            "every": rows.period.every,
-            "column": rows.column,
-        }
         return cls(
             dpqr=PLAN_FORMAT,
             version=__version__,
             guarantee=guarantee(plan),
-            unit={
-                "neighbours": unit.neighbours.value,
-                "column": unit.column,
-                "max_rows": unit.rows if unit.column is not None else None,
-                "counts": unit.counted,
-                "words": unit.words,
-            },
+            unit=UnitPart.of(problem.unit),
             n=problem.n,
             most=problem.most,
             persons=problem.persons,
-            period=period or UNSET,
+            period=UNSET if rows is None else PeriodPart.of(rows),
             budget=BudgetPart.of(plan.budget),
-            counter=UNSET if problem.turn is None else counter_part(problem.turn),
+            counter=UNSET if problem.turn is None else CounterPart.of(problem.turn),
             schedule=option_parts(plan.schedule),
             distinguisher=option_parts(roles.distinguisher),
             check=option_parts(roles.check),
@@ -168,7 +220,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
             events=tuple(events_part(plan.events)),
             proved_epsilon=FigurePart.of(plan.epsilon),
             forecast=tuple(
-                {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+                ForecastPart(name=block.name, queries=block.rows, noise_deviation=block.deviation, error=block.error)
                 for block in plan.forecast
             ),
             bytes=plan.bytes,
@@ -177,15 +229,3 @@ class PlanPart(Part, frozen=True, kw_only=True):
             request=plan.inputs.request if plan.inputs else None,
             draws=plan_digest(plan),
         )
-
-
-def counter_part(turn: CounterStep) -> JSON:
-    """The counter whose node is released, and which of its releases this is."""
-    counter = turn.counter
-    return {
-        "periods": counter.tree.periods,
-        "base": counter.tree.base,
-        "first": turn.first.name,
-        "number": turn.number,
-        "life": written(BudgetPart.of(counter.life)),
-    }

@@ -474,13 +474,11 @@ _ADDED = {
         *("hashes", "sha256", "rehearsal", "warning", "counts", "purpose", "by", "approved_by", "receipt"),
         *("certificate", "intervals", "error_bars", "dropped", "errors", "bounds", "views", "cumulative", "questions"),
     ),
-    "Plan": ("variant", "promise", "error_bars", "request", "draws", "sha256"),
+    "Plan": ("variant", "promise", "error_bars", "request", "draws", "sha256", "period", "counter"),
     "Event": tuple(Event.__annotations__),
     "Law": tuple(Law.__annotations__),
 }
 """The last keys of a part in the schema, in the order in which the format got them; a record lists them otherwise."""
-_UNNAMED = {"Plan": ("period", "counter"), "Column": ("ordered",)}
-"""Keys that are written and that the schema does not name."""
 
 
 def release_schema() -> JSON:
@@ -497,8 +495,9 @@ def release_schema() -> JSON:
         if name in listed:
             return
         part, added = parts[name], _ADDED.get(name, ())
-        keys = [key for key in part["properties"] if key not in _UNNAMED.get(name, ())]
-        keys.sort(key=lambda key: (key not in part["required"], added.index(key) if key in added else -1))
+        keys = sorted(
+            part["properties"], key=lambda key: (key not in part["required"], added.index(key) if key in added else -1)
+        )
         properties = {key: part["properties"][key] for key in keys}
         required = [key for key in keys if key in part["required"]]
         listed[name] = part | {"properties": properties, "required": required}

@@ -92,7 +92,7 @@ class Auto:
     def choose(self, workload: Workload) -> ScheduleChoice:
         """The first schedule that suits, in the order of the class."""
         blocks = workload.blocks
-        if all(block.is_marginal for block in blocks):
+        if workload.axes and all(block.is_marginal for block in blocks):
             return ScheduleChoice("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         # Whether declared levels are asked for, and beside them cells, prefixes and ranges alone, of some records or of
         # weighted ones; each block joins few enough cells for one strategy.

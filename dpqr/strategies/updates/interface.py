@@ -97,6 +97,25 @@ class StartedRule(Protocol):
 
 
 @runtime_checkable
+class AveragedRule(Protocol):
+    """An update rule whose last hypothesis is averaged with other models of the same measurements, for the release."""
+
+    def averaged(
+        self, problem: Problem, hypothesis: Any, history: Sequence[Measurement], like: Hypothesis | None = None
+    ) -> Hypothesis:
+        """The hypothesis that is released, of `hypothesis` as the loop ended with it.
+
+        Args:
+            history: all measurements.
+            like: what was released of other measurements of the same blocks; models and weights are then as there.
+
+        Privacy:
+            Post-processing, as an update is.
+        """
+        ...
+
+
+@runtime_checkable
 class HeuristicBound(Protocol):
     """An update rule that may run at levels for which it has no proved mistake bound."""
 

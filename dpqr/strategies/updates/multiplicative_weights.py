@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -10,15 +10,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, IntArray, freeze
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.models.compound import RefinedDistribution
+from dpqr.models.averaging import Averaging, Evidence
+from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
 from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
 from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
-from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.models.junction_tree import cells, maximal_cliques, within
 from dpqr.models.rows import LISTED, Tilt, WeightedRows
 from dpqr.strategies.problem import Footprint, Level, Problem
@@ -32,7 +33,7 @@ MOST_LISTED = 2**17
 MODEL_SIZE = 2**20
 """Bytes of the fitted model's tables; set by `python tests/benchmarks/marginals`."""
 
-Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
+Distribution = Joint | ModelAverage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +126,9 @@ class MultiplicativeWeights:
 
     def counted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> float:
         """The number of records, as all measurements say (`records_total`)."""
-        # The hypothesis' answers at one record; of a refined one the model's.
-        model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
+        # The hypothesis' answers at one record; of a compound one its tree's.
+        tree = hypothesis.tree if isinstance(hypothesis, ModelAverage) else hypothesis
+        model = tree.model if isinstance(tree, RefinedDistribution) else tree
         return records_total(problem, history, replace(model, total=1.0, _cache={}).answer)
 
     def fitted(
@@ -135,15 +137,24 @@ class MultiplicativeWeights:
         hypothesis: Distribution,
         history: Sequence[Measurement],
         total: float,
-    ) -> Distribution:
+    ) -> Joint:
         """The fit to `history` at that total; below one record its shape is that of one record."""
-        shape = problem.domain.shape
-        seen = put_together(gather(history, shape), max(total, 1.0))
+        seen = self._whole(problem, gather(history, problem.domain.shape), total)
+        return self._tree(problem, hypothesis.potentials, seen, total)
+
+    def _whole(self, problem: Problem, measured: Evidence, total: float) -> Evidence:
+        """What is fitted, from what was measured: interactions become marginals, tables of an earlier release join."""
+        seen = put_together(measured, max(total, 1.0))
         if problem.start is not None:
             seen = merge_measurements([*seen, *problem.start.aged(seen, max(total, 1.0))])
+        return seen
+
+    def _tree(self, problem: Problem, potentials: Mapping[Hashable, FloatArray], seen: Evidence, total: float) -> Joint:
+        """The maximum-entropy fit, from potentials of an earlier one."""
+        shape = problem.domain.shape
         chosen, left = self._admitted(problem, seen)
         observed = merge_measurements([*chosen, *lower_order(left, 1)])
-        fitted = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
+        fitted = self.fit.run(observed, shape, max(total, 1.0), potentials, problem.domain.facts)
         model: DenseDistribution | FactoredDistribution = replace(fitted, total=max(total, 0.0))
         if problem.domain.size <= MOST_LISTED:
             cells = freeze(fitted.probabilities())
@@ -152,6 +163,36 @@ class MultiplicativeWeights:
             return model
         inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
         return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside))
+
+    def averaged(
+        self,
+        problem: Problem,
+        hypothesis: Distribution,
+        history: Sequence[Measurement],
+        like: Hypothesis | None = None,
+    ) -> Distribution:
+        """The fit, averaged with latent classes by how well each predicts noise that it has not seen.
+
+        Classes satisfy no structural zeros, so with these it is the fit alone.
+        """
+        if not self._fits_all(problem) or problem.domain.facts.axes or hypothesis.total < 1.0:
+            return hypothesis
+        tree = hypothesis.tree if isinstance(hypothesis, ModelAverage) else hypothesis
+        measured, total = gather(history, problem.domain.shape), tree.total
+        if not any(seen.order > 1 for seen in measured):
+            return tree
+        averaging = Averaging(
+            # From nothing: potentials of the last fit have seen the noise that is held out.
+            fit=lambda seen: self._tree(problem, {}, self._whole(problem, seen, total), total),
+            whole=lambda seen: self._whole(problem, seen, total),
+            shape=problem.domain.shape,
+            total=total,
+            joined=[block.axes for block in problem.workload.blocks],
+            seed=problem.seed,
+        )
+        if like is None:
+            return averaging.average(tree, measured)
+        return averaging.again(tree, measured, like) if isinstance(like, ModelAverage) else tree
 
     def _admitted(
         self, problem: Problem, evidence: tuple[LinearMeasurement, ...]

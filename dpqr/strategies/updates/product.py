@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from dpqr.kernel.arrays import FloatArray, freeze
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
-from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
+from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
@@ -70,7 +70,7 @@ class Product:
         if not isinstance(hypothesis, ProductDistribution):
             return self.model.update(problem, hypothesis, history)
         apart = hypothesis.apart.keys()
-        joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
+        joined = _of_model(history, apart)
         others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
         # Estimated cells of every column apart that was measured.
         measured = {axis for one in others for block in one.blocks for axis in block.axes}
@@ -99,6 +99,20 @@ class Product:
         nearest = {group.axes[0]: nearest_probabilities(group.cells, model.total) for group in columns}
         return ProductDistribution(model=model, apart={**hypothesis.apart, **nearest})
 
+    def averaged(
+        self,
+        problem: Problem,
+        hypothesis: Distribution | ProductDistribution,
+        history: Sequence[Measurement],
+        like: Hypothesis | None = None,
+    ) -> Distribution | ProductDistribution:
+        """The model, averaged; columns apart stay as they are."""
+        if not isinstance(hypothesis, ProductDistribution):
+            return self.model.averaged(problem, hypothesis, history, like)
+        joined = _of_model(history, hypothesis.apart.keys())
+        other = like.model if isinstance(like, ProductDistribution) else like
+        return replace(hypothesis, model=self.model.averaged(problem, hypothesis.model, joined, other))
+
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
         return None
@@ -110,6 +124,11 @@ class Product:
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether the model has room for the candidate too; columns apart take none of it."""
         return self.model.fits(problem, measured, candidate)
+
+
+def _of_model(history: Sequence[Measurement], apart: Set[int]) -> list[Measurement]:
+    """The measurements that look at no column apart."""
+    return [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
 
 
 def nearest_probabilities(cells: FloatArray, total: float) -> FloatArray:

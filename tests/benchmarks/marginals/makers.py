@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import ndtr
 
 
 def zipf(generator: np.random.Generator, rows: int, size: int, skew: float = 1.0) -> np.ndarray:
@@ -125,6 +126,52 @@ def duplicates(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]
         fresh = zipf(generator, rows, size, 1.0)
         columns.append(np.where(generator.random(rows) < kept, own[prototype], fresh))
     return np.stack(columns, axis=1)
+
+
+def even(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Independent columns, every value as likely as another."""
+    return generator.integers(0, sizes, (rows, len(sizes)))
+
+
+def correlated(generator: np.random.Generator, rows: int, sizes: tuple[int, ...], correlation: float) -> np.ndarray:
+    """A Gaussian copula in which every two columns have the same correlation, cut into even bins."""
+    common, own = generator.normal(size=(rows, 1)), generator.normal(size=(rows, len(sizes)))
+    return _binned(np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own, sizes)
+
+
+def factors(generator: np.random.Generator, rows: int, sizes: tuple[int, ...], rank: int) -> np.ndarray:
+    """A Gaussian copula of that many factors with normal loads, cut into even bins."""
+    loads = 0.96 / np.sqrt(rank) * generator.normal(size=(rank, len(sizes)))
+    shown = generator.normal(size=(rows, rank)) @ loads
+    own = np.sqrt(0.4) * generator.normal(size=(rows, len(sizes)))
+    return _binned((shown + own) / np.sqrt((loads**2).sum(axis=0) + 0.4), sizes)
+
+
+def non_linear(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Waves of sums and products of three hidden normal columns, with noise, cut into even bins."""
+    shown = generator.normal(size=(rows, 3))
+    columns = []
+    for _ in sizes:
+        one, two, three = (shown @ generator.normal(size=(3, 3))).T
+        wave = np.sin(1.5 * one + generator.uniform(0, 2 * np.pi))
+        columns.append(wave + 0.5 * np.tanh(two * three) + 0.3 * generator.normal(size=rows))
+    ranked = np.argsort(np.argsort(np.stack(columns, axis=1), axis=0), axis=0) / rows
+    return (ranked * sizes).astype(np.int64)
+
+
+def markov(generator: np.random.Generator, rows: int, sizes: tuple[int, ...], states: int = 5) -> np.ndarray:
+    """Hidden Markov rows: a state that stays with chance .7 from column to column, and skewed laws given the state."""
+    state = generator.integers(0, states, rows)
+    columns = []
+    for size in sizes:
+        columns.append(_drawn(generator, generator.dirichlet(np.full(size, 0.6), states), state))
+        state = np.where(generator.random(rows) < 0.7, state, generator.integers(0, states, rows))
+    return np.stack(columns, axis=1)
+
+
+def _binned(normal: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
+    """Standard normal columns, cut into bins of equal chance."""
+    return np.minimum((ndtr(normal) * sizes).astype(np.int64), np.array(sizes) - 1)
 
 
 def _drawn(generator: np.random.Generator, laws: np.ndarray, group: np.ndarray) -> np.ndarray:

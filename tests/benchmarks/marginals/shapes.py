@@ -73,8 +73,10 @@ HALVES = {"setting": tuple(SETTING), "reporting": tuple(REPORTING)}
 
 
 def made(name: str) -> Task:
-    maker, rows, sizes, ways = (SHAPES | SETTING | REPORTING)[name]
-    codes = maker(np.random.default_rng([*name.encode()]), rows, sizes)
+    """name: of a shape; with "@" and a number, of that many rows."""
+    label, _, other = name.partition("@")
+    maker, rows, sizes, ways = (SHAPES | SETTING | REPORTING)[label]
+    codes = maker(np.random.default_rng([*label.encode()]), int(other or rows), sizes)
     named = {f"c{place:02}": size for place, size in enumerate(sizes)}
     return Task(name=name, sizes=named, codes=codes, marginals=tuple(combinations(named, ways)))
 

@@ -11,6 +11,7 @@ from dpqr.kernel.accountants.numerics import (
     GRID,
     HALF_LOG_TWO_PI,
     PRECISION,
+    ROOM,
     crossing,
     decimal,
     golden_section,
@@ -68,6 +69,11 @@ def test_what_it_returns_was_tried_even_if_the_predicate_is_ragged():
 def test_the_lowest_lies_just_above_the_bound(bound):
     found = lowest(lambda x: x >= bound, Fraction(10))
     assert bound <= found <= bound * (1 + 2 * EPSILON_PRECISION)
+
+
+@pytest.mark.parametrize("budget", [Fraction(1, 10**9), Fraction(1, 3), Fraction(1000)])
+def test_a_cut_that_aims_below_the_budget_is_found_within_it(budget):
+    assert lowest(lambda x: x >= budget * ROOM, 3 * budget) <= budget
 
 
 def test_what_holds_at_zero_is_zero_and_what_was_proved_is_not_tried():

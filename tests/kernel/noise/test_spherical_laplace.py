@@ -24,6 +24,16 @@ def law(width, reach):
     return cells.reshape([2 * reach + 1, GRAIN] * width).sum(axis=tuple(range(1, 2 * width, 2))).ravel()
 
 
+def test_an_exponential_number_keeps_its_bits():
+    noise = SeededNoise(10)
+    found = [real_exponential(noise) for _ in range(300)]
+    values = [each.prefix(64) / 2**64 for each in found]
+    assert [each.prefix(64) / 2**64 for each in found] == values
+    assert all(each.prefix(130) >> 66 == each.prefix(64) for each in found)
+    assert stats.kstest(values, stats.expon.cdf).pvalue > 1e-9
+    assert isinstance(found[0], RealExponential)
+
+
 @pytest.mark.parametrize(("width", "draws", "reach"), [(1, 500, 3), (2, 900, 2)])
 def test_chi_square_of_the_stated_law_and_of_a_wrong_one(width, draws, reach, p_value):
     noise = SeededNoise(7)
@@ -51,16 +61,6 @@ def test_the_deviation_is_that_of_a_coordinate():
     noise, law = SeededNoise(9), SphericalLaplace(Fraction(5), 300)
     drawn = np.concatenate([law.sample(noise) for _ in range(4)])
     assert drawn.std() == pytest.approx(law.deviation, rel=0.1)
-
-
-def test_an_exponential_number_keeps_its_bits():
-    noise = SeededNoise(10)
-    found = [real_exponential(noise) for _ in range(300)]
-    values = [each.prefix(64) / 2**64 for each in found]
-    assert [each.prefix(64) / 2**64 for each in found] == values
-    assert all(each.prefix(130) >> 66 == each.prefix(64) for each in found)
-    assert stats.kstest(values, stats.expon.cdf).pvalue > 1e-9
-    assert isinstance(found[0], RealExponential)
 
 
 def test_the_whole_range_of_scales_fits_into_64_bits():

@@ -19,6 +19,7 @@ from dpqr.releases.answers.figures import (
     fieller,
     figure_answers,
     invert_curve,
+    linearise,
     rising,
 )
 from dpqr.releases.answers.noisy import Noisy
@@ -72,6 +73,12 @@ def answered(
 def sums(*rows: list[float]) -> np.ndarray:
     """Answers to rows of coefficients of pay, by sex."""
     return (COUNTS @ np.array(rows, dtype=float).T).reshape(-1)
+
+
+def test_a_linearised_span_is_as_many_deviations_wide_as_asked_to_either_side():
+    span = linearise(np.array([10.0, -1.0]), np.array([2.0, 0.5]), 3.0)
+    assert (span.lower.tolist(), span.upper.tolist()) == ([4.0, -2.5], [16.0, 0.5])
+    assert (span.error.tolist(), span.small.tolist()) == ([2.0, 0.5], [False, False])
 
 
 @pytest.mark.parametrize("how", [{"deviation": 2.0}, {"deviation": None, "error": 2.0}], ids=["measured", "added up"])

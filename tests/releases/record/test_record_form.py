@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.counters import DOMAIN, MONTHS, released
 from support.verified_release import make
 
 import dpqr
@@ -129,6 +130,19 @@ def test_the_schema_names_every_key_of_a_release_of_today(tmp_path):
     SCHEMA.validate(record)
     for role in ("schedule", "distinguisher", "check", "update"):
         record["plan"][role] = {"name": ""}
+    assert set(named_parts(record, release_schema())) == set()
+
+
+def test_the_schema_names_every_key_of_a_counter_over_ordered_labels(tmp_path):
+    sexes = {"name": "sex", "type": "string", "categories": ["f", "m"], "categoriesOrdered": True}
+    released(tmp_path, MONTHS[0], domain=DOMAIN | {"fields": [sexes]})
+    record = json.loads((tmp_path / MONTHS[0] / "release.json").read_text())
+    SCHEMA.validate(record)
+    plan = record["plan"]
+    assert (plan["counter"]["periods"], plan["period"]["every"]) == (6, "month")
+    assert plan["domain"]["columns"][0]["ordered"] is True
+    for role in ("schedule", "distinguisher", "check", "update"):
+        plan[role] = {"name": ""}
     assert set(named_parts(record, release_schema())) == set()
 
 

@@ -64,6 +64,7 @@ LEVEL = Factor(axes=(2,), sizes=(4,), matrix=BucketMatrix(Identity(2), np.array(
         ((MARGINAL, block(prefix(2))), "rounds", True),
         ((PREDICATE, MARGINAL), "rounds", True),
         ((PREDICATE,), "rounds", True),
+        ((block(),), "rounds", True),
     ],
 )
 def test_the_workload_names_the_schedule_and_whether_marginals_may_take_its_place(blocks, name, rivalled):

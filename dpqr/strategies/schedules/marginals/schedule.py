@@ -15,6 +15,7 @@ import numpy as np
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
@@ -89,6 +90,8 @@ class Marginals:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """What the number of records calls for, or a count of them that decides it. Raises: InfeasiblePlan."""
+        if not problem.workload.axes:
+            raise InfeasiblePlan("marginals are of columns, and only the total is asked for; take --schedule rounds")
         searching = self._searching(problem, budget, roles)
         if not self.table:
             return searching

@@ -15,6 +15,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -46,6 +47,12 @@ def problem(sizes=WIDE, ways=2, neighbours=Neighbours.ADD_REMOVE, **more):
     domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(sizes)))
     workload = Workload(marginals(sizes, ways))
     return Problem(domain=domain, workload=workload, unit=PrivacyUnit(neighbours=neighbours), **more)
+
+
+def test_the_total_alone_is_no_marginal_of_columns():
+    alone = replace(problem(), workload=Workload((QueryBlock(name="total"),)))
+    with pytest.raises(InfeasiblePlan, match="only the total is asked for; take --schedule rounds"):
+        Marginals().plan(alone, BUDGETS["basic"], roles("basic"))
 
 
 def roles(accountant):

@@ -1,8 +1,9 @@
 import io
+import random
 
 import pytest
 
-from dpqr.tables.csv_table import CsvRows, PandasPieces
+from dpqr.tables.csv_table import ArrowPieces, CsvRows
 
 
 def rows(text: bytes) -> list[tuple[str, ...] | None]:
@@ -25,27 +26,50 @@ REGULAR = {
     "line ends of all kinds": (b"1,2\r3,4\r\n5,6\n", [("1", "2"), ("3", "4"), ("5", "6")]),
     "ragged": (b"1\n1,2,3\n1,2,3,4\n,\n1,2\n ,\n", [None, None, None, ("", ""), ("1", "2"), (" ", "")]),
     "too long": (b"1,2\n" + b"x" * 40 + b",2\n3,4\n", [("1", "2"), None, ("3", "4")]),
+    "control characters": (b"a\0b,2\n\x7f,\x1a\n3\x0b\n", [("a\0b", "2"), ("\x7f", "\x1a"), None]),
     "no UTF-8": (b"1,2\n\xff,2\n\xc3,\xa9\n1,\xed\xa0\x80\n\xc3\xa9,4\n", [("1", "2"), None, None, None, ("é", "4")]),
     "a sign for what is no UTF-8": ("\ufffd,2\n".encode(), [("\ufffd", "2")]),
 }
 IRREGULAR = {
     "a line end in quotes": (b'"1\n",2\n3,4\n', [("1\n", "2"), ("3", "4")]),
-    "a NUL": (b"a\0b,2\n", [("a\0b", "2")]),
-    "the mark": (b"\x7f,2\n3\x7f\n", [("\x7f", "2"), None]),
+    "a quote that is never closed": (b'1,2\n3,"4\n', [("1", "2"), None]),
+    "one in a row of other width": (b'1,2\n3,4,"5\n6\n', [("1", "2"), None]),
     "no UTF-8 and the sign for it": (b"\xff,2\n\xef\xbf\xbd,4\n", [None, ("\ufffd", "4")]),
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), [*REGULAR.values(), *IRREGULAR.values()], ids=[*REGULAR, *IRREGULAR])
-def test_pandas_reads_what_is_regular_and_the_library_the_rest(monkeypatch, text, expected) -> None:
+def test_arrow_reads_what_is_regular_and_the_library_the_rest(monkeypatch, text, expected) -> None:
     left: list[bytes] = []
-    read = PandasPieces.read
+    read = ArrowPieces.read
 
     def noted(self, piece):
         found = read(self, piece)
         left.extend([piece] if found is None else [])
         return found
 
-    monkeypatch.setattr(PandasPieces, "read", noted)
+    monkeypatch.setattr(ArrowPieces, "read", noted)
     assert rows(text) == expected
     assert bool(left) == ((text, expected) in IRREGULAR.values())
+
+
+def test_both_readers_give_the_same_rows_of_any_text() -> None:
+    draw = random.Random(1)
+    parts = ["a", " ", *",,,", '"', '""', '",', *"\n\n\r", "\r\n", "\0", "é", "\udcff", "\ufffd"]
+    by_arrow = 0
+    for _ in range(3000):
+        text = "".join([*draw.choices(parts, k=draw.randint(1, 14)), "\n"]).encode(errors="surrogateescape")
+        width, most = draw.randint(1, 3), draw.choice([4, 32])
+        places = sorted(draw.sample(range(width), draw.randint(1, width)))
+        pieces = ArrowPieces(width=width, names=tuple(map(str, places)), places=places, delimiter=",", most=most)
+        found = pieces.read(text)
+        if found is None:
+            continue
+        by_arrow += 1
+        parsed = list(CsvRows(io.BytesIO(), ",", most, "the table")._parsed(text))
+        row_by_row = pieces.of_rows([row if size <= most else None for row, size, _ in parsed if row])
+        assert sum(len(row) > 0 for row, _, _ in parsed) == found.count
+        assert not parsed or parsed[-1][2] == len(text)
+        assert found.rows == row_by_row.rows
+        assert found.malformed.tolist() == row_by_row.malformed.tolist()
+    assert by_arrow > 1500

@@ -1,0 +1,140 @@
+"""Averaging: noise is split without bias, shares are the best of all, and the model that predicts is trusted."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.small_universes import marginal, measured, problem
+
+from dpqr.domain.domain import PublicFacts, Region
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.models import averaging
+from dpqr.models.averaging import HeldOutAnswers, split_noise
+from dpqr.models.compound import ModelAverage
+from dpqr.models.fit.evidence import LinearMeasurement
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.latent_classes import LatentClasses
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.workload import Workload
+
+RULE = MultiplicativeWeights()
+
+
+def test_the_parts_of_split_noise_are_uncorrelated():
+    """y + a z and y - z / a: whatever a, (first + a^2 second) / (1 + a^2) is y, and the covariance is s^2 - s^2."""
+    values = np.arange(40_000.0)
+    seen = LinearMeasurement(key=0, axes=(0,), values=values, deviation=3.0)
+    for part in (0.5, 1.0, 2.0):
+        (first,), (second,) = split_noise((seen,), part, 11)
+        np.testing.assert_allclose((first.values + part**2 * second.values) / (1 + part**2), values)
+        added, taken = first.values - values, second.values - values
+        # Public noise of 40,000 draws: mean squares within 5 deviations, sqrt(2 / 40,000) of themselves each.
+        np.testing.assert_allclose((added**2).mean() + 9.0, first.deviation**2, rtol=5 * (2 / 40_000) ** 0.5)
+        np.testing.assert_allclose((taken**2).mean() + 9.0, second.deviation**2, rtol=5 * (2 / 40_000) ** 0.5)
+        np.testing.assert_allclose((added * taken).mean(), -9.0, rtol=5 * (2 / 40_000) ** 0.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_are_the_nearest_weighted_mean(seed):
+    """Against all shares of three models on a grid."""
+    generator = np.random.default_rng(seed)
+    held = HeldOutAnswers(
+        evidence=(), values=generator.standard_normal(30), columns=[*generator.standard_normal((3, 30))]
+    )
+    loss, shares = held.best()
+    grid = [(one, other, 20 - one - other) for one in range(21) for other in range(21 - one)]
+    each = [float(((np.array(own) / 20 @ np.stack(held.columns) - held.values) ** 2).sum()) for own in grid]
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares >= 0.0).all()
+    assert loss <= min(each) * (1 + 1e-6)
+
+
+def fitted(counts, pairs, deviation, seed, **facts):
+    """The fit of noisy pairs by itself, and averaged."""
+    shape, table, noise = counts.shape, DenseHistogram(counts), np.random.default_rng(seed)
+    blocks = [marginal(pair, shape) for pair in pairs]
+    given = replace(problem(shape, n=int(counts.sum())), workload=Workload(tuple(blocks)), **facts)
+    history = [
+        measured([block], [np.rint(block.answer(table) + deviation * noise.standard_normal(block.rows))], deviation)
+        for block in blocks
+    ]
+    last = RULE.update(given, RULE.start(given), history)
+    return given, history, last, RULE.averaged(given, last, history), blocks
+
+
+def error(model, blocks, counts):
+    table = DenseHistogram(counts)
+    return sum(float(np.abs(model.answer(block) - block.answer(table)).sum()) for block in blocks)
+
+
+PAIRS = tuple(combinations(range(4), 2))
+
+
+def test_independent_columns_are_answered_as_independent():
+    """Pairs full of noise of columns that nothing joins: the fit keeps the noise, one class does not."""
+    shape = (6, 5, 7, 4)
+    counts = np.full(shape, 1)
+    ratios = []
+    for seed in range(5):
+        _, _, alone, mean, blocks = fitted(counts, PAIRS, 12.0, seed)
+        ratios.append(error(mean, blocks, counts) / error(alone, blocks, counts))
+    assert np.mean(ratios) < 0.8
+
+
+def test_what_classes_cannot_follow_is_left_to_the_tree():
+    """Each column decides the next one, almost without noise: few classes cannot say that."""
+    counts = np.zeros((30, 30, 30), dtype=np.int64)
+    places = np.arange(30)
+    counts[places, places, places] = 1000 + 10 * places
+    _, _, alone, mean, blocks = fitted(counts, ((0, 1), (1, 2)), 2.0, 1)
+    assert error(mean, blocks, counts) <= 1.001 * error(alone, blocks, counts)
+
+
+def test_an_average_is_repeated_and_made_again_from_other_answers():
+    counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
+    given, history, last, mean, blocks = fitted(counts, PAIRS, 20.0, 2)
+    assert isinstance(mean, ModelAverage)
+    again = RULE.averaged(given, last, history)
+    assert all((mean.answer(block) == again.answer(block)).all() for block in blocks)
+    assert mean.shares.sum() == pytest.approx(1.0)
+    # The same answers: a fit that starts where it ended stays there, as far as its steps settle.
+    other = RULE.averaged(given, last, history, like=mean)
+    assert (other.shares == mean.shares).all()
+    assert error(other, blocks, counts) == pytest.approx(error(mean, blocks, counts), rel=0.05)
+    # Like a fit without classes: without them.
+    assert RULE.averaged(given, last, history, like=last) is last
+
+
+def test_a_fit_with_impossible_cells_is_released_as_it_is():
+    """Latent classes put records everywhere."""
+    counts = np.random.default_rng(3).poisson(20.0, (4, 4, 4))
+    counts[0, 0] = 0
+    region = Region(text="never", axes=(0, 1), cells=np.pad(np.ones((1, 1), dtype=bool), (0, 3)))
+    domain = replace(problem(counts.shape).domain, facts=PublicFacts(impossible=(region,)))
+    _, _, alone, mean, _ = fitted(counts, ((0, 1), (1, 2)), 20.0, 2, domain=domain)
+    assert mean is alone
+    assert mean.marginal((0, 1))[0, 0] == 0.0
+
+
+def test_a_table_that_would_take_too_long_is_left_to_the_tree(monkeypatch):
+    counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
+    given, history, last, mean, _ = fitted(counts, PAIRS, 20.0, 2)
+    assert isinstance(mean, ModelAverage)
+    # Six tables of 25 cells, each measured and asked for: 300 cells, times at least 4 classes.
+    monkeypatch.setattr(averaging, "TUNING", replace(averaging.TUNING, work=1199))
+    assert RULE.averaged(given, last, history) is last
+    monkeypatch.setattr(averaging, "TUNING", replace(averaging.TUNING, work=1200))
+    assert RULE.averaged(given, last, history) is not last
+
+
+def test_rows_come_from_every_model_by_its_share():
+    tree = DenseDistribution(probabilities=np.array([[0.5, 0.0], [0.0, 0.5]]), total=40.0)
+    other = LatentClasses(shares=np.ones(1), laws=(np.array([[0.0], [1.0]]),) * 2, total=40.0)
+    mean = ModelAverage(tree=tree, classes=(other,), shares=np.array([0.75, 0.25]))
+    codes = mean.rows(40, seed=1)
+    assert np.bincount(codes[:, 0] * 2 + codes[:, 1], minlength=4).tolist() == [15, 0, 0, 25]
+    np.testing.assert_allclose(mean.weights(), [[15.0, 0.0], [0.0, 25.0]])
+    np.testing.assert_allclose(mean.marginal((1,)), [15.0, 25.0])
+    assert mean.rows(0, seed=1).shape == (0, 2)
+    assert "of the noisy answers: the maximum-entropy fit 0.75, independence 0.25; the weights" in mean.words
