@@ -272,8 +272,8 @@ WIDEST = 4 * CELLS
 """Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
 
 
-DRAWS = 4
-"""Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
+DRAWS = 5
+"""Measurements of a release of ordered columns, at most: records twice, two looks, and what answers rest on."""
 
 
 def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> PublicOutcome:

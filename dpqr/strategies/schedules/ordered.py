@@ -17,7 +17,7 @@ from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_normals, public_uniforms
-from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
+from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, likely_records, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
@@ -52,21 +52,23 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A count of the records, a look at boxes of cells, a second look where records are few or where it promises less
-    error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should leave less error.
+    """A count of the records, a second one where that is not sure; looks at boxes of cells, where records bear them and
+    they promise less error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should
+    leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
     bought. The steps themselves: `measurement_sequence`.
 
     Privacy:
-        Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer to integer
-        blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes;
-        such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which share of the
-        group's budget, and whether the price of a draw that is left out goes to the last one, is a function of public
-        facts and of what the draws before released; so is the choice of buckets, which is post-processing and free
-        (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the smallest ones too. What a
-        second look may show is drawn with public randomness, from released counts. The last draw's sensitivity is that
+        Neighbours: those of the problem's unit. One count or two, and up to three draws a group, each a noisy answer to
+        integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of
+        boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which share
+        of the group's budget, and whether the price of a draw that is left out goes to the last one, is a function of
+        public facts and of what the draws before released; so is the choice of buckets, which is post-processing and
+        free (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the smallest ones too. A
+        second count takes its share from every price of the groups that wait for it. What a further look may show is
+        drawn with public randomness, from released counts. The last draw's sensitivity is that
         of the integer matrix over the buckets: a record lies in one bucket, so the columns over cells are those over
         buckets, repeated (Merged). Given any outcome of the count, a group's prices add up to what the plan has for
         it: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
@@ -82,7 +84,7 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """A count of the records where n is private, then two or three draws a group.
+        """One count of the records or two where n is private, then up to three draws a group.
 
         Raises:
             InfeasiblePlan: `Strategy` has no plan either.
@@ -111,7 +113,7 @@ class Ordered:
         return Released()
 
     def next(self, plan: Plan, state: Released) -> Step | None:
-        """The count; then looks at boxes, and the buckets or cells that these suggest."""
+        """The counts; then looks at boxes, and the buckets or cells that these suggest."""
         one = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
         return None if one is None else one.step
 
@@ -163,13 +165,16 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
 def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in groups(plan) if not part.unsuited)
-    count = f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget; " if plan.opening else ""
+    count = (
+        f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget, and a second one for "
+        f"{float(TUNING.recount):.0%} of what is left while that is not sure; "
+    )
     return (
-        f"{count}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the budget; a second look at "
-        f"smaller boxes, for {float(TUNING.boxes):.0%} of what is left; from {limits} records on the first look costs "
-        "less, and the second one is taken where it promises less error; neighbours that these do not tell apart are "
-        "merged if that is expected to leave less error than all cells do, and the rest measures a strategy; forecast "
-        "is that of all cells"
+        f"{count if plan.opening else ''}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the "
+        "budget, where records rise above their noise; a further look at smaller boxes, for "
+        f"{float(TUNING.boxes):.0%} of what is left, where it promises less error; from {limits} records on the first "
+        "look costs less; neighbours that these do not tell apart are merged if that is expected to leave less error "
+        "than all cells do, and the rest measures a strategy; forecast is that of all cells"
     )
 
 
@@ -184,6 +189,8 @@ class OrderedTuning:
     """One constant a line, with what it sets."""
 
     count: Fraction = Fraction(1, 1000)  # share of the budget of the noisy number of records
+    recount: Fraction = Fraction(1, 10)  # share of what is left of a second count, while the first is not sure
+    sure: int = 3  # times its noise that a count must be, and records that of a count at the price of a look
     first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
     crowded: int = 5  # n eps / cells from which the first look decides on a second, at a price that falls as this grows
     boxes: Fraction = Fraction(1, 4)  # part of the rest for a second look at boxes
@@ -218,10 +225,19 @@ class RecordEstimate:
     count: float
     noise: float
 
+    @classmethod
+    def of(cls, counted: Measurement) -> RecordEstimate:
+        return cls(count=float(counted.values[0][0]), noise=counted.law.deviation)
+
     @property
     def likely(self) -> float:
-        """The count, or its noise where that is more."""
-        return max(self.count, self.noise)
+        """Root mean square of the numbers that the count leaves likely (`likely_records`)."""
+        sizes, weights = likely_records(self.count, self.noise)
+        return math.sqrt(float(weights @ sizes**2))
+
+    @property
+    def sure(self) -> bool:
+        return self.count >= TUNING.sure * self.noise
 
     def combined(self, other: RecordEstimate) -> RecordEstimate:
         """Both, weighted by their precision; the one without noise, if there is one."""
@@ -279,14 +295,18 @@ class TwoStagePartition:
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
-    def partition(self, counted: Measurement, records: RecordEstimate, price: Price) -> Partition:
-        """The buckets that least squares on a look's counts suggests, if they are measured at `price`."""
+    def partition(self, counted: Measurement | None, records: RecordEstimate, price: Price) -> Partition:
+        """The buckets that least squares on a look's counts suggests, if they are measured at `price`.
+
+        Args:
+            counted: counts of boxes; None: there are none, and only the number of records is known.
+        """
         return _fit_partition(self._fit(price), counted, records)
 
-    def total(self, counted: Measurement, records: RecordEstimate) -> RecordEstimate:
+    def total(self, counted: Measurement | None, records: RecordEstimate) -> RecordEstimate:
         """The number of records from all that was released."""
-        known = box_counts(counted, self.shape)
-        return records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+        known = known_boxes(counted, records, self.shape)
+        return RecordEstimate(count=known.total, noise=known.deviation)
 
     def further_error(
         self, counted: Measurement, records: RecordEstimate, look: Price, prices: tuple[Price, Price]
@@ -379,19 +399,17 @@ class PartitionFit:
             bias += importance(block) * float((block.apply(gaps.sum(axis=apart)) ** 2).sum())
         return bias + self.equal.error(len(sizes)) * self.variance
 
-    def partition(self, measured: Measurement, records: RecordEstimate) -> Partition:
+    def partition(self, measured: Measurement | None, records: RecordEstimate) -> Partition:
         """The buckets that least squares on a look's counts suggests."""
-        known = box_counts(measured, self.shape)
-        total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
-        known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
+        known = known_boxes(measured, records, self.shape)
         rows = sum(block.rows for block in self.blocks)
-        finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
+        finest = min(known.bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
         queries = level_queries(self.blocks, self.axes, self.shape, finest)
         return choose_partition(known, queries, lambda buckets: self.equal.error(buckets) * self.variance)
 
 
 @lru_cache(maxsize=64)
-def _fit_partition(fit: PartitionFit, measured: Measurement, records: RecordEstimate) -> Partition:
+def _fit_partition(fit: PartitionFit, measured: Measurement | None, records: RecordEstimate) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
     return fit.partition(measured, records)
 
@@ -418,8 +436,8 @@ def _further_part(second: SecondLook, counted: Measurement, records: RecordEstim
         Post-processing of released counts, with public randomness.
     """
     now, later, law = second.now, second.later, second.law
-    known, shape = box_counts(counted, now.shape), now.shape
-    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+    shape, known = now.shape, known_boxes(counted, records, now.shape)
+    total = RecordEstimate(count=known.total, noise=known.deviation)
     whole = BucketCounts(
         places=np.zeros(math.prod(shape), dtype=np.int64),
         counts=np.array([total.count]),
@@ -435,6 +453,25 @@ def _further_part(second: SecondLook, counted: Measurement, records: RecordEstim
         told = Measurement(blocks=(block,), values=(np.rint(block.apply(cells) + noise).astype(np.int64),), law=law)
         errors += now.error(buckets, cells), later.error(later.partition(told, total), cells)
     return float(errors[1] / max(errors[0], TINY))
+
+
+def known_boxes(measured: Measurement | None, records: RecordEstimate, shape: tuple[int, ...]) -> BoxCounts:
+    """Counts of boxes by least squares, and the number of records from these and all counts before.
+
+    Args:
+        measured: a tree over the boxes of one level; None: no boxes were counted.
+    """
+    if measured is None:
+        return BoxCounts(
+            bisection=Bisection(shape),
+            counts=np.array([records.count]),
+            variances=np.zeros(0),
+            total=records.count,
+            deviation=records.noise,
+        )
+    known = box_counts(measured, shape)
+    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+    return replace(known, total=total.count, deviation=total.noise)
 
 
 def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
@@ -548,7 +585,7 @@ def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
 
 
 def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
-    """All steps so far and the next one: a count of the records, then one group of attributes after the other.
+    """All steps so far and the next one: counts of the records, then one group of attributes after the other.
 
     Args:
         plan: with a price for the count, where one is bought, and three for each group.
@@ -558,16 +595,20 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
     are as small as the records bear, or as the noise of their count would.
     """
-    measured = iter(released)
+    measured, parts = iter(released), groups(plan)
     records: RecordEstimate | None = RecordEstimate(count=float(plan.problem.n or 0), noise=0.0)
     price = plan.price("opening")
     if price is not None:
         yield _passing(RECORDS, price)
         counted = next(measured)
-        records = None
-        if counted is not None:
-            records = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
-    for part in groups(plan):
+        records = None if counted is None else RecordEstimate.of(counted)
+        if records is not None and not records.sure:
+            suited = [part for part in parts if not part.unsuited]
+            yield _passing(RECORDS, reduce(Price.plus, (part.whole for part in suited)).times(TUNING.recount))
+            counted = next(measured)
+            records = records if counted is None else records.combined(RecordEstimate.of(counted))
+            parts = tuple(part if part.unsuited else part.less(TUNING.recount) for part in parts)
+    for part in parts:
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
         elif records is None:
@@ -578,29 +619,39 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
 
 
 def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate) -> Iterator[MeasurementStep]:
-    """A first look at boxes; a second one where records are few, so that the first hardly tells anything, or where it
-    promises less error; and then the buckets or the cells."""
-    two_stage, rest = part.two_stage, part.look.plus(part.last)
-    # As deep as the records bear that are there for sure: a count below its noise leaves the first look the total.
-    surely = records.count - records.noise
-    yield _passing(two_stage.box_tree(surely, part.first_look, "first look"), part.first_look)
-    seen = next(measured)
-    if seen is None:
-        yield _direct(part, rest, "the first counts of boxes were lost")
-        return
-    looked, partition, cells = "a first look", two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
-    least, prices = min(partition.error, cells), (rest, part.last)
-    if records.count < part.limit or two_stage.further_error(seen, records, part.look, prices) < least:
+    """Looks at boxes, and then the buckets or the cells.
+
+    A look is taken where the records rise above the noise of one count at its price; where there are many, only if it
+    promises less error than buckets or cells do after the first one.
+    """
+    two_stage, rest, last = part.two_stage, part.whole, part.last.plus(part.first_look)
+    seen, looked = None, "without a look at boxes"
+    if two_stage.sureness(records.likely, part.first_look) >= TUNING.sure:
+        # As deep as the records bear that are there for sure.
+        surely = records.count - records.noise
+        yield _passing(two_stage.box_tree(surely, part.first_look, "first look"), part.first_look)
+        seen, rest, last, looked = next(measured), part.look.plus(part.last), part.last, "after a first look at boxes"
+        if seen is None:
+            yield _direct(part, rest, "the first counts of boxes were lost")
+            return
+    partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
+    visible = two_stage.sureness(records.likely, part.look) >= TUNING.sure
+    if visible and (
+        seen is None
+        or records.count < part.limit
+        or two_stage.further_error(seen, records, part.look, (rest, last)) < min(partition.error, cells)
+    ):
+        looked = "after a look at boxes" if seen is None else "after two looks at boxes"
         records = two_stage.total(seen, records)
         yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
-        seen, rest, looked = next(measured), part.last, "two looks"
+        seen, rest = next(measured), last
         if seen is None:
             yield _direct(part, rest, "the counts of boxes were lost")
             return
         partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
     ratio = math.sqrt(partition.error / max(cells, TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
-    expected = f"after {looked} at boxes, buckets are expected to leave {times} the strategy's error"
+    expected = f"{looked}, buckets are expected to leave {times} the strategy's error"
     if ratio >= 1 or len(partition.boxes) == math.prod(two_stage.shape):
         yield _direct(part, rest, expected)
         return

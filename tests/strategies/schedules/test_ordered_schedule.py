@@ -53,7 +53,7 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
     charged = plan.roles.accountant.epsilon(guard.events, plan.budget.delta)
     assert charged <= plan.budget.epsilon
     assert float(charged) == pytest.approx(float(plan.epsilon), rel=1e-9)
-    assert len(guard.charged) in (3, 4)
+    assert len(guard.charged) in (3, 4, 5)
 
 
 @pytest.mark.parametrize("records", [30, 10**6])
@@ -62,8 +62,8 @@ def test_a_public_number_of_records_is_not_counted(records) -> None:
     assert (plan.opening, plan.price("opening"), len(stages(plan))) == ((), None, 3)
     assert plan.notes[-1].startswith("noisy counts of boxes")
     release, guard = released(plan, table(records))
-    assert names(release)[0] == "first look(a0)"
-    assert len(guard.charged) in (2, 3)
+    assert "number of records" not in names(release)
+    assert len(guard.charged) in (1, 2, 3)
 
 
 def test_what_cannot_be_merged_is_planned_as_by_strategy() -> None:

@@ -30,7 +30,8 @@ def test_many_records_are_told_by_the_strategy_without_bias() -> None:
 
 def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
     release, _ = released(planned(), table(30))
-    assert names(release) == ["number of records", "first look(a0)", "scouting(a0)", "buckets(a0)"]
+    assert names(release)[:2] == ["number of records", "number of records"]
+    assert names(release)[-1] == "buckets(a0)"
     matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
     assert isinstance(matrix, BucketMatrix)
     assert matrix.inner.cells < 16
@@ -47,6 +48,14 @@ def test_records_in_few_places_are_told_in_buckets_however_many() -> None:
     assert names(release)[-1] == "buckets(a0)"
     assert plan.roles.accountant.epsilon(guard.events, 0) <= 1
     assert np.isnan(release.answers[0].noisy.deviation).all()
+
+
+@pytest.mark.parametrize(("records", "looks"), [(0, []), (3, []), (30, ["scouting(a0)"]), (200, ["first look(a0)"])])
+def test_a_look_is_taken_where_records_rise_above_the_noise_that_its_price_buys(records, looks) -> None:
+    plan = planned()
+    _, steps = lost_at(plan, -1, table(records))
+    assert [step.only[0].name for step in steps][:-1] == [*2 * ["number of records"], *looks]
+    assert sum(step.measure.epsilon for step in steps) == 1
 
 
 @pytest.mark.parametrize(("further", "looks"), [(0.0, 2), (math.inf, 1)])
@@ -118,7 +127,6 @@ def lost_at(plan, place, counts):
     ("records", "place", "said"),
     [
         (30, 0, "count of records was lost"),
-        (30, 1, "first counts of boxes were lost"),
         (10**6, 1, "first counts of boxes were lost"),
     ],
 )
@@ -131,7 +139,26 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
-@pytest.mark.parametrize("records", [0, 30, 10**4, 10**7])
+def test_a_lost_second_count_is_paid_and_the_first_one_decides() -> None:
+    plan = planned()
+    transcript, steps = lost_at(plan, 1, table(30))
+    assert [step.only[0].name for step in steps[:2]] == 2 * ["number of records"]
+    assert len(steps) > 2
+    assert sum(step.measure.epsilon for step in steps) == 1
+    assert plan.schedule.reasons(plan, transcript)
+
+
+@pytest.mark.parametrize("records", [0, 30, 2000])
+def test_records_are_counted_again_while_their_count_is_not_sure(records) -> None:
+    """The second count takes its share from all that is left, so that nothing is spent twice."""
+    plan = planned()
+    _, steps = lost_at(plan, -1, table(records))
+    prices = [step.measure.epsilon for step in steps if step.only[0].name == "number of records"]
+    assert prices == [TUNING.count, (1 - TUNING.count) * TUNING.recount]
+    assert sum(step.measure.epsilon for step in steps) == 1
+
+
+@pytest.mark.parametrize("records", [10**4, 10**7])
 def test_every_price_is_spent_once_and_the_first_looks_falls_as_records_rise(records) -> None:
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
@@ -178,19 +205,17 @@ def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
         np.testing.assert_array_equal(np.rint(release.answers[0].estimate), np.cumsum(crowd(16)))
 
 
-def test_a_count_below_its_noise_leaves_the_first_look_the_total_and_no_second_one_large_boxes() -> None:
+def test_records_within_the_noise_of_their_counts_are_not_looked_at() -> None:
     plan = planned(WIDE, shape=(256,))
     law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
     for counted in (-1000, 0, round(law.deviation / 2)):
         seen = Transcript()
         seen.add(_round(plan.opening[0], [counted], law))
-        first = next_step(plan, seen)
-        of_boxes = plan.roles.check.law(first.only, plan.problem.unit, first.measure)
-        seen.add(_round(first.only, [0] * first.only[0].rows, of_boxes))
-        second = next_step(plan, seen)
-        boxes = [step.only[0].factors[0].matrix.inner.cells for step in (first, second)]
-        assert boxes[0] == 2**TUNING.shallowest
-        assert boxes[1] > boxes[0]
+        again = next_step(plan, seen)
+        assert again.only[0] is sequence.RECORDS
+        of_count = plan.roles.check.law(again.only, plan.problem.unit, again.measure)
+        seen.add(_round(again.only, [0], of_count))
+        assert next_step(plan, seen).only[0].name == "buckets(a0)"
 
 
 def _round(blocks, values, law) -> Round:
