@@ -32,7 +32,7 @@ from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
-from dpqr.strategies.schedules.ordered import Ordered, groups
+from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
 from dpqr.strategies.schedules.planner import choose_plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.split import Split, plan_split
@@ -272,8 +272,8 @@ WIDEST = 4 * CELLS
 """Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
 
 
-DRAWS = 5
-"""Measurements of a release of ordered columns, at most: records twice, two looks, and what answers rest on."""
+DRAWS = 1 + len(TUNING.recounts) + 3
+"""Measurements of a release of ordered columns, at most: records, two looks, and what answers rest on."""
 
 
 def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> PublicOutcome:
@@ -311,7 +311,7 @@ def schedule_cases() -> Iterator[Case]:
         trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, 9, 1)),
         work=WORK,
     )
-    # A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide. With
+    # A cumulative distribution as `auto` releases it, under rho: counts, looks at boxes, and what these decide. With
     # as many records as decide on a second look: the noise of their count is a coin.
     budget = PrivacyBudget(Fraction(1), DELTA)
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")

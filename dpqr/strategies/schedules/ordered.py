@@ -52,8 +52,8 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A count of the records, a second one where that is not sure; looks at boxes of cells, where records bear them and
-    they promise less error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should
+    """A count of the records, and further ones while it is not sure; looks at boxes of cells, where records bear them
+    and they promise less error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should
     leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
@@ -61,19 +61,18 @@ class Ordered:
     bought. The steps themselves: `measurement_sequence`.
 
     Privacy:
-        Neighbours: those of the problem's unit. One count or two, and up to three draws a group, each a noisy answer to
-        integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of
-        boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which share
-        of the group's budget, and whether the price of a draw that is left out goes to the last one, is a function of
-        public facts and of what the draws before released; so is the choice of buckets, which is post-processing and
-        free (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the smallest ones too. A
-        second count takes its share from every price of the groups that wait for it. What a further look may show is
-        drawn with public randomness, from released counts. The last draw's sensitivity is that
-        of the integer matrix over the buckets: a record lies in one bucket, so the columns over cells are those over
-        buckets, repeated (Merged). Given any outcome of the count, a group's prices add up to what the plan has for
-        it: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
-        (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single
-        draws.
+        Neighbours: those of the problem's unit. One to three counts and up to three draws a group, each a noisy answer
+        to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts
+        of boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which
+        share of the group's budget, and whether the price of a draw that is left out goes to the last one, is a
+        function of public facts and of what the draws before released; so is the choice of buckets, which is
+        post-processing and free (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the
+        smallest ones too. What a further look may show is drawn with public randomness, from released counts. The last
+        draw's sensitivity is that of the integer matrix over the buckets: a record lies in one bucket, so the columns
+        over cells are those over buckets, repeated (Merged). A further count takes its share from every price of the
+        groups that wait for it, so given any outcome of the counts all prices together are within the budget: adaptive
+        composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter (Rogers,
+        Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single draws.
 
     >>> Ordered().adaptive
     True
@@ -84,7 +83,7 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """One count of the records or two where n is private, then up to three draws a group.
+        """Counts of the records where n is private, then up to three draws a group.
 
         Raises:
             InfeasiblePlan: `Strategy` has no plan either.
@@ -166,8 +165,7 @@ def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in groups(plan) if not part.unsuited)
     count = (
-        f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget, and a second one for "
-        f"{float(TUNING.recount):.0%} of what is left while that is not sure; "
+        f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget, and more while it is not sure; "
     )
     return (
         f"{count if plan.opening else ''}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the "
@@ -189,7 +187,7 @@ class OrderedTuning:
     """One constant a line, with what it sets."""
 
     count: Fraction = Fraction(1, 1000)  # share of the budget of the noisy number of records
-    recount: Fraction = Fraction(1, 10)  # share of what is left of a second count, while the first is not sure
+    recounts: tuple[Fraction, ...] = (Fraction(1, 100), Fraction(1, 10))  # of what is left, while counts are not sure
     sure: int = 3  # times its noise that a count must be, and records that of a count at the price of a look
     first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
     crowded: int = 5  # n eps / cells from which the first look decides on a second, at a price that falls as this grows
@@ -602,12 +600,13 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
         yield _passing(RECORDS, price)
         counted = next(measured)
         records = None if counted is None else RecordEstimate.of(counted)
-        if records is not None and not records.sure:
-            suited = [part for part in parts if not part.unsuited]
-            yield _passing(RECORDS, reduce(Price.plus, (part.whole for part in suited)).times(TUNING.recount))
+        shares = iter(TUNING.recounts)
+        while records is not None and counted is not None and not records.sure and (share := next(shares, None)):
+            suited = [part.whole for part in parts if not part.unsuited]
+            yield _passing(RECORDS, reduce(Price.plus, suited).times(share))
             counted = next(measured)
             records = records if counted is None else records.combined(RecordEstimate.of(counted))
-            parts = tuple(part if part.unsuited else part.less(TUNING.recount) for part in parts)
+            parts = tuple(part if part.unsuited else part.less(share) for part in parts)
     for part in parts:
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)

@@ -53,7 +53,7 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
     charged = plan.roles.accountant.epsilon(guard.events, plan.budget.delta)
     assert charged <= plan.budget.epsilon
     assert float(charged) == pytest.approx(float(plan.epsilon), rel=1e-9)
-    assert len(guard.charged) in (3, 4, 5)
+    assert 3 <= len(guard.charged) <= 6
 
 
 @pytest.mark.parametrize("records", [30, 10**6])

@@ -30,7 +30,7 @@ def test_many_records_are_told_by_the_strategy_without_bias() -> None:
 
 def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
     release, _ = released(planned(), table(30))
-    assert names(release)[:2] == ["number of records", "number of records"]
+    assert names(release)[:3] == 3 * ["number of records"]
     assert names(release)[-1] == "buckets(a0)"
     matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
     assert isinstance(matrix, BucketMatrix)
@@ -54,7 +54,7 @@ def test_records_in_few_places_are_told_in_buckets_however_many() -> None:
 def test_a_look_is_taken_where_records_rise_above_the_noise_that_its_price_buys(records, looks) -> None:
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
-    assert [step.only[0].name for step in steps][:-1] == [*2 * ["number of records"], *looks]
+    assert [step.only[0].name for step in steps][:-1] == [*3 * ["number of records"], *looks]
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
@@ -99,10 +99,9 @@ def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> 
     assert charged <= plan.budget.epsilon
 
 
-def test_a_second_look_lost_in_a_crash_is_not_made_again(monkeypatch) -> None:
-    monkeypatch.setattr(sequence, "_further_part", lambda *_: 0.0)
+def test_a_second_look_lost_in_a_crash_is_not_made_again() -> None:
     plan = planned()
-    transcript, steps = lost_at(plan, 2, table(30))
+    transcript, steps = lost_at(plan, 3, table(30))
     assert [step.only[0].name for step in steps][-2:] == ["scouting(a0)", "strategy(a0)"]
     assert sum(step.measure.epsilon for step in steps) == 1
     assert "the counts of boxes were lost" in plan.schedule.reasons(plan, transcript)[0]
@@ -139,22 +138,25 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
-def test_a_lost_second_count_is_paid_and_the_first_one_decides() -> None:
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_lost_further_count_is_paid_and_the_ones_before_decide(place) -> None:
     plan = planned()
-    transcript, steps = lost_at(plan, 1, table(30))
-    assert [step.only[0].name for step in steps[:2]] == 2 * ["number of records"]
-    assert len(steps) > 2
+    transcript, steps = lost_at(plan, place, table(30))
+    counts = [step.only[0].name for step in steps].count("number of records")
+    assert counts == place + 1 < len(steps)
     assert sum(step.measure.epsilon for step in steps) == 1
     assert plan.schedule.reasons(plan, transcript)
 
 
-@pytest.mark.parametrize("records", [0, 30, 2000])
-def test_records_are_counted_again_while_their_count_is_not_sure(records) -> None:
-    """The second count takes its share from all that is left, so that nothing is spent twice."""
+@pytest.mark.parametrize(("records", "more"), [(0, 2), (30, 2), (2000, 1), (10**4, 0)])
+def test_records_are_counted_again_while_their_count_is_not_sure(records, more) -> None:
+    """Each further count takes its share from all that is left, so that nothing is spent twice."""
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
     prices = [step.measure.epsilon for step in steps if step.only[0].name == "number of records"]
-    assert prices == [TUNING.count, (1 - TUNING.count) * TUNING.recount]
+    first, second = TUNING.recounts
+    rest = 1 - TUNING.count
+    assert prices == [TUNING.count, rest * first, rest * (1 - first) * second][: 1 + more]
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
@@ -211,10 +213,11 @@ def test_records_within_the_noise_of_their_counts_are_not_looked_at() -> None:
     for counted in (-1000, 0, round(law.deviation / 2)):
         seen = Transcript()
         seen.add(_round(plan.opening[0], [counted], law))
-        again = next_step(plan, seen)
-        assert again.only[0] is sequence.RECORDS
-        of_count = plan.roles.check.law(again.only, plan.problem.unit, again.measure)
-        seen.add(_round(again.only, [0], of_count))
+        for _ in TUNING.recounts:
+            again = next_step(plan, seen)
+            assert again.only[0] is sequence.RECORDS
+            of_count = plan.roles.check.law(again.only, plan.problem.unit, again.measure)
+            seen.add(_round(again.only, [0], of_count))
         assert next_step(plan, seen).only[0].name == "buckets(a0)"
 
 
