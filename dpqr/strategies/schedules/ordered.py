@@ -52,9 +52,9 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A count of the records, and further ones while it is not sure; looks at boxes of cells, where records bear them
-    and they promise less error; then a strategy, over buckets of neighbouring cells or over all cells, whichever should
-    leave less error.
+    """A count of the records, and further ones while it is not sure; a look at boxes of cells where they are few, a
+    cheap first one that decides on a second where they are many; then a strategy, over buckets of neighbouring cells or
+    over all cells, whichever should leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
@@ -168,11 +168,11 @@ def _announced(plan: Plan) -> str:
         f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget, and more while it is not sure; "
     )
     return (
-        f"{count if plan.opening else ''}noisy counts of boxes of cells, for {float(TUNING.first_look):.0%} of the "
-        "budget, where records rise above their noise; a further look at smaller boxes, for "
-        f"{float(TUNING.boxes):.0%} of what is left, where it promises less error; from {limits} records on the first "
-        "look costs less; neighbours that these do not tell apart are merged if that is expected to leave less error "
-        "than all cells do, and the rest measures a strategy; forecast is that of all cells"
+        f"{count if plan.opening else ''}noisy counts of boxes of cells, for {float(TUNING.boxes):.0%} of what is left "
+        f"where records rise above their noise; from {limits} records on a first look at boxes, for at most "
+        f"{float(TUNING.first_look):.0%} of the budget, decides on these; neighbours that they do not tell apart are "
+        "merged if that is expected to leave less error than all cells do, and the rest measures a strategy; forecast "
+        "is that of all cells"
     )
 
 
@@ -190,8 +190,8 @@ class OrderedTuning:
     recounts: tuple[Fraction, ...] = (Fraction(1, 100), Fraction(1, 10))  # of what is left, while counts are not sure
     sure: int = 3  # times its noise that a count must be, and records that of a count at the price of a look
     first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
-    crowded: int = 5  # n eps / cells from which the first look decides on a second, at a price that falls as this grows
-    boxes: Fraction = Fraction(1, 4)  # part of the rest for a second look at boxes
+    crowded: int = 5  # n eps / cells from which a first look decides on a second, at a price that falls as this grows
+    boxes: Fraction = Fraction(1, 4)  # part of the rest for a look at boxes where records are few, or for a second one
     grain: int = 1000  # parts of the budget that groups of attributes share
     fewest_cells: int = 8  # of fewer cells none are merged
     most_cells: int = 2**18  # of more cells no boxes are counted
@@ -554,7 +554,7 @@ class AttributeGroup:
 
     @property
     def limit(self) -> float:
-        """Records from which a second look is no matter of course."""
+        """Records from which on a first look decides on a second."""
         return TUNING.crowded * math.prod(self.two_stage.shape) / self.two_stage.sureness(1.0, self.whole)
 
     def looking(self, records: RecordEstimate) -> AttributeGroup:
@@ -620,26 +620,24 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
 def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate) -> Iterator[MeasurementStep]:
     """Looks at boxes, and then the buckets or the cells.
 
-    A look is taken where the records rise above the noise of one count at its price; where there are many, only if it
-    promises less error than buckets or cells do after the first one.
+    Few records: one look, if they rise above the noise of a single count at its price. Surely many: a cheap first look,
+    and a second one if that promises less error.
     """
     two_stage, rest, last = part.two_stage, part.whole, part.last.plus(part.first_look)
-    seen, looked = None, "without a look at boxes"
-    if two_stage.sureness(records.likely, part.first_look) >= TUNING.sure:
-        # As deep as the records bear that are there for sure.
-        surely = records.count - records.noise
+    seen, looked, surely = None, "without a look at boxes", records.count - records.noise
+    if surely >= part.limit:
         yield _passing(two_stage.box_tree(surely, part.first_look, "first look"), part.first_look)
         seen, rest, last, looked = next(measured), part.look.plus(part.last), part.last, "after a first look at boxes"
         if seen is None:
             yield _direct(part, rest, "the first counts of boxes were lost")
             return
     partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
-    visible = two_stage.sureness(records.likely, part.look) >= TUNING.sure
-    if visible and (
-        seen is None
-        or records.count < part.limit
-        or two_stage.further_error(seen, records, part.look, (rest, last)) < min(partition.error, cells)
-    ):
+    if seen is None:
+        promising = two_stage.sureness(records.likely, part.look) >= TUNING.sure
+    else:
+        expected = two_stage.further_error(seen, records, part.look, (rest, last))
+        promising = expected < min(partition.error, cells)
+    if promising:
         looked = "after a look at boxes" if seen is None else "after two looks at boxes"
         records = two_stage.total(seen, records)
         yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
@@ -650,13 +648,13 @@ def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate
         partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
     ratio = math.sqrt(partition.error / max(cells, TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
-    expected = f"{looked}, buckets are expected to leave {times} the strategy's error"
+    why = f"{looked}, buckets are expected to leave {times} the strategy's error"
     if ratio >= 1 or len(partition.boxes) == math.prod(two_stage.shape):
-        yield _direct(part, rest, expected)
+        yield _direct(part, rest, why)
         return
     error, of_cells = (math.sqrt(one / two_stage.rows) for one in (partition.error, two_stage.cells_error(part.whole)))
     merged = (
-        f"{part.columns}: {expected}: cells were merged into {len(partition.boxes):,} buckets; expected error "
+        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets; expected error "
         f"{error:.4g} a query, noise and unevenness together (of the strategy: {of_cells:.4g}); answers are biased by "
         "what an even spread hides"
     )
