@@ -50,8 +50,11 @@ def test_records_in_few_places_are_told_in_buckets_however_many() -> None:
     assert np.isnan(release.answers[0].noisy.deviation).all()
 
 
-@pytest.mark.parametrize(("records", "looks"), [(0, []), (3, []), (30, ["scouting(a0)"]), (200, ["first look(a0)"])])
-def test_a_look_is_taken_where_records_rise_above_the_noise_that_its_price_buys(records, looks) -> None:
+@pytest.mark.parametrize(
+    ("records", "looks"),
+    [(0, []), (3, []), (30, ["scouting(a0)"]), (70, ["scouting(a0)"]), (200, ["first look(a0)"])],
+)
+def test_few_records_get_one_look_if_they_rise_above_its_noise_and_many_a_first_one(records, looks) -> None:
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
     assert [step.only[0].name for step in steps][:-1] == [*3 * ["number of records"], *looks]
