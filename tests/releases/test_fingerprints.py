@@ -30,7 +30,7 @@ def with_axis(plan, axis):
 
 PINNED = {
     "rounds": (make_plan, "0d1796bd118358635c37cc1235eefa99476353b5614afe23ed91c78ca9999316"),
-    "ordered": (planned, "c8e46dade21823f82ffd4c787118c84b1ddf66c9db97415006997275f8dc893d"),
+    "ordered": (planned, "3ea54944b24a455ee4b3f6389f2ac5cb0a3bd50a41cdaadcb809a1c84222805e"),
 }
 """Digests of form 2. One that changes ends the continuation of runs that were begun before: if the change is meant,
 raise FORM in dpqr/releases/fingerprints.py, pin the new digests here, and say in the changelog that releases which
