@@ -4,9 +4,9 @@ python tests/benchmarks/ordered.py [--half report] [--runs 40] [--axes 1 2] [--o
 
 Arrays: `arrays.py`, of 1,024 or 4,096 cells and of 64 x 64; s = n eps / cells from an empty table to a crowded one.
 `--half set` has other members and sizes than `--half report`; constants are set on the former. Competitors: strategy,
-identity, tree (expected errors with the whole budget) and DAWA with its partition paid for, at the better one of two
-prices (`dawa.py`). Error: root mean square over queries and runs. Each run is a release with pure epsilon under
-add-remove, n private. Brackets: 95% bootstrap interval over the runs.
+identity, tree, one bucket (a noisy total, spread evenly; expected errors with the whole budget) and DAWA with its
+partition paid for, at the better one of two prices (`dawa.py`). Error: root mean square over queries and runs. Each run
+is a release with pure epsilon under add-remove, n private. Brackets: 95% bootstrap interval over the runs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import numpy as np
 from arrays import FAMILIES, array
 from dawa import PRICES, Dawa
 from dense import closed_forms, planned, square
+
+from dpqr.workload.block import QueryBlock
 
 SIGNALS = {"set": (0.002, 0.03, 0.3, 2.0, 20.0), "report": (0.001, 0.06, 0.6, 4.0, 40.0)}
 SIZES = {1: ((1024,), (4096,)), 2: ((64, 64),)}
@@ -86,12 +88,21 @@ def cases(half: str, axes: int, families: list[str], runs: int) -> Iterator[Case
                 others.pop("HDMM", None)
                 blocks = plan.problem.workload.blocks
                 cells = min(others.values()) ** 2 * blocks[0].rows * float(EPSILON) ** 2 / 2
+                others["one bucket"] = one_bucket(blocks[0], counts)
                 for times in PRICES:
                     dawa, rng = Dawa(blocks, shape, float(EPSILON), times, cells), np.random.default_rng(index)
                     error = math.sqrt(np.mean([dawa.square(counts, rng) for _ in range(10)]))
                     others[f"DAWA {times:g}"] = error
                 squares = np.array([square(plan, counts) for _ in range(runs)])
                 yield Case(family, shape, workload, signal, squares, others)
+
+
+def one_bucket(block: QueryBlock, counts: np.ndarray) -> float:
+    """Root mean square error over the queries if a noisy total of the records is spread evenly over the cells."""
+    evenly = np.full(counts.shape, 1 / counts.size)
+    bias = block.apply(evenly * counts.sum()) - block.apply(counts)
+    noise = 2 / float(EPSILON) ** 2 * block.apply(evenly) ** 2
+    return float(np.sqrt((bias**2 + noise).mean()))
 
 
 def summary(found: list[Case]) -> None:

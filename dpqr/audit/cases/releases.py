@@ -273,7 +273,7 @@ WIDEST = 4 * CELLS
 
 
 DRAWS = 1 + len(TUNING.recounts) + 3
-"""Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
+"""Measurements of a release of ordered columns, at most: records, two looks, and what answers rest on."""
 
 
 def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> PublicOutcome:
@@ -311,8 +311,8 @@ def schedule_cases() -> Iterator[Case]:
         trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, 9, 1)),
         work=WORK,
     )
-    # A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide. With
-    # as many records as decide what is looked at first: the noise of their count is a coin.
+    # A cumulative distribution as `auto` releases it, under rho: counts, looks at boxes, and what these decide. With
+    # as many records as decide on a second look: the noise of their count is a coin.
     budget = PrivacyBudget(Fraction(1), DELTA)
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
     (part,) = groups(plan)

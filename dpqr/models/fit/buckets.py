@@ -396,6 +396,34 @@ class BoxCounts:
         return len(self.variances)
 
 
+SURE = 6.0
+"""Deviations of its noise from which on a count of records is taken for their number."""
+
+SIZES = 200
+"""Numbers of records that are told apart below that."""
+
+
+def likely_records(count: float, noise: float) -> tuple[FloatArray, FloatArray]:
+    """Numbers of records that a noisy count leaves likely, and their probabilities.
+
+    Normal noise; beforehand every order of magnitude from 1 on is alike likely, so a count within its noise makes the
+    records as few as they may be, rather than as many as the noise (Jeffreys 1946, the prior of a scale).
+
+    >>> sizes, weights = likely_records(100.0, 1.0)
+    >>> float(weights @ sizes)
+    100.0
+    >>> sizes, weights = likely_records(0.0, 100.0)
+    >>> bool(10 < weights @ sizes < 50)
+    True
+    """
+    if count >= SURE * noise:
+        return np.array([max(count, 1.0)]), np.ones(1)
+    sizes = np.geomspace(1.0, max(count, 0.0) + SURE * noise + 1.0, SIZES)
+    logs = -(((sizes - count) / noise) ** 2) / 2
+    weights = np.exp(logs - logs.max())
+    return sizes, weights / weights.sum()
+
+
 def uneven_cells(
     shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts | None, uniforms: FloatArray, normals: FloatArray
 ) -> FloatArray:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
-from dpqr.models.fit.buckets import PRIOR, BoxCounts, Halves, Imbalances
+from dpqr.models.fit.buckets import PRIOR, BoxCounts, Halves, Imbalances, likely_records
 from dpqr.strategies.designs.gram import BucketQueries, bucket_queries
 from dpqr.strategies.designs.kronecker import p_identity
 from dpqr.strategies.designs.trees import hierarchy
@@ -264,12 +264,13 @@ def _subtotals(own: list[FloatArray]) -> list[FloatArray]:
 def _halves(counted: BoxCounts, cells: list[IntArray]) -> tuple[list[Halves], list[FloatArray]]:
     """Of every level: the differences of the boxes' halves, and the boxes' expected records, from the root down.
 
-    The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
+    The total is taken to be the root mean square of what its estimate leaves likely: differences go with its square.
     """
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, halves = [np.array([max(counted.total, counted.deviation, 1.0)])], []
+    sizes, weights = likely_records(counted.total, counted.deviation)
+    counts, halves = [np.sqrt([weights @ sizes**2])], []
     imbalances = Imbalances(weights=PRIOR)
     for level, both in enumerate(cells[:-1]):
         inside, own = cells[level + 1].reshape(-1, 2), counts[-1]
@@ -285,6 +286,7 @@ def _halves(counted: BoxCounts, cells: list[IntArray]) -> tuple[list[Halves], li
     return halves, counts
 
 
+@lru_cache(maxsize=64)
 def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
     """For every box: what a difference of 1 between its halves changes in the queries, squared and summed.
 

@@ -31,9 +31,9 @@ from dpqr.workload.strategy_matrices import PIdentity, query_variances, recovera
 class PIdentityTuning:
     """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
-    groups: int = 256  # groups of cells, at most
-    wide: int = 8  # cells per group from which on half the groups have a sum, not a quarter
-    few: int = 32  # groups below which half of them have a sum: a quarter of few groups leaves no hierarchy
+    groups: int = 512  # groups of cells, at most
+    spacing: int = 16  # cells for each sum: HDMM's
+    sums: int = 32  # at least; and at most half as many as groups
     steps: int = 250  # descent steps, at most
     tolerance: float = 1e-7  # of the gradient of the logarithm of the error
     precision: int = 4096  # norm of an integer column, about
@@ -146,8 +146,7 @@ def p_identity(queries: CellQueries, norm: Norm, precision: int = TUNING.precisi
     scale, widths = max(float(diagonal.sum()), 1e-300), np.diff(edges)
     # Start of the descent: the first nodes of the binary tree, with noise added, for equal rows would stay equal. Each
     # may grow to its neighbours of the same level only, which loses nothing and leaves a quarter of the entries.
-    many = widths[0] >= TUNING.wide or groups < TUNING.few
-    count = max(1, groups // 2 if many else groups // 4)
+    count = max(1, min(groups // 2, max(TUNING.sums, queries.size // TUNING.spacing)))
     start, support = np.zeros((count, groups)), np.zeros((count, groups), dtype=bool)
     for row in range(count):
         level = (row + 1).bit_length() - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -13,9 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.kernel.accountants.accountant import Portion
-from dpqr.kernel.arrays import Axes, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.models.fit.buckets import BoxCounts
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.public import public_normals, public_uniforms
+from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, likely_records, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
@@ -26,6 +28,7 @@ from dpqr.strategies.designs.buckets import (
     merged_block,
     partition_design,
 )
+from dpqr.strategies.designs.gram import importance
 from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -49,9 +52,9 @@ from dpqr.workload.workload import Measurement, Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """Paid counts of the records decide: one, and further ones while it is not sure. Few: noisy counts of ever smaller
-    boxes of cells choose buckets, for which a strategy is measured with what is left. Many: a first look at boxes
-    decides whether to do the same, or to measure one strategy for all cells with the rest.
+    """A count of the records, and further ones while it is not sure; a look at boxes of cells where they are few, a
+    cheap first one that decides on a second where they are many; then a strategy, over buckets of neighbouring cells or
+    over all cells, whichever should leave less error.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
@@ -63,13 +66,13 @@ class Ordered:
         of boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which
         share of the group's budget, and whether the price of a draw that is left out goes to the last one, is a
         function of public facts and of what the draws before released; so is the choice of buckets, which is
-        post-processing and free (Dwork and Roth 2014, Proposition 2.1):
-        every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
-        matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
-        (Merged). A further count takes its share from every price of the groups that wait for it, so given any outcome
-        of the earlier draws all prices together are within the budget: adaptive composition (Dwork, Rothblum and Vadhan
-        2010), for prices that depend on releases that of a filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan
-        states the sum that a filter allows, and no price of single draws.
+        post-processing and free (Dwork and Roth 2014, Proposition 2.1): every box that is counted gets noise, the
+        smallest ones too. What a further look may show is drawn with public randomness, from released counts. The last
+        draw's sensitivity is that of the integer matrix over the buckets: a record lies in one bucket, so the columns
+        over cells are those over buckets, repeated (Merged). A further count takes its share from every price of the
+        groups that wait for it, so given any outcome of the counts all prices together are within the budget: adaptive
+        composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter (Rogers,
+        Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single draws.
 
     >>> Ordered().adaptive
     True
@@ -80,7 +83,7 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """A count of the records where n is private, then up to three draws a group.
+        """Counts of the records where n is private, then up to three draws a group.
 
         Raises:
             InfeasiblePlan: `Strategy` has no plan either.
@@ -109,7 +112,7 @@ class Ordered:
         return Released()
 
     def next(self, plan: Plan, state: Released) -> Step | None:
-        """The count; then the strategy, or the boxes and the buckets that these suggest."""
+        """The counts; then looks at boxes, and the buckets or cells that these suggest."""
         one = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
         return None if one is None else one.step
 
@@ -160,15 +163,16 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
 
 def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
-    suited = [part for part in groups(plan) if not part.unsuited]
-    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget; more while it is not sure) decides"
-    who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
+    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in groups(plan) if not part.unsuited)
+    count = (
+        f"a noisy count of all records, for {float(TUNING.count):.1%} of the budget, and more while it is not sure; "
+    )
     return (
-        f"{who}: below {limits}, {float(TUNING.boxes):.0%} of what is left buys counts of boxes of cells, "
-        "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
-        f"there on, a first look at boxes, for {float(TUNING.first_look):.0%} of the budget, decides whether to do the "
-        "same or to measure the strategy, with the error that is forecast"
+        f"{count if plan.opening else ''}noisy counts of boxes of cells, for {float(TUNING.boxes):.0%} of what is left "
+        f"where records rise above their noise; from {limits} records on a first look at boxes, for at most "
+        f"{float(TUNING.first_look):.0%} of the budget, decides on these; neighbours that they do not tell apart are "
+        "merged if that is expected to leave less error than all cells do, and the rest measures a strategy; forecast "
+        "is that of all cells"
     )
 
 
@@ -182,18 +186,16 @@ def _announced(plan: Plan) -> str:
 class OrderedTuning:
     """One constant a line, with what it sets."""
 
-    count: Fraction = Fraction(1, 200)  # share of the budget of the noisy number of records
-    recounts: tuple[Fraction, ...] = (Fraction(1, 40), Fraction(1, 10))  # shares of further counts, while unsure
-    sure: int = 3  # times its noise a count must be, or records are counted again
-    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, where records are many
-    boxes: Fraction = Fraction(1, 4)  # part of the rest for the counts of boxes that choose the buckets
+    count: Fraction = Fraction(1, 1000)  # share of the budget of the noisy number of records
+    recounts: tuple[Fraction, ...] = (Fraction(1, 100), Fraction(1, 10))  # of what is left, while counts are not sure
+    sure: int = 3  # times its noise that a count must be, and records that of a count at the price of a look
+    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, at most
+    crowded: int = 5  # n eps / cells from which a first look decides on a second, at a price that falls as this grows
+    boxes: Fraction = Fraction(1, 4)  # part of the rest for a look at boxes where records are few, or for a second one
     grain: int = 1000  # parts of the budget that groups of attributes share
     fewest_cells: int = 8  # of fewer cells none are merged
     most_cells: int = 2**18  # of more cells no boxes are counted
-    crowded: int = 5  # n eps / cells from which a first look decides whether cells are merged: one column
-    crowded_pair: int = 1  # the same: two columns and more
-    worth: float = 1.0  # part of the strategy's error that buckets must be expected to leave, at most
-    first_boxes: int = 4  # times as many records in each box of the first look
+    tables: int = 4  # that are drawn from a look's counts, to expect what buckets leave
     reach: int = 8  # boxes that are counted for every record that the noise of a single count leaves sure
     shallowest: int = 2  # levels of boxes that are counted, at least
     deepest: int = 10  # levels of boxes that are counted, at most
@@ -221,10 +223,19 @@ class RecordEstimate:
     count: float
     noise: float
 
+    @classmethod
+    def of(cls, counted: Measurement) -> RecordEstimate:
+        return cls(count=float(counted.values[0][0]), noise=counted.law.deviation)
+
     @property
     def likely(self) -> float:
-        """The count, or its noise where that is more."""
-        return max(self.count, self.noise)
+        """Root mean square of the numbers that the count leaves likely (`likely_records`)."""
+        sizes, weights = likely_records(self.count, self.noise)
+        return math.sqrt(float(weights @ sizes**2))
+
+    @property
+    def sure(self) -> bool:
+        return self.count >= TUNING.sure * self.noise
 
     def combined(self, other: RecordEstimate) -> RecordEstimate:
         """Both, weighted by their precision; the one without noise, if there is one."""
@@ -278,16 +289,54 @@ class TwoStagePartition:
 
     def box_tree(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
-        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
-        level = min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
+        level = self._level(records, price)
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
-    def partition(self, counted: Measurement, records: RecordEstimate, price: Price) -> Partition:
-        """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
+    def partition(self, counted: Measurement | None, records: RecordEstimate, price: Price) -> Partition:
+        """The buckets that least squares on a look's counts suggests, if they are measured at `price`.
+
+        Args:
+            counted: counts of boxes; None: there are none, and only the number of records is known.
+        """
+        return _fit_partition(self._fit(price), counted, records)
+
+    def total(self, counted: Measurement | None, records: RecordEstimate) -> RecordEstimate:
+        """The number of records from all that was released."""
+        known = known_boxes(counted, records, self.shape)
+        return RecordEstimate(count=known.total, noise=known.deviation)
+
+    def further_error(
+        self, counted: Measurement, records: RecordEstimate, look: Price, prices: tuple[Price, Price]
+    ) -> float:
+        """Expected error of buckets after a second look at price `look`: of that without one, the part that is left on
+        tables drawn from the first look's counts (preposterior analysis: Raiffa and Schlaifer 1961).
+
+        Args:
+            prices: of the buckets' measurement, without a second look and after one.
+        """
+        total = self.total(counted, records)
+        law = self.roles.check.law((self.box_tree(total.likely, look),), self.problem.unit, look)
+        now, later = (self._fit(price) for price in prices)
+        second = SecondLook(now=now, later=later, level=self._level(total.likely, look), law=law)
+        return _further_part(second, counted, records) * self.partition(counted, records, prices[0]).error
+
+    def _level(self, records: float, price: Price) -> int:
+        """How deep boxes are counted."""
+        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
+        return min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
+
+    def _fit(self, price: Price) -> PartitionFit:
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
-        return _fit_partition(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
+        return PartitionFit(
+            blocks=self.blocks,
+            axes=self.axes,
+            shape=self.shape,
+            norm=self.norm,
+            equal=equal,
+            variance=self._variance(price),
+        )
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -323,24 +372,104 @@ def unit_error(design: Design, norm: Norm) -> float:
     return design.error * (column**2 if norm is Norm.L1 else column)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFit:
+    """What a choice of buckets rests on besides counts. Public; a key of caches by the identities of blocks and errors.
+
+    equal: errors by the number of buckets. variance: of the noise that they are measured with.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    axes: Axes
+    shape: tuple[int, ...]
+    norm: Norm
+    equal: EqualBuckets
+    variance: float
+
+    def error(self, partition: Partition, cells: FloatArray) -> float:
+        """Weighted sum of squared errors of buckets if these were the cells: noise, and what an even spread misses."""
+        sizes = np.bincount(partition.buckets)
+        spread = np.bincount(partition.buckets, weights=cells.reshape(-1)) / sizes
+        gaps = spread[partition.buckets].reshape(self.shape) - cells
+        bias = 0.0
+        for block in self.blocks:
+            apart = tuple(place for place, axis in enumerate(self.axes) if axis not in block.axes)
+            bias += importance(block) * float((block.apply(gaps.sum(axis=apart)) ** 2).sum())
+        return bias + self.equal.error(len(sizes)) * self.variance
+
+    def partition(self, measured: Measurement | None, records: RecordEstimate) -> Partition:
+        """The buckets that least squares on a look's counts suggests."""
+        known = known_boxes(measured, records, self.shape)
+        rows = sum(block.rows for block in self.blocks)
+        finest = min(known.bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
+        queries = level_queries(self.blocks, self.axes, self.shape, finest)
+        return choose_partition(known, queries, lambda buckets: self.equal.error(buckets) * self.variance)
+
+
 @lru_cache(maxsize=64)
-def _fit_partition(
-    blocks: tuple[QueryBlock, ...],
-    axes: Axes,
-    shape: tuple[int, ...],
-    equal: EqualBuckets,
-    variance: float,
-    measured: Measurement,
-    records: RecordEstimate,
-) -> Partition:
+def _fit_partition(fit: PartitionFit, measured: Measurement | None, records: RecordEstimate) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
+    return fit.partition(measured, records)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondLook:
+    """A look that may follow. Public; a key of caches.
+
+    now, later: the choice of buckets without it, and after it. level: of its boxes. law: of its noise.
+    """
+
+    now: PartitionFit
+    later: PartitionFit
+    level: int
+    law: NoiseLaw
+
+
+@lru_cache(maxsize=64)
+def _further_part(second: SecondLook, counted: Measurement, records: RecordEstimate) -> float:
+    """What a second look leaves of the error of buckets: over tables as uneven as the first one's counts leave
+    possible, each with noise of the second. Kept by the identities of blocks, errors and measurement.
+
+    Privacy:
+        Post-processing of released counts, with public randomness.
+    """
+    now, later, law = second.now, second.later, second.law
+    shape, known = now.shape, known_boxes(counted, records, now.shape)
+    total = RecordEstimate(count=known.total, noise=known.deviation)
+    whole = BucketCounts(
+        places=np.zeros(math.prod(shape), dtype=np.int64),
+        counts=np.array([total.count]),
+        covariance=np.array([[total.noise**2]]),
+    )
+    tree = level_tree(now.blocks, now.axes, shape, second.level, now.norm)
+    block = merged_block("scouting", now.axes, shape, tree, known.bisection.places(second.level))
+    buckets, draws = _fit_partition(now, counted, records), draws_of(shape)
+    errors = np.zeros(2)
+    for seed in range(0, 3 * TUNING.tables, 3):
+        cells = uneven_cells(shape, whole, known, public_uniforms(seed, draws), public_normals(seed + 1, draws))
+        noise = public_normals(seed + 2, block.rows) * law.deviation
+        told = Measurement(blocks=(block,), values=(np.rint(block.apply(cells) + noise).astype(np.int64),), law=law)
+        errors += now.error(buckets, cells), later.error(later.partition(told, total), cells)
+    return float(errors[1] / max(errors[0], TINY))
+
+
+def known_boxes(measured: Measurement | None, records: RecordEstimate, shape: tuple[int, ...]) -> BoxCounts:
+    """Counts of boxes by least squares, and the number of records from these and all counts before.
+
+    Args:
+        measured: a tree over the boxes of one level; None: no boxes were counted.
+    """
+    if measured is None:
+        return BoxCounts(
+            bisection=Bisection(shape),
+            counts=np.array([records.count]),
+            variances=np.zeros(0),
+            total=records.count,
+            deviation=records.noise,
+        )
     known = box_counts(measured, shape)
     total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
-    known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
-    rows = sum(block.rows for block in blocks)
-    finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
-    queries = level_queries(blocks, axes, shape, finest)
-    return choose_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
+    return replace(known, total=total.count, deviation=total.noise)
 
 
 def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
@@ -425,10 +554,18 @@ class AttributeGroup:
 
     @property
     def limit(self) -> float:
-        """Records from which a first look decides."""
-        shape = self.two_stage.shape
-        crowded = TUNING.crowded if len(shape) == 1 else TUNING.crowded_pair
-        return crowded * math.prod(shape) / self.two_stage.sureness(1.0, self.whole)
+        """Records from which on a first look decides on a second."""
+        return TUNING.crowded * math.prod(self.two_stage.shape) / self.two_stage.sureness(1.0, self.whole)
+
+    def looking(self, records: RecordEstimate) -> AttributeGroup:
+        """The group with the first look's price halved for every doubling of the records beyond the limit: boxes are
+        told as exactly as at the limit, relative to what they hold. The last measurement gets the rest."""
+        halvings = math.floor(math.log2(max((records.count - records.noise) / self.limit, 1.0)))
+        if halvings < 1:
+            return self
+        part = Fraction(1, 2**halvings)
+        kept = self.first_look.times(1 - part)
+        return replace(self, first_look=self.first_look.times(part), last=self.last.plus(kept))
 
 
 def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
@@ -457,92 +594,71 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     are as small as the records bear, or as the noise of their count would.
     """
     measured, parts = iter(released), groups(plan)
-    if plan.problem.n is None:
-        records, parts = yield from _count_records(plan, parts, measured)
-    else:
-        records = RecordEstimate(count=float(plan.problem.n), noise=0.0)
+    records: RecordEstimate | None = RecordEstimate(count=float(plan.problem.n or 0), noise=0.0)
+    price = plan.price("opening")
+    if price is not None:
+        yield _passing(RECORDS, price)
+        counted = next(measured)
+        records = None if counted is None else RecordEstimate.of(counted)
+        shares = iter(TUNING.recounts)
+        while records is not None and counted is not None and not records.sure and (share := next(shares, None)):
+            suited = [part.whole for part in parts if not part.unsuited]
+            yield _passing(RECORDS, reduce(Price.plus, suited).times(share))
+            counted = next(measured)
+            records = records if counted is None else records.combined(RecordEstimate.of(counted))
+            parts = tuple(part if part.unsuited else part.less(share) for part in parts)
     for part in parts:
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
         elif records is None:
             yield _direct(part, part.whole, "the count of records was lost")
         else:
-            shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-            # Few records: counts of boxes and then buckets. Many: a first look decides.
-            if records.count < part.limit:
-                why = f"{shown} are below {part.limit:,.0f}"
-                yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
-            else:
-                yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
+            yield from _looks(part.looking(records), measured, records)
         next(measured, None)  # a group's last draw decides nothing
 
 
-RecordCounting = Generator[MeasurementStep, None, tuple[RecordEstimate | None, tuple[AttributeGroup, ...]]]
-"""Steps that count the records; returns the estimate, and the groups with what is left to them."""
+def _looks(part: AttributeGroup, measured: Measurements, records: RecordEstimate) -> Iterator[MeasurementStep]:
+    """Looks at boxes, and then the buckets or the cells.
 
-
-def _count_records(plan: Plan, parts: tuple[AttributeGroup, ...], measured: Measurements) -> RecordCounting:
-    """A noisy count; while that is not sure, further ones at shares of what the suited groups have."""
-    price = plan.price("opening")
-    assert price is not None, "where records are private, their count is bought"
-    suited = [part for part in parts if not part.unsuited]
-    records, spent, shares = None, Fraction(0), iter(TUNING.recounts)
-    while True:
-        yield _passing(RECORDS, price)
-        counted = next(measured)
-        if counted is not None:
-            found = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
-            records = found if records is None else records.combined(found)
-        share = next(shares, None)
-        if records is None or counted is None or share is None or records.count >= TUNING.sure * records.noise:
-            return records, tuple(part if part.unsuited else part.less(spent) for part in parts)
-        spent += share
-        price = reduce(Price.plus, (part.whole for part in suited)).times(share)
-
-
-def _first_look(
-    part: AttributeGroup, measured: Measurements, records: RecordEstimate, why: str
-) -> Iterator[MeasurementStep]:
-    """A first look, at a small price, decides whether buckets are worth a second one."""
-    rest, price = part.look.plus(part.last), part.first_look
-    yield _passing(part.two_stage.box_tree(records.likely / TUNING.first_boxes, price, "first look"), price)
-    seen = next(measured)
+    Few records: one look, if they rise above the noise of a single count at its price. Surely many: a cheap first look,
+    and a second one if that promises less error.
+    """
+    two_stage, rest, last = part.two_stage, part.whole, part.last.plus(part.first_look)
+    seen, looked, surely = None, "without a look at boxes", records.count - records.noise
+    if surely >= part.limit:
+        yield _passing(two_stage.box_tree(surely, part.first_look, "first look"), part.first_look)
+        seen, rest, last, looked = next(measured), part.look.plus(part.last), part.last, "after a first look at boxes"
+        if seen is None:
+            yield _direct(part, rest, "the first counts of boxes were lost")
+            return
+    partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
     if seen is None:
-        yield _direct(part, rest, "the first counts of boxes were lost")
-        return
-    merged = part.two_stage.partition(seen, records, part.last).error
-    ratio = math.sqrt(merged / max(part.two_stage.cells_error(rest), TINY))
-    times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
-    expected = f"a first look at boxes expects {times} the strategy's error from buckets"
-    if ratio > TUNING.worth:
-        yield _direct(part, rest, f"{why}, and {expected}")
+        promising = two_stage.sureness(records.likely, part.look) >= TUNING.sure
     else:
-        yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
-
-
-def _by_boxes(
-    part: AttributeGroup, measured: Measurements, records: RecordEstimate, last: Price, why: str
-) -> Iterator[MeasurementStep]:
-    """Counts of boxes, and then a strategy for the buckets that they suggest."""
-    two_stage = part.two_stage
-    yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
-    seen = next(measured)
-    if seen is None:
-        yield _direct(part, last, "the counts of boxes were lost")
+        expected = two_stage.further_error(seen, records, part.look, (rest, last))
+        promising = expected < min(partition.error, cells)
+    if promising:
+        looked = "after a look at boxes" if seen is None else "after two looks at boxes"
+        records = two_stage.total(seen, records)
+        yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
+        seen, rest = next(measured), last
+        if seen is None:
+            yield _direct(part, rest, "the counts of boxes were lost")
+            return
+        partition, cells = two_stage.partition(seen, records, rest), two_stage.cells_error(rest)
+    ratio = math.sqrt(partition.error / max(cells, TINY))
+    times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
+    why = f"{looked}, buckets are expected to leave {times} the strategy's error"
+    if ratio >= 1 or len(partition.boxes) == math.prod(two_stage.shape):
+        yield _direct(part, rest, why)
         return
-    partition = two_stage.partition(seen, records, last)
-    if len(partition.boxes) == math.prod(two_stage.shape) or partition.error >= two_stage.cells_error(last):
-        yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
-        return
-    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=last)
-    expected, whole = (
-        math.sqrt(error / two_stage.rows) for error in (partition.error, two_stage.cells_error(part.whole))
-    )
+    error, of_cells = (math.sqrt(one / two_stage.rows) for one in (partition.error, two_stage.cells_error(part.whole)))
     merged = (
-        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
-        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
-        "are biased by what an even spread hides"
+        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets; expected error "
+        f"{error:.4g} a query, noise and unevenness together (of the strategy: {of_cells:.4g}); answers are biased by "
+        "what an even spread hides"
     )
+    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=rest)
     yield MeasurementStep(step=step, why=(merged,))
 
 

@@ -193,7 +193,8 @@ class BucketLeastSquares:
     z minimises sum (value - row z)^2 / deviation^2 over all such measurements and counts of all records, over the
     buckets of the last one. A row about finer or other buckets reads z under the uniformity assumption: records lie
     evenly in each bucket. So does every answer. Differences between neighbouring buckets are then shrunk as far as
-    noise alone may have made them (`shrunk`).
+    noise alone may have made them (`shrunk`). A total that is not above 0 makes all cells 0: the only table of counts
+    that has no more records, and nearer to the true one, whatever that is, than a negative total.
 
     Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured after all buckets;
     there it is read alone, without counts before it, so that its closed form gives each answer's deviation.
@@ -243,7 +244,9 @@ class BucketLeastSquares:
                 groups += self.plain.update(problem, LinearEstimate(groups=(group,)), read).groups
                 continue
             # Shrunk counts of the buckets, spread evenly over their cells.
-            counts = shrunk(group.cells.shape, buckets.places, buckets.counts, buckets.covariance)
+            counts = np.zeros_like(buckets.counts)
+            if buckets.counts.sum() > 0:
+                counts = shrunk(group.cells.shape, buckets.places, buckets.counts, buckets.covariance)
             cells = (counts / np.bincount(buckets.places))[buckets.places].reshape(group.cells.shape)
             groups.append(GroupEstimate(axes=group.axes, cells=freeze(cells)))
         return LinearEstimate(groups=tuple(groups))

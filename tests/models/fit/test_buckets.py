@@ -18,6 +18,7 @@ from dpqr.models.fit.buckets import (
     _forward,
     _posterior,
     draws_of,
+    likely_records,
     shrunk,
     uneven_cells,
 )
@@ -193,6 +194,26 @@ def test_one_bucket_is_left_as_it_was_and_a_negative_total_makes_no_negative_var
     np.testing.assert_array_equal(shrunk((4,), np.zeros(4, dtype=int), np.array([7.0]), np.eye(1)), [7.0])
     found = shrunk((64,), QUARTERS, shrinkage_noisy(np.zeros(16), 20.0) - 30.0, np.eye(16) * 400.0)
     assert np.isfinite(found).all()
+
+
+# How many records a noisy count leaves likely.
+
+
+@pytest.mark.parametrize("noise", [0.5, 14.0, 1e6])
+def test_likely_records_are_those_of_bayes_rule_where_every_order_of_magnitude_is_alike_likely(noise) -> None:
+    """Against a sum over whole numbers of noises; a count far above its noise is taken as it is."""
+    means = []
+    for counted in (-40, -3, 0, 1, 3, 5.9):
+        sizes, weights = likely_records(counted * noise, noise)
+        assert weights.sum() == pytest.approx(1)
+        fine = np.geomspace(1.0, sizes[-1], 200_001)
+        logs = -((fine / noise - counted) ** 2) / 2
+        exact = np.exp(logs - logs.max())
+        means.append(float(weights @ sizes))
+        assert means[-1] == pytest.approx(float(exact @ fine / exact.sum()), rel=0.02)
+    assert means == sorted(means)
+    assert likely_records(7.0 * noise, noise)[0].tolist() == [max(7.0 * noise, 1.0)]
+    assert likely_records(0.0, 0.0)[0].tolist() == [1.0]
 
 
 # Tables behind buckets: what was counted stays, and cells within a bucket are as uneven as the counts make likely.

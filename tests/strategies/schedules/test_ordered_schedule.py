@@ -53,24 +53,17 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
     charged = plan.roles.accountant.epsilon(guard.events, plan.budget.delta)
     assert charged <= plan.budget.epsilon
     assert float(charged) == pytest.approx(float(plan.epsilon), rel=1e-9)
-    assert len(guard.charged) in range(3, 7)
+    assert 3 <= len(guard.charged) <= 6
 
 
-@pytest.mark.parametrize(
-    ("records", "said", "measured"),
-    [
-        (30, "are below", ["scouting(a0)", "buckets(a0)"]),
-        (10**6, "are not below", ["first look(a0)", "strategy(a0)"]),
-    ],
-)
-def test_a_public_number_of_records_decides_for_nothing(records, said, measured) -> None:
+@pytest.mark.parametrize("records", [30, 10**6])
+def test_a_public_number_of_records_is_not_counted(records) -> None:
     plan = planned(unit=REPLACE, n=records)
     assert (plan.opening, plan.price("opening"), len(stages(plan))) == ((), None, 3)
-    assert f"the declared {records:,} records decide" in plan.notes[-1]
+    assert plan.notes[-1].startswith("noisy counts of boxes")
     release, guard = released(plan, table(records))
-    assert names(release) == measured
-    assert any(f"{records:,} records (declared) {said}" in sentence for sentence in release.trust)
-    assert len(guard.charged) == 2
+    assert "number of records" not in names(release)
+    assert len(guard.charged) in (1, 2, 3)
 
 
 def test_what_cannot_be_merged_is_planned_as_by_strategy() -> None:
@@ -116,5 +109,5 @@ def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
 def test_the_forecast_is_the_strategys_with_what_the_count_leaves() -> None:
     plan, direct = planned(), planned(schedule=Strategy())
     assert plan.noise == pytest.approx(direct.noise / (1 - float(TUNING.count + TUNING.first_look)), rel=0.01)
-    assert "decides" in plan.notes[-1]
+    assert "forecast is that of all cells" in plan.notes[-1]
     assert Ordered().reasons(without(plan, "stage"), Transcript()) == ()

@@ -148,6 +148,14 @@ def test_counts_of_all_records_count_too() -> None:
     assert found.groups[0].cells.sum() == pytest.approx(70, rel=1e-2)
 
 
+@pytest.mark.parametrize("counted", [70, -70])
+def test_a_total_below_zero_leaves_no_records(counted) -> None:
+    buckets = measured([merged(Identity(3), COARSE)], [[6, 5, 4]], 50.0)
+    cells = updated(measured([QueryBlock(name="count")], [[counted]], 50.0), buckets).groups[0].cells
+    assert (cells.sum() > 0) == (counted > 0)
+    assert (cells == 0).all() == (counted < 0)
+
+
 def test_what_noise_may_have_made_is_shrunk_towards_an_even_spread() -> None:
     cells = updated(measured([merged(Identity(3), COARSE)], [[600, 190, 410]], 50.0)).groups[0].cells
     assert 190 < cells[3] < 200 < cells[0] < 201
