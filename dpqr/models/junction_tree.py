@@ -77,14 +77,23 @@ def _parts(
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
     """Return the connected components of the groups; an attribute of no group is a component of its own."""
-    parts: dict[int, tuple[set[int], set[Axes]]] = {}
-    for group in (*groups, *((axis,) for axis in range(attributes))):
-        axes, members = set(group), {tuple(sorted(group))}
-        for other in {id(parts[axis]): parts[axis] for axis in group if axis in parts}.values():
-            axes |= other[0]
-            members |= other[1]
-        parts.update(dict.fromkeys(axes, (axes, members)))
-    return [frozenset(members) for _, members in {id(part): part for part in parts.values()}.values()]
+    every = dict.fromkeys(tuple(sorted(group)) for group in (*groups, *((axis,) for axis in range(attributes))) if group)
+    # Every attribute points to another one of its component, up to one that points to itself.
+    leads = {axis: axis for group in every for axis in group}
+
+    def leader(axis: int) -> int:
+        while leads[axis] != axis:
+            leads[axis] = leads[leads[axis]]
+            axis = leads[axis]
+        return axis
+
+    for first, *others in every:
+        for other in others:
+            leads[leader(other)] = leader(first)
+    parts: dict[int, list[Axes]] = {}
+    for group in every:
+        parts.setdefault(leader(group[0]), []).append(group)
+    return [frozenset(members) for members in parts.values()]
 
 
 @lru_cache(maxsize=2**14)
