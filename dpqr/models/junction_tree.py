@@ -77,7 +77,9 @@ def _parts(
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
     """Return the connected components of the groups; an attribute of no group is a component of its own."""
-    every = dict.fromkeys(tuple(sorted(group)) for group in (*groups, *((axis,) for axis in range(attributes))) if group)
+    every = dict.fromkeys(
+        tuple(sorted(group)) for group in (*groups, *((axis,) for axis in range(attributes))) if group
+    )
     # Every attribute points to another one of its component, up to one that points to itself.
     leads = {axis: axis for group in every for axis in group}
 
