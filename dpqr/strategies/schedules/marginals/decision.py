@@ -187,6 +187,9 @@ def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, bud
 
     found = []
     for block in problem.workload.blocks if known else ():
+        if block.is_marginal and block.name in own:
+            found.append((own[block.name] * block.rows, 1.0, 0.0))
+            continue
         axes, spread, hidden = frozenset(block.axes), NoiseSpread(block=block), 0.0
         if block.name in own:
             total = own[block.name] * block.rows / max(block.largest_coefficient, 1)
