@@ -43,25 +43,28 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
     parts = _parts(shape, groups, room)
     met = [(part, used) for mask, part, used in parts if mask & touched]
     untouched = sum(used for mask, _, used in parts if not mask & touched)
-    if len(met) == 1 and untouched + met[0][1] + _growth(shape, met[0][0], more) > room:
-        return False
+    if len(met) == 1:
+        (part, used), *_ = met
+        # The tree of a part that is too large itself is not known.
+        if untouched + used > room or untouched + used + _growth(shape, _cheapest(shape, part, room), more) > room:
+            return False
     together = more.union(*(part for part, _ in met))
     joined = sum(_bounded(shape, part, room) for part in _components(0, together))
     return untouched + joined <= room
 
 
-def _growth(shape: tuple[int, ...], part: frozenset[Axes], more: frozenset[Axes]) -> int:
-    """Return a number of cells by which the component's tree grows at least, until its cliques hold all of `more`.
+def _growth(shape: tuple[int, ...], cliques: Iterable[Axes], more: frozenset[Axes]) -> int:
+    """Return a number of cells by which a component's tree grows at least, until its cliques hold all of `more`.
 
     Of two attributes that no clique holds together, some chordal graph on the way to the new tree is the first to join
     them (Rose, Tarjan and Lueker 1976: edges can be added one at a time). They have a common neighbour there, for the
     component is connected. Of sizes a, b and c, the new clique has c a b cells and makes at most those of c a and c b
     superfluous; no other added edge makes a tree smaller. Attributes have two values or more.
     """
-    cliques = [set(clique) for clique in _cheapest(shape, part)]
-    third = min(shape[axis] for clique in cliques for axis in clique)
+    held = [set(clique) for clique in cliques]
+    third = min(shape[axis] for clique in held for axis in clique)
     pairs = {pair for group in more for pair in combinations(group, 2)}
-    apart = [pair for pair in pairs if not any(clique.issuperset(pair) for clique in cliques)]
+    apart = [pair for pair in pairs if not any(clique.issuperset(pair) for clique in held)]
     return third * max((shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart), default=0)
 
 
@@ -77,19 +80,32 @@ def _parts(
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
     """Return the connected components of the groups; an attribute of no group is a component of its own."""
-    parts: dict[int, tuple[set[int], set[Axes]]] = {}
-    for group in (*groups, *((axis,) for axis in range(attributes))):
-        axes, members = set(group), {tuple(sorted(group))}
-        for other in {id(parts[axis]): parts[axis] for axis in group if axis in parts}.values():
-            axes |= other[0]
-            members |= other[1]
-        parts.update(dict.fromkeys(axes, (axes, members)))
-    return [frozenset(members) for _, members in {id(part): part for part in parts.values()}.values()]
+    every = dict.fromkeys(
+        tuple(sorted(group)) for group in (*groups, *((axis,) for axis in range(attributes))) if group
+    )
+    # Every attribute points to another one of its component, up to one that points to itself.
+    leads = {axis: axis for group in every for axis in group}
+
+    def leader(axis: int) -> int:
+        while leads[axis] != axis:
+            leads[axis] = leads[leads[axis]]
+            axis = leads[axis]
+        return axis
+
+    for first, *others in every:
+        for other in others:
+            leads[leader(other)] = leader(first)
+    parts: dict[int, list[Axes]] = {}
+    for group in every:
+        parts.setdefault(leader(group[0]), []).append(group)
+    return [frozenset(members) for members in parts.values()]
 
 
-@lru_cache(maxsize=2**14)
-def _cheapest(shape: tuple[int, ...], groups: frozenset[Axes]) -> tuple[Axes, ...]:
+@lru_cache(maxsize=2**12)
+def _cheapest(shape: tuple[int, ...], groups: frozenset[Axes], limit: int | None = None) -> tuple[Axes, ...]:
     """Return the cliques of fewest cells among greedy eliminations, or one of all attributes up to SMALL cells.
+
+    Empty if they exceed the limit, which is found sooner than the cliques themselves.
 
     Finding the best elimination is NP-hard (Arnborg, Corneil and Proskurowski 1987); greedy ones by the size of the
     clique or by the weight of the new edges are customary (Kjaerulff 1990), and neither is always better.
@@ -97,18 +113,14 @@ def _cheapest(shape: tuple[int, ...], groups: frozenset[Axes]) -> tuple[Axes, ..
     whole = tuple(sorted({axis for group in groups for axis in group}))
     if cells(shape, [whole]) <= SMALL:
         return (whole,)
-    eliminations = [_eliminated(shape, groups, cost) for cost in COSTS]
-    return min(eliminations, key=lambda cliques: (cells(shape, cliques), cliques))
+    eliminations = [_eliminated(shape, groups, cost, limit) for cost in COSTS]
+    return min(filter(None, eliminations), key=lambda cliques: (cells(shape, cliques), cliques), default=())
 
 
 @lru_cache(maxsize=2**16)
 def _bounded(shape: tuple[int, ...], groups: frozenset[Axes], limit: int) -> float:
-    """Return the cells of `_cheapest`; infinity above the limit, found sooner than the cliques themselves."""
-    whole = cells(shape, [{axis for group in groups for axis in group}])
-    if whole <= SMALL:
-        return whole
-    eliminations = [_eliminated(shape, groups, cost, limit) for cost in COSTS]
-    return min((cells(shape, cliques) for cliques in eliminations if cliques), default=math.inf)
+    """Return the cells of `_cheapest`; infinity above the limit."""
+    return cells(shape, _cheapest(shape, groups, limit)) or math.inf
 
 
 def cells(shape: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -60,21 +60,59 @@ class Workload:
         return tuple(sorted({axis for block in self.blocks for axis in block.axes}))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnSets:
+    """Sets of columns, each found by those that it holds without a look at the others.
+
+    >>> sets = ColumnSets.of([{0, 1}, {1, 2}, {0, 1, 2}])
+    >>> sorted(map(sorted, sets.beyond((1, 2)))), sets.hold((1, 2)), sets.hold((0, 3))
+    ([[0, 1, 2]], True, False)
+    """
+
+    sets: frozenset[frozenset[int]]
+    _by_size: dict[int, dict[int, set[frozenset[int]]]] = field(repr=False)
+
+    @classmethod
+    def of(cls, sets: Iterable[Iterable[int]]) -> ColumnSets:
+        """_by_size: by their size, then by column, those that hold it."""
+        found, by_size = frozenset(map(frozenset, sets)), dict[int, dict[int, set[frozenset[int]]]]()
+        for one in found:
+            by_column = by_size.setdefault(len(one), {})
+            for column in one:
+                by_column.setdefault(column, set()).add(one)
+        return cls(sets=found, _by_size=by_size)
+
+    def beyond(self, columns: Iterable[int]) -> frozenset[frozenset[int]]:
+        """Those that hold all of `columns`, and more."""
+        own, nothing = frozenset(columns), set[frozenset[int]]()
+        if not own:
+            return self.sets - {own}
+        wider = (by_column for size, by_column in self._by_size.items() if size > len(own))
+        holding = ([by_column.get(column, nothing) for column in own] for by_column in wider)
+        return frozenset(one for first, *others in holding for one in first.intersection(*others))
+
+    def hold(self, columns: Iterable[int]) -> bool:
+        """Whether one of them holds all of `columns`."""
+        own = frozenset(columns)
+        return own in self.sets or bool(self.beyond(own))
+
+
 def axis_groups(blocks: Iterable[QueryBlock]) -> tuple[Axes, ...]:
     """Return the maximal sets of attributes of single blocks, ascending, in order of first mention.
 
     Every block's attributes lie within one of them.
     """
-    asked = {axes: frozenset(axes) for axes in (tuple(sorted(block.axes)) for block in blocks)}
-    sets = list(asked.values())
-    return tuple(axes for axes, own in asked.items() if not any(own < other for other in sets))
+    asked = dict.fromkeys(tuple(sorted(block.axes)) for block in blocks)
+    sets = ColumnSets.of(asked)
+    return tuple(axes for axes in asked if not sets.beyond(axes))
 
 
 def by_home(blocks: Iterable[QueryBlock]) -> dict[Axes, tuple[QueryBlock, ...]]:
     """Return the blocks of every group of `axis_groups`, each under its `home`, in their order."""
     blocks = tuple(blocks)
     groups = axis_groups(blocks)
-    homes = {axes: home(axes, groups) for axes in {tuple(sorted(block.axes)) for block in blocks}}
+    asked = {tuple(sorted(block.axes)) for block in blocks}
+    homes = {axes: axes for axes in groups} | {axes: home(axes, groups) for axes in asked.difference(groups)}
     held: dict[Axes, list[QueryBlock]] = {axes: [] for axes in groups}
     for block in blocks:
         axes = homes[tuple(sorted(block.axes))]

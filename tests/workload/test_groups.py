@@ -1,7 +1,11 @@
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
 from support.small_universes import marginal
 
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import axis_groups, by_home, home
+from dpqr.workload.workload import ColumnSets, axis_groups, by_home, home
 
 SHAPE = (2, 3, 2, 4)
 
@@ -29,3 +33,14 @@ def test_blocks_are_grouped_by_their_homes() -> None:
         (2, 3): (blocks[3, 2],),
     }
     assert by_home([]) == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sets_that_hold_columns_are_found_as_by_a_look_at_all_of_them(seed: int) -> None:
+    every = [frozenset(some) for some in chain(*(combinations(range(5), size) for size in range(6)))]
+    generator = np.random.default_rng(seed)
+    chosen = [one for one in every if generator.random() < 0.2 * seed]
+    sets = ColumnSets.of(chosen)
+    for columns in every:
+        assert sets.beyond(columns) == {one for one in chosen if columns < one}
+        assert sets.hold(columns) == any(columns <= one for one in chosen)

@@ -77,6 +77,19 @@ def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) ->
     return BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * float(block.scale))
 
 
+def forecasts(problem: Problem, roles: Roles, price: Price) -> tuple[BlockForecast, ...]:
+    """The same of every block of the workload; marginals of columns of the same sizes have the same noise."""
+    alike, found = dict[tuple[int, ...], float](), []
+    for block in problem.workload.blocks:
+        sizes = tuple(factor.matrix.cells for factor in block.factors)
+        deviation = alike.get(sizes) if block.is_marginal else None
+        if deviation is None:
+            deviation = roles.check.law((block,), problem.unit, price).deviation
+            alike.update({sizes: deviation} if block.is_marginal else {})
+        found.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation * float(block.scale)))
+    return tuple(found)
+
+
 def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
     """The noise of one query's answer where queries are measured one by one: of the block's largest one, for a query's
     noise grows with its own coefficients."""

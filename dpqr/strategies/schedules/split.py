@@ -25,6 +25,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.parts import Parts
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import is_interaction
+from dpqr.workload.workload import ColumnSets
 
 DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 """Of the budget, for error bars, where the user states none: either takes half a percent of noise."""
@@ -242,10 +243,10 @@ def unmeasured(blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock]) -> 
     """The blocks that no measurement answers: neither they themselves were measured, nor all of their rows, nor a
     marginal over all of their attributes, or its last part (`interaction`)."""
     names = {block.name for block in measured}
-    tables = {frozenset(block.axes) for block in measured if block.is_marginal or is_interaction(block)}
+    tables = ColumnSets.of(block.axes for block in measured if block.is_marginal or is_interaction(block))
 
     def answered(block: QueryBlock) -> bool:
         rows = block.rows > 1 and all(f"{block.name}[{row}]" in names for row in range(block.rows))
-        return block.name in names or rows or any(axes.issuperset(block.axes) for axes in tables)
+        return block.name in names or rows or tables.hold(block.axes)
 
     return tuple(block for block in blocks if not answered(block))

@@ -201,10 +201,11 @@ class MultiplicativeWeights:
         shape, declared, limit = problem.domain.shape, problem.domain.facts.axes, self._limit(problem)
         if within(shape, declared, limit, frozenset(seen.axes for seen in evidence)):
             return evidence, ()
-        admitted: dict[Axes, LinearMeasurement] = {}
+        admitted, groups = set[Axes](), declared
         for seen in by_interaction(evidence):
-            if within(shape, declared.union(admitted), limit, frozenset({seen.axes})):
-                admitted[seen.axes] = seen
+            if within(shape, groups, limit, frozenset({seen.axes})):
+                admitted.add(seen.axes)
+                groups = declared.union(admitted)
         left = tuple(seen for seen in evidence if seen.axes not in admitted and seen.block is None)
         return tuple(seen for seen in evidence if seen.axes in admitted), left
 

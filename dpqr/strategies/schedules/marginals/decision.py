@@ -44,7 +44,7 @@ from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import Measurement
+from dpqr.workload.workload import ColumnSets, Measurement
 
 CandidatePlan = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
@@ -164,13 +164,8 @@ def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[Q
 @lru_cache(maxsize=4)
 def _widest(searched: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
     """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
-    tables = {frozenset(block.axes) for block in searched if block.is_marginal}
-    holding: dict[int, set[frozenset[int]]] = {axis: set() for block in searched for axis in block.axes}
-    for table in tables:
-        for axis in table:
-            holding[axis].add(table)
-    above = (tables.intersection(*(holding[axis] for axis in block.axes)) for block in searched)
-    return tuple(block for block, over in zip(searched, above, strict=True) if over <= {frozenset(block.axes)})
+    tables = ColumnSets.of(block.axes for block in searched if block.is_marginal)
+    return tuple(block for block in searched if not tables.beyond(block.axes))
 
 
 def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
@@ -188,16 +183,20 @@ def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, bud
         known.append((block, deviation))
     own = {block.name: deviation for block, deviation in known}
     tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
+    measured = ColumnSets.of(tables)
 
     found = []
     for block in problem.workload.blocks if known else ():
+        if block.is_marginal and block.name in own:
+            found.append((own[block.name] * block.rows, 1.0, 0.0))
+            continue
         axes, spread, hidden = frozenset(block.axes), NoiseSpread(block=block), 0.0
         if block.name in own:
             total = own[block.name] * block.rows / max(block.largest_coefficient, 1)
         elif axes in tables:
             total = summed_noise(tables[axes][0], block, tables[axes][1])
-        elif wider := [summed_noise(one, block, each) for key, (one, each) in tables.items() if axes < key]:
-            total = TUNING.summed * min(wider)
+        elif wider := measured.beyond(axes):
+            total = TUNING.summed * min(summed_noise(tables[key][0], block, tables[key][1]) for key in wider)
         else:
             of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
             below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]

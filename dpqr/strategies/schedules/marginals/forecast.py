@@ -155,6 +155,9 @@ GRID = np.geomspace(1e-3, 1e7, 21)
 NEGLIGIBLE = 1e-12
 """Stands for the error of a block without records, whose logarithm is needed."""
 
+TOGETHER = 2**17
+"""Cells of marginals whose errors are worked out together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpectedError:
@@ -180,18 +183,29 @@ class ExpectedError:
             positive = np.maximum(values, 0.0)
             records = positive.sum()
             shares[axis] = positive / records if records > 0.0 else np.full(values.size, 1.0 / values.size)
-        curves = []
-        for block in blocks:
+        curves = np.empty((len(blocks), GRID.size))
+        # Marginals of columns of the same sizes are worked out together.
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for row, block in enumerate(blocks):
+            if block.is_marginal:
+                alike.setdefault(tuple(shares[axis].size for axis in block.axes), []).append(row)
+                continue
             cells = np.asarray(total)
             for factor in block.factors:
                 own = np.ones(1)
                 for axis in factor.axes:
                     own = np.multiply.outer(own, shares[axis]).reshape(-1)
                 cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
-            cells = cells[cells > 0.0].reshape(-1)
-            errors = (float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID)
-            curves.append(np.array([max(error, NEGLIGIBLE) for error in errors]))
-        return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
+            curves[row] = _errors_on_grid(np.maximum(cells, 0.0).reshape(1, -1))
+        for sizes, rows in alike.items():
+            step = max(1, TOGETHER // math.prod(sizes))
+            for some in (rows[start : start + step] for start in range(0, len(rows), step)):
+                products = np.full((len(some), 1), total)
+                for place in range(len(sizes)):
+                    each = np.stack([shares[blocks[row].axes[place]] for row in some])
+                    products = (products[:, :, None] * each[:, None, :]).reshape(len(some), -1)
+                curves[some] = _errors_on_grid(products)
+        return cls(curves=curves, places={block.name: row for row, block in enumerate(blocks)})
 
     def joined(self, more: ExpectedError) -> ExpectedError:
         """Of these blocks and of more."""
@@ -220,6 +234,13 @@ class ExpectedError:
         """The deviation at which the blocks' mean error is `error`; at most the largest of the grid."""
         curve = self.curves[[self.places[block.name] for block in blocks]].mean(axis=0)
         return float(np.exp(np.interp(np.log(max(error, 1e-9)), np.log(curve), np.log(GRID))))
+
+
+def _errors_on_grid(cells: FloatArray) -> FloatArray:
+    """Expected errors at every deviation of `GRID`, shape (blocks, deviations). cells: records, (blocks, cells)."""
+    errors = [(cells / (1.0 + cells / deviation)).sum(axis=1) for deviation in GRID]
+    found: FloatArray = np.maximum(np.stack(errors, axis=1), NEGLIGIBLE)
+    return found
 
 
 def estimated_records(singles: Mapping[int, FloatArray]) -> float:

@@ -20,7 +20,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved_epsilon, search_phases
+from dpqr.strategies.schedules.drafts import forecasts, one_way, opening_phase, proved_epsilon, search_phases
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
 from dpqr.strategies.schedules.marginals.decision import (
     WORDS,
@@ -154,7 +154,7 @@ class Marginals:
             schedule=self,
             phases=phases,
             epsilon=proved_epsilon(roles.accountant, phases, budget),
-            forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
+            forecast=forecasts(problem, roles, measure),
             notes=(WORDS["search"].note,),
         )
 
