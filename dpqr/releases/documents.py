@@ -23,10 +23,11 @@ from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
-from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
+from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
 from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
-from dpqr.releases.requests import GivenDocument, LedgerRequest
+from dpqr.releases.requests import GivenDocument, LedgerRequest, OutputRequest, PlanRequest
+from dpqr.releases.resources import require_resources
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
@@ -45,6 +46,8 @@ from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
 from dpqr.workload.sql.reading import translated_sql
 
+CHECKED_AT = "1"
+"""Epsilon of the plan that documents are checked by."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
@@ -55,8 +58,15 @@ def document_schema(document: Literal["domain", "queries", "release"]) -> JSON:
 
 
 def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
-    """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
+    """Decode, compile and plan both documents; what a release would work on, in public sizes.
+
+    Raises:
+        DocumentError, InfeasiblePlan, UsageFault: as a release of them that states epsilon alone would be refused
+            before it opens its table.
+    """
     document = read_documents(queries, domain, strict=strict)
+    plan = plan_release(PlanRequest(epsilon=CHECKED_AT, strict=strict), document)
+    require_resources(plan, OutputRequest())
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
     columns: list[JSON] = []
     for each in document.domain.attributes:
