@@ -102,7 +102,7 @@ _KINDS = (
     (
         rb"SQLite format 3\0",
         "an SQLite database",
-        "write its table as CSV: sqlite3 -csv -header {file} 'TABLE NAME'",
+        "write CSV: sqlite3 -csv -header {file} 'SELECT * FROM NAME' > table.csv",
         (),
     ),
     (rb"PK\x03\x04", "a zip archive, as Excel workbooks are", _ZIP, (".xlsx",)),
@@ -110,7 +110,7 @@ _KINDS = (
     (rb"ARROW1\0\0", "an Arrow file", "give it as a file that ends in .arrow", (".arrow", ".feather")),
     (rb"\0{12}\xc2\xea\x81\x60", "a SAS file", "give it as a file that ends in .sas7bdat", (".sas7bdat",)),
     (rb"PAR1", "Parquet", "give Parquet as a file that ends in .parquet", (".parquet", ".pq")),
-    (rb"\x1f\x8b\x08", "packed by gzip", "give packed CSV as a file that ends in .csv.gz, and unpack other files", ()),
+    (rb"\x1f\x8b\x08", "packed by gzip", "unpack it; only CSV may be packed, and once", ()),
     (rb"\xfd7zXZ\0|\x28\xb5\x2f\xfd", "packed by xz or zstd", "unpack it, or pack CSV by gzip", ()),
 )
 """How a kind of file begins, what it is, what to do, and the endings that are its own."""
