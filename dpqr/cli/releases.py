@@ -196,7 +196,8 @@ def report_command(release: str, given: ReportCommand) -> None:
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
     if is_typed("ledger") and os.path.isdir(release) and read_release(release).dataset is None:
-        say(f"--ledger {plain(str(given['ledger']))}: no ledger paid for {plain(release)}, so there is no budget to show")
+        ledger = plain(str(given["ledger"]))
+        say(f"--ledger {ledger}: no ledger paid for {plain(release)}, so there is no budget to show")
     for path in write_report(release, **given):
         say(f"wrote {plain(path)}")
 
