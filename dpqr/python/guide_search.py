@@ -101,9 +101,19 @@ def search_guide(question: str, topics: tuple[str, ...] = TOPICS) -> list[Hit]:
     for topic in topics:
         read_topic(topic)
     said = [word for word in words if word not in COMMON.split()] or words
-    wanted = [_alternatives(stem(word)) for word in dict.fromkeys(said)]
-    sections = list(_sections())
-    counts = [_counts(topic, heading, lines) for topic, heading, lines in sections]
+    # Of each word its stem and those of its synonyms, with what they count.
+    groups = [set(map(stem, line.split())) for line in SYNONYMS]
+    wanted = [
+        {**{other: SYNONYM for group in groups if word in group for other in group}, word: 1.0}
+        for word in dict.fromkeys(map(stem, said))
+    ]
+    # Of each section how often a stem stands in its lines, heading and topic.
+    sections, counts = list(_sections()), list[Counter[str]]()
+    for topic, heading, lines in sections:
+        bag = Counter(stem(word) for line in lines for word in _words(line))
+        bag.update({stem(word): HEADING for word in _words(heading)})
+        bag[stem(topic)] += 1
+        counts.append(bag)
     held = Counter(word for bag in counts for word in bag)
     mean = sum(bag.total() for bag in counts) / len(counts)
 
@@ -132,13 +142,6 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _alternatives(word: str) -> dict[str, float]:
-    """A stem and the stems of its synonyms, with what each counts."""
-    groups = [list(map(stem, line.split())) for line in SYNONYMS]
-    others = {other: SYNONYM for group in groups if word in group for other in group}
-    return others | {word: 1.0}
-
-
 def _sections() -> Iterator[tuple[str, str, list[str]]]:
     """Topic, heading and lines of every section; the first one of a topic has the topic's heading."""
     for topic in TOPICS:
@@ -152,10 +155,3 @@ def _sections() -> Iterator[tuple[str, str, list[str]]]:
             elif line.strip("`|-"):
                 lines.append(line)
         yield topic, heading, lines
-
-
-def _counts(topic: str, heading: str, lines: list[str]) -> Counter[str]:
-    counts = Counter(stem(word) for line in lines for word in _words(line))
-    counts.update({stem(word): HEADING for word in _words(heading)})
-    counts[stem(topic)] += 1
-    return counts
