@@ -111,6 +111,7 @@ def uses_color(stream: TextIO | None, wanted: bool) -> bool:
 def render(view: RenderableType, stream: TextIO | None, color: bool = True) -> str:
     """`view` as text for `stream`, lines without the blanks that pad a table."""
     from rich.console import Console
+    from rich.measure import Measurement
 
     text = _Page(getattr(stream, "encoding", None))
     console = Console(
@@ -122,6 +123,8 @@ def render(view: RenderableType, stream: TextIO | None, color: bool = True) -> s
         markup=False,
         emoji=False,
     )
+    if not is_terminal(stream):  # no window holds it, so a line may be as wide as its longest words ask for
+        console.width = max(console.width, Measurement.get(console, console.options, view).minimum)
     console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
