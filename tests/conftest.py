@@ -15,6 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.pop("COLUMNS", None)  # set by pytest-xdist in its processes; a text in a pipe would be as narrow
 gc.set_threshold(50_000, 50, 100)
 gc.disable()  # until all tests are found
 sys.dont_write_bytecode = False

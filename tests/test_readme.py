@@ -26,6 +26,9 @@ OTHERS = {
     "--sample",
     "--near",
     "--room",
+    "--network",
+    "--no-cache-dir",
+    "--rm",
 }
 """Options of other programs."""
 QUICK = {"privacy", "domain", "queries", "accountants"}

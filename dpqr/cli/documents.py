@@ -26,8 +26,8 @@ CSV_IS_A_SOURCE = dict.fromkeys(rows(CsvOptions), "Sources")
 def check_command(given: CheckCommand) -> None:
     """Check the queries file and its domain together; no data is opened.
 
-    Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
-    allowed there.
+    Exit code 0: they are sound, and a release of them can be planned; what they ask for is shown. 3: up to 20 faults,
+    each with its place and what is allowed there, or why no release of them can be planned.
     """
     from dpqr.kernel.wording import count_words, figures_words, plain
     from dpqr.releases.documents import check_documents, fix_documents, write_queries

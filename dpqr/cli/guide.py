@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("guide")
 @click.argument("topic", required=False, shell_complete=topics)
-@click.option("--search", metavar="WORD", help="Print every line that holds WORD, with its topic and heading.")
+@click.option("--search", metavar="WORDS", help="Print the sections that answer WORDS, best first.")
 @click.option("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     """Read the guide: the list of its topics, or one TOPIC.
@@ -26,17 +26,20 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     \b
     dpqr guide
     dpqr guide ledger | less
-    dpqr guide --search interval
+    dpqr guide --search "how do I choose epsilon"
     """
-    from dpqr.report.guide import TOPICS, search_guide, summary
+    from dpqr.python.guide_search import search_guide
+    from dpqr.report.guide import TOPICS, summary
 
     color = not no_color
     if search is not None:
-        hits = list(search_guide(search, (topic,) if topic else TOPICS))
+        hits = search_guide(search, (topic,) if topic else TOPICS)
         for hit in hits:
             product(_line(hit, search, color))
-        if not hits:
-            say(f"no line of the guide holds {search!r}; a shorter word finds more")
+        if hits:
+            say(f"best first: topic, heading, line; read one: dpqr guide {hits[0].topic}")
+        else:
+            say(f"the guide holds no word of {search!r}; its topics: dpqr guide")
     elif topic is not None:
         _print_topic(topic, color)
     else:
@@ -47,7 +50,7 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
         else:
             for name in TOPICS:
                 product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
-        say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
+        say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORDS")
 
 
 def _print_topic(topic: str, color: bool) -> None:
@@ -71,5 +74,5 @@ def _line(hit: Hit, words: str, color: bool) -> str:
 
     text = Text(plain)
     text.stylize("cyan", 0, len(f"{hit.topic}: {hit.heading}:"))
-    text.highlight_words([words.strip()], "bold", case_sensitive=False)
+    text.highlight_words(words.split(), "bold", case_sensitive=False)
     return render(text, sys.stdout, color)

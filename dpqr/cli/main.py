@@ -20,31 +20,45 @@ from dpqr.cli.settings import give_defaults, settings_hint
 from dpqr.cli.streams import escape_unencodable, fill_closed_streams, has_output, silence_others
 from dpqr.kernel.errors import DpqrError
 
-COMMANDS = {
-    "release": "Release private answers to a workload of linear queries.",
-    "plan": "Plan a release, and forecast its error; no table is opened.",
-    "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
-    "answer": "Answer new questions from a release, for free; no table is opened.",
-    "export": "Write a release as tables of a DuckDB file.",
-    "report": "Report a release: a page to read and print, a registry record, a dataset card.",
-    "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
-    "reprice": "Price the events of a release again, under the accountants of today.",
-    "series": "Releases of the same queries at several points in time: trends with their errors.",
-    "compare": "Two releases or plans side by side.",
-    "predict": "Predict a column by a private learner, or release a private function.",
-    "interactive": "Answer questions one at a time, under one budget.",
-    "budget": "Open and read the budgets that datasets have for life.",
-    "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
-    "check": "Check domain and queries together; no data is opened.",
-    "domain": "Write the skeleton of a domain file from a table's column types.",
-    "schema": "Print the JSON Schema of a document.",
-    "strategies": "List the strategies that can be named, and what each is for.",
-    "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
-    "audit": "Attack this build and compare what is lost with what is claimed.",
-    "completion": "Print the script with which a shell completes commands and values.",
-    "man": "Write manual pages.",
-    "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
+TASKS = {
+    "Begin": {
+        "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
+        "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
+        "domain": "Write the skeleton of a domain file from a table's column types.",
+        "check": "Check domain and queries together; no data is opened.",
+    },
+    "Release": {
+        "plan": "Plan a release, and forecast its error; no table is opened.",
+        "release": "Release private answers to a workload of linear queries.",
+        "predict": "Predict a column by a private learner, or release a private function.",
+        "interactive": "Answer questions one at a time, under one budget.",
+    },
+    "Read a release": {
+        "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
+        "answer": "Answer new questions from a release, for free; no table is opened.",
+        "report": "Report a release: a page to read and print, a registry record, a dataset card.",
+        "series": "Releases of the same queries at several points in time: trends with their errors.",
+        "compare": "Two releases or plans side by side.",
+        "export": "Write a release as tables of a DuckDB file.",
+    },
+    "Check a release, or this build": {
+        "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
+        "reprice": "Price the events of a release again, under the accountants of today.",
+        "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
+        "audit": "Attack this build and compare what is lost with what is claimed.",
+    },
+    "Budgets": {
+        "budget": "Open and read the budgets that datasets have for life.",
+    },
+    "Look up": {
+        "strategies": "List the strategies that can be named, and what each is for.",
+        "schema": "Print the JSON Schema of a document.",
+        "completion": "Print the script with which a shell completes commands and values.",
+        "man": "Write manual pages.",
+    },
 }
+"""The commands by what they are for, with what each does."""
+COMMANDS = {name: words for task in TASKS.values() for name, words in task.items()}
 SHARED = {
     **dict.fromkeys(("release", "plan"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
@@ -54,7 +68,7 @@ SHARED = {
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and
 is named `command` there."""
-JSON, HELP = "--json", ("-h", "--help")
+JSON, HELP, HELP_ALL = "--json", ("-h", "--help"), "--help-all"
 HINTED = (USAGE, REFUSED)
 """Exit codes of errors that a setting in dpqr.toml may have caused."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -80,16 +94,18 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
-        command = None if set(HELP) & set(args) else self.get_command(ctx, args[0])
+        command = None if {*HELP, HELP_ALL} & set(args) else self.get_command(ctx, args[0])
         if command is not None:
             with suppress(DpqrError) if ctx.resilient_parsing else nullcontext():
                 give_defaults(ctx, args[0], command)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands with the sentences of COMMANDS, so that help imports no command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """The commands by task, with the sentences of TASKS, so that help imports no command."""
+        width = max(map(len, COMMANDS))
+        for task, commands in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
 
     def main(self, *args: Any, signals: Signals | None = None, **extra: Any) -> Any:
         """Run and exit. click's own handling of errors is not used: it prints four lines and has one exit code.
@@ -112,7 +128,7 @@ class Commands(click.Group):
             # Print how the command ended; None: the reader of standard output has left, which is no fault.
             if (ending := ending_of(error)) is not None:
                 if ending.code in HINTED:
-                    ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
+                    ending = replace(ending, notes=(*ending.notes, *settings_hint(context, error)))
                 code = (signals or Signals()).code(ending.code)
                 say_ending(ending, error)
                 if JSON in options_of(arguments) and (context is None or not has_output(context)):

@@ -15,12 +15,15 @@ from typing import Any, TypeVar, cast
 import click
 
 from dpqr.cli import completion
+from dpqr.cli.main import HELP_ALL
 from dpqr.cli.settings import is_typed
 from dpqr.kernel.budget import exact_decimal
 from dpqr.python.checks import OneOf, Whole, above_zero, boolean
 from dpqr.python.options import DisplayOptions, LockOptions, Option, PayerOptions, rows
 
 LONGEST = 40
+_BRIEF = f"{__name__}.brief"
+"""Where a context says that its help leaves out what few people use."""
 _DIGITS = re.compile(rf"[ \t]*[-+]?[0-9]{{1,{LONGEST}}}[ \t]*")
 
 
@@ -61,11 +64,13 @@ COMPLETERS = {
 
 
 class HeadedOption(click.Option):
-    """An option that knows its heading in the help text, and whether dpqr.toml may state it."""
+    """An option that knows its heading in the help text, whether dpqr.toml may state it, and whether most use it."""
 
-    def __init__(self, *given: Any, heading: str = "", setting: bool = False, **more: Any) -> None:
+    def __init__(
+        self, *given: Any, heading: str = "", setting: bool = False, common: bool = False, **more: Any
+    ) -> None:
         super().__init__(*given, **more)
-        self.heading, self.setting = heading, setting
+        self.heading, self.setting, self.common = heading, setting, common
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Under a heading without the range of a number: the help text says what matters."""
@@ -86,11 +91,39 @@ class SectionedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for option in self.get_params(ctx):
+            if ctx.meta.get(_BRIEF) and not getattr(option, "common", True):
+                continue
             if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
                 sections.setdefault(heading_of(option), []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+class BriefCommand(SectionedCommand):
+    """A command whose --help shows the options that most people use; --help-all shows all of them."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        show = click.Option(
+            [HELP_ALL],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=self._show_all,
+            help="Show all options.",
+        )
+        self.params.append(show)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        ctx.meta[_BRIEF] = not ctx.meta.get(HELP_ALL)
+        super().format_options(ctx, formatter)
+
+    def _show_all(self, ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            ctx.meta[HELP_ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
 
 
 def require_file_name(_: click.Context, __: click.Parameter, given: Any) -> Any:
@@ -159,6 +192,7 @@ def click_option(name: str, row: Option) -> Callable[[Any], Any]:
         cls=HeadedOption,
         heading=row.section,
         setting=row.setting,
+        common=row.common,
         help=row.help or None,
         metavar=row.metavar,
         multiple=row.multiple,

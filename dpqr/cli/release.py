@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpqr.cli.completion import TABLES
-from dpqr.cli.options import SectionedCommand, keywords, ledger_arguments, require_file_name, require_option, takes
+from dpqr.cli.options import (
+    BriefCommand,
+    SectionedCommand,
+    keywords,
+    ledger_arguments,
+    require_file_name,
+    require_option,
+    takes,
+)
 from dpqr.cli.settings import settings_notes
 from dpqr.python.options import ForecastOptions, PlanCommand, PlanFileOptions, ReadingOptions, ReleaseCommand, rows
 
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
     from dpqr.releases.forecast import EpsilonForecasts
 
 
-@click.command("release", cls=SectionedCommand)
+@click.command("release", cls=BriefCommand)
 @click.argument("data", nargs=-1, metavar="[DATA]...", callback=require_file_name, shell_complete=TABLES)
 @takes(ReleaseCommand)
 def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:

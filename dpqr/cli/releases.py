@@ -13,12 +13,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from dpqr.cli.options import SectionedCommand, keywords, require_file_name, require_option, takes
-from dpqr.cli.settings import say_settings
+from dpqr.cli.settings import is_typed, say_settings
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import rows
 from dpqr.python.published_options import (
@@ -190,9 +191,13 @@ def report_command(release: str, given: ReportCommand) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.published.show import why_unverified
     from dpqr.python.reports import write_report
+    from dpqr.releases.read_release import read_release
 
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
+    if is_typed("ledger") and os.path.isdir(release) and read_release(release).dataset is None:
+        ledger = plain(str(given["ledger"]))
+        say(f"--ledger {ledger}: no ledger paid for {plain(release)}, so there is no budget to show")
     for path in write_report(release, **given):
         say(f"wrote {plain(path)}")
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 WIDE = 200
-"""Columns of a text that goes to a pipe or a file, where nothing needs to fit a window."""
+"""Columns of a text that goes to a pipe or a file, where COLUMNS does not say how many: no window needs to hold it."""
+NARROWEST = 40
+"""The least that COLUMNS may say there."""
 
 
 _BEGUN = "dpqr.cli.screen: begun"
@@ -109,19 +111,28 @@ def uses_color(stream: TextIO | None, wanted: bool) -> bool:
 def render(view: RenderableType, stream: TextIO | None, color: bool = True) -> str:
     """`view` as text for `stream`, lines without the blanks that pad a table."""
     from rich.console import Console
+    from rich.measure import Measurement
 
     text = _Page(getattr(stream, "encoding", None))
     console = Console(
         file=text,
         force_terminal=is_terminal(stream),
         color_system="auto" if uses_color(stream, color) else None,
-        width=None if is_terminal(stream) else WIDE,
+        width=None if is_terminal(stream) else piped_width(),
         highlight=False,
         markup=False,
         emoji=False,
     )
+    if not is_terminal(stream):  # no window holds it, so a line may be as wide as its longest words ask for
+        console.width = max(console.width, Measurement.get(console, console.options, view).minimum)
     console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def piped_width() -> int:
+    """The columns of a text in a pipe or a file: as the variable COLUMNS says, where it is a number of some size."""
+    stated = os.environ.get("COLUMNS", "")
+    return max(int(stated), NARROWEST) if stated.isascii() and stated.isdecimal() and len(stated) < 5 else WIDE
 
 
 class _Page(io.StringIO):

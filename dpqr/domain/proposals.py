@@ -149,6 +149,36 @@ def named_like_identifier(column: str) -> bool:
     return bool(words) and (words[-1] in LAST_WORDS or " ".join(words) in NAMES)
 
 
+TYPES_BY_WORD: dict[str, tuple[str, int | None, int | None]] = {
+    "age": ("integer", 0, 120),
+    "month": ("integer", 1, 12),
+    "hour": ("integer", 0, 23),
+    **dict.fromkeys(("year", "children", "rooms", "visits", "quantity"), ("integer", None, None)),
+    **dict.fromkeys(("income", "salary", "wage", "pay", "paid", "price", "cost", "amount"), ("number", None, None)),
+    **dict.fromkeys(("weight", "height", "temperature", "score", "percent"), ("number", None, None)),
+    **dict.fromkeys(("date", "birthday", "dob"), ("date", None, None)),
+    **dict.fromkeys(("datetime", "timestamp", "at"), ("datetime", None, None)),
+}
+"""Type and bounds of a column whose name ends in a word: bounds that hold whatever the table, or none."""
+
+
+def type_by_name(column: str) -> tuple[str, int | None, int | None] | None:
+    """Type, and bounds where any are known, that the words of a name suggest; None where they suggest none.
+
+    >>> [type_by_name(name) for name in ("Age", "visit_date", "is_member", "region")]
+    [('integer', 0, 120), ('date', None, None), ('boolean', None, None), None]
+
+    Privacy:
+        Looks at the name alone, which is public.
+    """
+    words = _WORD.findall(_INNER_CAPITAL.sub(" ", column).lower())
+    if not words or named_like_identifier(column):
+        return None
+    if words[1:] and words[0] in ("is", "has"):
+        return "boolean", None, None
+    return TYPES_BY_WORD.get(words[-1]) or (TYPES_BY_WORD.get(words[0]) if words[1:2] == ["of"] else None)
+
+
 def identifier_hint(columns: Iterable[str]) -> str | None:
     """What to consider where no unit is stated; None where no column is named like an identifier."""
     found = [column for column in columns if named_like_identifier(column)]

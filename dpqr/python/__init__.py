@@ -9,6 +9,7 @@ Other rooms import these modules, and no others:
     domain             domain files in Python
     evaluate           exact errors, sweeps
     forecast           forecasts
+    guide_search       search of the guide
     learning_options   rows of options: predictions and sessions
     ledger             budgets
     options            rows of options: releases and plans; what they say for every door

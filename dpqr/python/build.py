@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Page(str):
     """Markdown, which a notebook renders.
 
-    >>> guide("python").splitlines()[0][:9], guide(search="mistake bound")[:10]
-    ('# python:', 'strategies')
+    >>> guide("python").splitlines()[0][:9], guide(search="docker").split(": ")[:2]
+    ('# python:', ['ci', 'In a container'])
     """
 
     __slots__ = ()
@@ -36,12 +36,14 @@ def guide(topic: str | None = None, *, search: str | None = None) -> Page:
     """A topic of the guide; None: the list of all topics, a line each.
 
     Args:
-        search: every line that holds this word, of the topic or of all, in place of the text.
+        search: in place of the text, the sections of the topic, or of all, that hold these words or synonyms, best
+            first, each with its best line.
 
     Raises:
         UsageFault: no such topic.
     """
-    from dpqr.report.guide import TOPICS, read_topic, search_guide, summary
+    from dpqr.python.guide_search import search_guide
+    from dpqr.report.guide import TOPICS, read_topic, summary
 
     if search is not None:
         hits = search_guide(search, (topic,) if topic else TOPICS)

@@ -67,6 +67,7 @@ class Option:
         file: whether it names a file or directory: an empty name is a shell variable that was not set.
         complete: what a shell offers: a key of `dpqr.cli.options.COMPLETERS`.
         setting: whether dpqr.toml may state it for the commands that take it.
+        common: whether a help text that shows only what most people use shows it.
         parse: reads what a shell passes on; None: as it is.
     """
 
@@ -81,6 +82,7 @@ class Option:
     file: bool = False
     complete: Literal["documents", "tables", "ledgers", "sql", "datasets", "strategies", "queries"] | None = None
     setting: bool = False
+    common: bool = False
     parse: Callable[[str], str] | None = None
 
 
@@ -131,7 +133,7 @@ screen = partial(Option, section="Screen")
 forecast = partial(Option, section="Forecast")
 
 # Rows that several commands list among their own.
-ScreenJson = Annotated[bool, screen(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
+ScreenJson = Annotated[bool, screen(boolean, None, "JSON on stdout.", flags=("--json", "as_json"), common=True)]
 JsonFlag = Annotated[bool, Option(boolean, None, "JSON on stdout.", flags=("--json", "as_json"))]
 NoColor = Annotated[bool, screen(boolean, None, "No colours (as with NO_COLOR).")]
 
@@ -150,9 +152,10 @@ class DocumentOptions(TypedDict, total=False):
             file=True,
             complete="documents",
             setting=True,
+            common=True,
         ),
     ]
-    sql: Annotated[str | None, documents(text, "TEXT", "SELECT statements, in place of --queries.")]
+    sql: Annotated[str | None, documents(text, "TEXT", "SELECT statements, in place of --queries.", common=True)]
     domain: Annotated[
         Document | None,
         documents(
@@ -162,6 +165,7 @@ class DocumentOptions(TypedDict, total=False):
             file=True,
             complete="documents",
             setting=True,
+            common=True,
         ),
     ]
 
@@ -175,14 +179,15 @@ class StrictOptions(TypedDict, total=False):
 class EpsilonOptions(TypedDict, total=False):
     """Epsilon, which a locked plan may state itself."""
 
-    eps: Annotated[Figure | None, guarantee(passed_on, "E", "Epsilon, for example 1.")]
+    eps: Annotated[Figure | None, guarantee(passed_on, "E", "Epsilon, for example 1.", common=True)]
 
 
 class GuaranteeOptions(TypedDict, total=False):
     """Whom the guarantee protects, and its delta."""
 
     delta: Annotated[
-        Figure | None, guarantee(figure, "D", "Delta, for example 1e-9. [default: 0, pure privacy]", setting=True)
+        Figure | None,
+        guarantee(figure, "D", "Delta, for example 1e-9. [default: 0, pure privacy]", setting=True, common=True),
     ]
     neighbours: Annotated[
         Literal["add-remove", "replace"] | None,
@@ -195,7 +200,8 @@ class GuaranteeOptions(TypedDict, total=False):
         ),
     ]
     unit: Annotated[
-        str | None, guarantee(text, "COLUMN", "Protect persons, not rows: COLUMN says whose row it is.", setting=True)
+        str | None,
+        guarantee(text, "COLUMN", "Protect persons, not rows: COLUMN says whose row it is.", setting=True, common=True),
     ]
     max_rows: Annotated[
         int | None,
@@ -204,6 +210,7 @@ class GuaranteeOptions(TypedDict, total=False):
             "K",
             "Rows of each person that are used, drawn at random where there are more.",
             setting=True,
+            common=True,
         ),
     ]
     n: Annotated[
@@ -326,12 +333,22 @@ class CsvOptions(TypedDict, total=False):
     delimiter: Annotated[
         str | None,
         table(
-            text, "C", r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]", parse=_tab
+            text,
+            "C",
+            r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]",
+            parse=_tab,
+            common=True,
         ),
     ]
     encoding: Annotated[
         str | None,
-        table(text, "NAME", "Encoding of CSV files, cp1252 or utf-16 for example. [default: utf-8]", parse=_encoding),
+        table(
+            text,
+            "NAME",
+            "Encoding of CSV files, cp1252 or utf-16 for example. [default: utf-8]",
+            parse=_encoding,
+            common=True,
+        ),
     ]
 
 
@@ -358,7 +375,12 @@ class PeriodOptions(TypedDict, total=False):
 
     period: Annotated[
         str | None,
-        table(text, "PERIOD", "Read the rows of one period only: 2026-03, 2026-Q1, 2026, 2026-W05 or 2026-03-05."),
+        table(
+            text,
+            "PERIOD",
+            "Read the rows of one period only: 2026-03, 2026-Q1, 2026, 2026-W05 or 2026-03-05.",
+            common=True,
+        ),
     ]
     cumulative: Annotated[
         int | None,
@@ -383,6 +405,7 @@ class PayerOptions(TypedDict, total=False):
             "Pay from the budget of this dataset (`dpqr budget init`).",
             complete="datasets",
             setting=True,
+            common=True,
         ),
     ]
     ledger: Annotated[
@@ -394,6 +417,7 @@ class PayerOptions(TypedDict, total=False):
             file=True,
             complete="ledgers",
             setting=True,
+            common=True,
         ),
     ]
     anchor: Annotated[
@@ -489,6 +513,7 @@ class FollowedOptions(TypedDict, total=False):
             "Follow this plan (dpqr plan --out); refused where anything differs.",
             file=True,
             complete="documents",
+            common=True,
         ),
     ]
 
@@ -504,13 +529,15 @@ class PublisherOptions(TypedDict, total=False):
 class ResumeOptions(TypedDict, total=False):
     """Whether a killed run is continued."""
 
-    resume: Annotated[bool, life(boolean, None, "Continue the killed release to --out; no draw is paid twice.")]
+    resume: Annotated[
+        bool, life(boolean, None, "Continue the killed release to --out; no draw is paid twice.", common=True)
+    ]
 
 
 class PlaceOptions(TypedDict, total=False):
     """Where the release goes."""
 
-    out: Annotated[Path | None, output(path, "DIR", "Write the release into this new directory.")]
+    out: Annotated[Path | None, output(path, "DIR", "Write the release into this new directory.", common=True)]
 
 
 class OutputOptions(TypedDict, total=False):
@@ -518,10 +545,10 @@ class OutputOptions(TypedDict, total=False):
 
     format: Annotated[
         "AnswerForm | None",
-        output(OneOf(tuple(FORMATS)), None, "Form of the answers in DIR. [default: csv]"),
+        output(OneOf(tuple(FORMATS)), None, "Form of the answers in DIR. [default: csv]", common=True),
     ]
     synthetic: Annotated[
-        "SyntheticForm | None", output(OneOf(("rows", "cells")), None, "Also write synthetic.parquet.")
+        "SyntheticForm | None", output(OneOf(("rows", "cells")), None, "Also write synthetic.parquet.", common=True)
     ]
     bins: Annotated[
         "BinForm | None",
@@ -537,7 +564,10 @@ class OutputOptions(TypedDict, total=False):
     if_exists: Annotated[
         "ExistingForm | None",
         output(
-            OneOf(("skip", "fail", "replace")), None, "Where DIR is there: skip a finished release. [default: fail]"
+            OneOf(("skip", "fail", "replace")),
+            None,
+            "Where DIR is there: skip a finished release. [default: fail]",
+            common=True,
         ),
     ]
 
@@ -546,9 +576,10 @@ class RehearsalOptions(TypedDict, total=False):
     """Whether a release is rehearsed, or only planned."""
 
     rehearse: Annotated[
-        bool, output(boolean, None, "Run on rows drawn from the domain: free, stamped; the data is not opened.")
+        bool,
+        output(boolean, None, "Run on rows drawn from the domain: free, stamped; the data is not opened.", common=True),
     ]
-    dry_run: Annotated[bool, output(boolean, None, "Print the plan; the data is not opened.")]
+    dry_run: Annotated[bool, output(boolean, None, "Print the plan; the data is not opened.", common=True)]
 
 
 class ReleaseOptions(PlanOptions, ReasonOptions, ApprovalOptions, PublisherOptions, OutputOptions, total=False):

@@ -16,26 +16,29 @@ from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
 from dpqr.domain.proposals import fill_placeholders as with_queries
-from dpqr.domain.proposals import identifier_hint
+from dpqr.domain.proposals import identifier_hint, type_by_name
 from dpqr.domain.text.decoding import decode
 from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
-from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
+from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
 from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
-from dpqr.releases.requests import GivenDocument, LedgerRequest
+from dpqr.releases.requests import GivenDocument, LedgerRequest, OutputRequest, PlanRequest
+from dpqr.releases.resources import require_resources
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
     fill_gaps,
+    has_labels,
     merge_columns,
     non_default_parts,
     outline_document,
     read_types,
+    with_bounds,
 )
 from dpqr.tables.codebooks.known import read_codebook
 from dpqr.tables.codebooks.plain_schemas import typed_columns
@@ -45,6 +48,8 @@ from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
 from dpqr.workload.sql.reading import translated_sql
 
+CHECKED_AT = "1"
+"""Epsilon of the plan that documents are checked by."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
@@ -55,8 +60,15 @@ def document_schema(document: Literal["domain", "queries", "release"]) -> JSON:
 
 
 def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
-    """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
+    """Decode, compile and plan both documents; what a release would work on, in public sizes.
+
+    Raises:
+        DocumentError, InfeasiblePlan, UsageFault: as a release of them that states epsilon alone would be refused
+            before it opens its table.
+    """
     document = read_documents(queries, domain, strict=strict)
+    plan = plan_release(PlanRequest(epsilon=CHECKED_AT, strict=strict), document)
+    require_resources(plan, OutputRequest())
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
     columns: list[JSON] = []
     for each in document.domain.attributes:
@@ -174,7 +186,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
         BudgetRefused: the table is not the source that the budget's owner has registered.
 
     Privacy:
-        Reads names and types of the table's columns, never a row. Codebooks are public by declaration.
+        Reads names and types of the table's columns, never a row. Types are proposed by
+        names alone. Codebooks are public by declaration.
     """
     data, books = request.data, request.codebooks
     if data is not None and data.lower().endswith(ENDINGS):
@@ -210,12 +223,32 @@ def domain_file(request: DomainRequest) -> MadeDomain:
             outline = _apply_queries(outline, request.queries)
     if outline.unit is UNSET and (hint := identifier_hint(column.name for column in outline.fields)) is not None:
         remarks.append(hint)
+    outline, guessed = _propose_types(outline)
+    if guessed:
+        remarks.append(f"proposed by the names alone, change what does not suit: {'; '.join(guessed)}")
     whole = fill_gaps(outline)
     if whole.proposed:
         remarks.append(f"proposed, change what does not suit: {'; '.join(whole.proposed)}")
     if whole.to_fill:
         remarks.append(f"to fill in ({PLACEHOLDER}), from public knowledge: {'; '.join(whole.to_fill)}")
     return MadeDomain(outline_document(whole.outline), tuple(remarks))
+
+
+def _propose_types(outline: Outline) -> tuple[Outline, list[str]]:
+    """With the types that names suggest of columns of which no source states type or labels; and what was proposed."""
+    fields, proposed = list(outline.fields), dict[str, list[str]]()
+    for place, column in enumerate(fields):
+        suggested = None if column.type is not UNSET or has_labels(column) else type_by_name(column.name)
+        if suggested is None:
+            continue
+        kind, low, high = suggested
+        fields[place] = msgspec.structs.replace(column, type=kind)
+        if low is not None:
+            fields[place] = with_bounds(fields[place], low=low, high=high)
+        what = kind if low is None else f"{kind} from {low} to {high}"
+        proposed.setdefault(what, []).append(column.name)
+    listed = [f"{what} for {', '.join(names)}" for what, names in proposed.items()]
+    return msgspec.structs.replace(outline, fields=tuple(fields)), listed
 
 
 def _apply_queries(outline: Outline, queries: str) -> Outline:

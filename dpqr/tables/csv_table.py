@@ -31,14 +31,15 @@ from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.errors import DataError
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import TableBatch
-from dpqr.tables.files import STDIN, TableFile
+from dpqr.tables.files import PIPED, STDIN, TableFile, other_kind
 from dpqr.tables.limits import BYTES, Limits, discreetly
 from dpqr.tables.policy import UTF_8
 
 HEADER_BYTES, PIECE_BYTES = 2**15, 2**22
 """Bytes that are read at a time, in search of the header's end and after it."""
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_PARQUET_MAGIC = b"PAR1"
+_BEGINNING = 4
+"""Bytes that are read before all others: the longest mark of an encoding."""
 _LONGEST_CELL = 2**31 - 1
 """Above all that is ever held; the standard library counts in C's `long`."""
 
@@ -64,15 +65,17 @@ class CsvRows:
 
     def header(self) -> list[str]:
         """The cells of the first row, any bytes in it; to be called once, before `records`."""
-        head = self.stream.read(len(_PARQUET_MAGIC))
+        head = self.stream.read(_BEGINNING)
         if head.startswith(_WIDE_BOMS):
             raise DataError(f"{self.where} is not UTF-8 text; state --encoding utf-16, or convert it to UTF-8")
-        if head.startswith(_PARQUET_MAGIC):
-            raise DataError(f"{self.where} is Parquet, not CSV; give Parquet as a file that ends in .parquet")
         self._held = head.removeprefix(codecs.BOM_UTF8)
         while not self._ended:
             used = 0
-            for row, size, used in self._parsed(self._more(HEADER_BYTES)):
+            lines = self._more(HEADER_BYTES)
+            if head and (wrong := other_kind(self._held, self.where)):
+                raise DataError(wrong)
+            head = b""
+            for row, size, used in self._parsed(lines):
                 if size > self.most:
                     raise self._long_header()
                 if row:
@@ -189,7 +192,7 @@ def _rows(stream: TextStream, file: TableFile, limits: Limits) -> CsvRows:
 
 
 def _where(file: TableFile) -> str:
-    return "the table on standard input" if file.path == STDIN else file.path
+    return PIPED if file.path == STDIN else file.path
 
 
 def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limits) -> list[str]:

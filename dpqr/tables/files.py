@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -89,6 +90,58 @@ class TableFile:
     stdin: StandardInput | None = None
     encoding: str = UTF_8
     frame: InMemoryTable | None = field(default=None, repr=False)
+
+
+# Files of other kinds, known by how they begin.
+
+PIPED = "the table on standard input"
+"""What messages call it."""
+_ZIP = "give a workbook as a file that ends in .xlsx, and unpack any other archive"
+_KINDS = (
+    (rb"[^\r\n]{8}DUCK[^\r\n]{2}\0\0", "a DuckDB database", "write duckdb:{file}?table=NAME", ()),
+    (
+        rb"SQLite format 3\0",
+        "an SQLite database",
+        "write CSV: sqlite3 -csv -header {file} 'SELECT * FROM NAME' > table.csv",
+        (),
+    ),
+    (rb"PK\x03\x04", "a zip archive, as Excel workbooks are", _ZIP, (".xlsx",)),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook, or the like", "save it as .xlsx or CSV", ()),
+    (rb"ARROW1\0\0", "an Arrow file", "give it as a file that ends in .arrow", (".arrow", ".feather")),
+    (rb"\0{12}\xc2\xea\x81\x60", "a SAS file", "give it as a file that ends in .sas7bdat", (".sas7bdat",)),
+    (rb"PAR1", "Parquet", "give Parquet as a file that ends in .parquet", (".parquet", ".pq")),
+    (rb"\x1f\x8b\x08", "packed by gzip", "unpack it; only CSV may be packed, and once", ()),
+    (rb"\xfd7zXZ\0|\x28\xb5\x2f\xfd", "packed by xz or zstd", "unpack it, or pack CSV by gzip", ()),
+)
+"""How a kind of file begins, what it is, what to do, and the endings that are its own."""
+
+
+def first_bytes(path: str) -> bytes:
+    """What `other_kind` looks at; nothing where the file cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16)
+    except OSError:
+        return b""
+
+
+def other_kind(head: bytes, where: str, taken_for: str = "CSV") -> str | None:
+    """What is wrong with a file that begins with these 16 bytes or more; None where they say nothing.
+
+    Args:
+        where: what messages call the file.
+        taken_for: the kind that it was read as.
+
+    Privacy:
+        Names the kind, none of the bytes. A match lies in the first line, which is the header or part of no text at
+        all, so tables that differ in rows alone have the same answer.
+    """
+    for begin, what, fix, endings in _KINDS:
+        known = where.lower().endswith(endings) or what == taken_for
+        if re.match(begin, head, re.DOTALL) and not known:
+            way = fix.format(file="FILE" if where == PIPED else where)
+            return f"{where} is {what}, not {taken_for}; {way}"
+    return None
 
 
 # Files that a directory, or a name with * ? [ ] and **, stands for.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.tables.files import first_bytes, other_kind
 from dpqr.tables.frames import column_reader
 from dpqr.tables.limits import discreetly
 
@@ -84,9 +85,9 @@ def _require(library: str, path: str) -> None:
 
 def _looked(path: str, look: Callable[[], Any]) -> Any:
     """What a look at the header finds."""
-    return discreetly(
-        lambda: _silently(look), lambda _: f"{path} cannot be read as {Path(path).suffix}; save it again, or as CSV"
-    )
+    kind = Path(path).suffix
+    damaged = f"{path} cannot be read as {kind}; save it again, or as CSV"
+    return discreetly(lambda: _silently(look), lambda _: other_kind(first_bytes(path), path, kind) or damaged)
 
 
 def _silently(work: Callable[[], Any]) -> Any:

@@ -21,7 +21,7 @@ from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError
 from dpqr.tables.cell_values import is_text, mask, numpy_values
 from dpqr.tables.encoders import TableBatch
-from dpqr.tables.files import TableFile
+from dpqr.tables.files import TableFile, first_bytes, other_kind
 from dpqr.tables.limits import Limits, discreetly
 
 
@@ -228,6 +228,8 @@ def check_columns(
 
 def _explainer(file: TableFile) -> Callable[[Exception], str]:
     def explain(_: Exception) -> str:
+        if wrong := other_kind(first_bytes(file.path), file.path, "Parquet"):
+            return wrong
         return f"{file.path} cannot be read as Parquet; it is damaged, cut short, or of a form that is not supported"
 
     return explain

@@ -23,6 +23,30 @@ def test_check_opens_no_table(desk):
     assert desk.run("check", "--queries", "sample/queries.json").code == 0
 
 
+WIDE = [{"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 619}} for name in "abc"]
+SEX = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
+PERSONS = {"unit": {"column": "person", "max_rows": 2}}
+NO_RELEASE = {
+    "more cells together than a fit can hold": ({"fields": WIDE}, {"marginals": {"ways": 3}}),
+    "totals of rows, where persons are protected": (
+        {"fields": [SEX], "totals": [{"count": 9}], **PERSONS},
+        {"marginal": ["sex"]},
+    ),
+    "answers by person": ({"fields": [SEX | {"name": "person"}], **PERSONS}, {"marginal": ["person"]}),
+}
+
+
+@pytest.mark.parametrize("case", NO_RELEASE)
+def test_check_refuses_what_a_release_would_refuse(desk, case):
+    """In the same words, with the same exit code; neither opens a table."""
+    domain, entry = NO_RELEASE[case]
+    documents = ("--queries", desk.put("wide.json", {"queries": [entry]}), "--domain", desk.put("over.json", domain))
+    checked = desk.run("check", *documents)
+    released = desk.run("release", "no-such.csv", *documents, "--eps", "1")
+    assert (checked.code, checked.err) == (released.code, released.err)
+    assert checked.code in (2, 3)
+
+
 def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
     def full(path, *_, **__):
         path.touch()

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from cli.test_terminal import watched
-from support.guide_pages import ROOT, topic
+from support.guide_pages import topic
 
 from dpqr.report.guide import TOPICS
 
@@ -80,23 +76,3 @@ def test_the_documents_of_the_guide_are_sound_together(desk, number):
     desk.put("queries.json", queries)
     ended = desk.run("check", "--queries", "queries.json")
     assert ended.code == 0, ended.err
-
-
-@pytest.mark.slow
-def test_a_wheel_has_the_guide(tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(ROOT / "dpqr", source / "dpqr", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, source)
-    made = tmp_path / "made"
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", made]
-    subprocess.run([*build, source], check=True, capture_output=True)
-    (wheel,) = made.glob("*.whl")
-    script = "import sys; sys.path.insert(0, sys.argv[1]); from dpqr.report import guide as g; print(g.__file__)\n"
-    script += "for name in g.TOPICS: print(len(g.read_topic(name)))"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script, wheel], capture_output=True, text=True, check=True, cwd=Path("/")
-    )
-    place, *lengths = done.stdout.split()
-    assert place.startswith(str(wheel))
-    assert [int(length) for length in lengths] == [len(topic(name).text) for name in TOPICS]

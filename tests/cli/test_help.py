@@ -19,7 +19,7 @@ from support.refusal_form import assert_refusal
 
 from dpqr import __version__
 from dpqr.cli.completion import SHELLS, VARIABLE
-from dpqr.cli.main import COMMANDS, main
+from dpqr.cli.main import COMMANDS, TASKS, main
 from dpqr.cli.man import escaped, line, page_name, page_text, pages
 from dpqr.cli.options import SectionedCommand
 from dpqr.report.guide import TOPICS
@@ -79,7 +79,7 @@ def test_no_command_shows_help_and_fails(desk):
 
 
 def test_every_option_of_release_stands_under_one_heading(desk):
-    text = desk.run("release", "--help").out
+    text = desk.run("release", "--help-all").out
     options = [option.opts[0] for option in main.get_command(None, "release").params if option.opts[0].startswith("--")]
     lines = [line.split()[0].rstrip(",") for line in text.splitlines() if line.startswith("  -")]
     assert sorted(lines) == sorted([*options, "-h"])
@@ -94,6 +94,23 @@ def test_every_option_of_release_stands_under_one_heading(desk):
         "Screen",
         "Other",
     ]
+
+
+def test_release_shows_first_the_options_that_most_people_use(desk):
+    text = desk.run("release", "--help").out
+    shown = {line.split()[0].rstrip(",") for line in text.splitlines() if line.startswith("  -")}
+    assert 15 <= len(shown) - 2 <= 22
+    known = {"--queries", "--domain", "--eps", "--delta", "--unit", "--max-rows", "--dataset", "--ledger", "--out"}
+    assert known | {"--dry-run", "--rehearse", "--json", "--help-all", "-h"} <= shown
+    assert shown.isdisjoint({"--replay", "--max-cells", "--beta", "--trust"})
+    assert len(desk.run("release", "--help-all").out.splitlines()) > 2 * len(text.splitlines())
+
+
+def test_commands_stand_by_task(desk):
+    text = desk.run("--help").out
+    heads = [line[:-1] for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert heads == ["Options", *TASKS]
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_every_command_has_help(desk):

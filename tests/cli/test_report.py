@@ -47,6 +47,16 @@ def test_a_release_is_reported_with_its_budget(released):
     assert not [value for value in PRIVATE if value in text]
 
 
+def test_a_ledger_that_did_not_pay_for_a_release_without_one_is_said(desk):
+    assert desk.release("--out", "out").code == 0
+    assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
+    ended = desk.run("report", "out", "--html", "r.html", "--ledger", "l.sqlite")
+    said = "--ledger l.sqlite: no ledger paid for out, so there is no budget to show\n"
+    assert (ended.code, ended.out, ended.err) == (0, "", f"{said}wrote r.html\n")
+    desk.put("dpqr.toml", 'ledger = "l.sqlite"\n')
+    assert desk.run("report", "out", "--html", "s.html").err == "wrote s.html\n"
+
+
 def test_registry_and_card_go_beside_it(released):
     assert released.run("report", "out", "--registry", "r.yaml", "--croissant", "c.json", *HUMAN).code == 0
     assert yaml.safe_load((released.path / "r.yaml").read_text())["deployment"]["basic"]["name"] == "T"

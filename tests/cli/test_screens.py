@@ -56,3 +56,17 @@ def test_figures_of_a_fit_may_differ_a_little(shown, expected):
 )
 def test_other_text_and_other_figures_are_not_alike(shown, expected):
     assert not alike(shown, expected)
+
+
+@pytest.mark.parametrize("arguments", [("strategies", "--explain"), ("release", "table.csv", "--dry-run")])
+def test_a_pipe_is_as_wide_as_columns_says_and_no_word_is_broken(desk, monkeypatch, arguments):
+    arguments = (*arguments, "--queries", "q.json", "--eps", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = desk.run(*arguments).out
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = desk.run(*arguments).out
+    assert max(map(len, narrow.splitlines())) <= 80 < max(map(len, wide.splitlines()))
+    assert narrow.split() == wide.split()
+    for ignored in ("", "wide", "-5", "1" * 9):
+        monkeypatch.setenv("COLUMNS", ignored)
+        assert desk.run(*arguments).out == wide

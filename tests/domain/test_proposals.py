@@ -11,7 +11,7 @@ import pytest
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.open_columns import QueriedValue, queried_columns
 from dpqr.domain.predicates import Constant
-from dpqr.domain.proposals import fill_placeholders, identifier_hint, named_like_identifier
+from dpqr.domain.proposals import fill_placeholders, identifier_hint, named_like_identifier, type_by_name
 from dpqr.kernel.errors import DocumentError
 from dpqr.tables.codebooks.columns import fill_gaps as with_gaps
 from dpqr.tables.codebooks.columns import outline_document
@@ -157,3 +157,26 @@ def test_cells_that_a_file_lists_are_fixed() -> None:
     assert (
         queried_columns([where, {"coefficients": "c.csv"}, {"coefficients": "c.csv", "columns": ["a"]}]).of("b") == ()
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"),
+    [
+        ("age", ("integer", 0, 120)),
+        ("AgeAtVisit", None),
+        ("patientAge", ("integer", 0, 120)),
+        ("month", ("integer", 1, 12)),
+        ("year of birth", ("integer", None, None)),
+        ("monthly_income", ("number", None, None)),
+        ("share %", None),
+        ("interview_date", ("date", None, None)),
+        ("created_at", ("datetime", None, None)),
+        ("is_member", ("boolean", None, None)),
+        ("sex", None),
+        ("language", None),
+        ("", None),
+        ("person_id", None),
+    ],
+)
+def test_types_by_the_words_of_a_name(name, proposed) -> None:
+    assert type_by_name(name) == proposed

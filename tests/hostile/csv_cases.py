@@ -12,7 +12,7 @@ CSV = [
     Bad(
         "gzip-of-gzip",
         5,
-        "has no column 'sex'",
+        "is packed by gzip, not CSV; unpack it",
         data="t.csv.gz",
         files={"t.csv.gz": gzip.compress(gzip.compress(b"x" * 99))},
     ),

@@ -50,6 +50,39 @@ def test_a_column_that_no_codebook_describes_is_said(table):
     assert remarks[-1] == "to fill in (FILL-IN), from public knowledge: minimum and maximum of weight"
 
 
+NAMES = "person_id,sex,age,income,interview_date\n"
+
+
+@pytest.mark.parametrize("rows", ["", "SECRET,7,old,much,never\n", "1,f,20,3.5,2024-01-01\n" * 9])
+def test_a_header_alone_proposes_types_by_its_names_and_no_row_has_a_say(tmp_path, rows):
+    (tmp_path / "t.csv").write_text(NAMES + rows)
+    fields, remarks = made(data=str(tmp_path / "t.csv"))
+    assert {name: field["type"] for name, field in fields.items()} == {
+        "person_id": "string",
+        "sex": "string",
+        "age": "integer",
+        "income": "number",
+        "interview_date": "date",
+    }
+    assert fields["age"]["constraints"] == {"minimum": 0, "maximum": 120}
+    assert fields["income"]["constraints"] == {"minimum": "FILL-IN", "maximum": "FILL-IN"}
+    said = "proposed by the names alone, change what does not suit: "
+    assert f"{said}integer from 0 to 120 for age; number for income; date for interview_date" in remarks
+    assert "SECRET" not in str((fields, remarks))
+
+
+def test_what_a_source_states_of_a_column_is_not_guessed(tmp_path):
+    (tmp_path / "t.csv").write_text(NAMES)
+    (tmp_path / "b.json").write_text(
+        json.dumps({"fields": [{"name": "income", "constraints": {"enum": ["low", "high"]}}]})
+    )
+    fields, remarks = made(
+        data=str(tmp_path / "t.csv"), codebooks=(str(tmp_path / "b.json"),), types=("age=string:young|old",)
+    )
+    assert (fields["age"]["type"], fields["income"]["type"]) == ("string", "string")
+    assert any(remark.endswith("what does not suit: date for interview_date") for remark in remarks)
+
+
 def test_of_two_codebooks_the_later_one_wins(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps({"fields": [{"name": "sex", "constraints": {"enum": ["f", "m"]}}]}))
     fields, _ = made(codebooks=(SQL, str(tmp_path / "b.json")))

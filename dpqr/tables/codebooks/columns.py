@@ -328,12 +328,15 @@ def _needs(column: CodebookColumn) -> Iterator[str]:
 
 # Columns as they are stated on the command line: COLUMN=TYPE[:VALUES][:KEY=VALUE]..., separated by commas.
 #
-# VALUES are LOW..HIGH, or labels joined by |. The keys are those of a field and of its `dpqr` block.
+# VALUES are LOW..HIGH, or labels joined by |, or codes with their labels: 1=male|2=female. The keys are those of a
+# field and of its `dpqr` block.
 
 _COLUMNS = re.compile(r",(?=[^,=:|]+=)")
 """A comma before the next column's name; labels and marks may hold others."""
-_PART = re.compile(r":(?!\d)|(?<!\d):")
-"""A colon that is not one of a time."""
+_PART = re.compile(r"(?!(?<=\d):\d|(?<=%[A-Za-z]):%):")
+"""A colon that is not one of a time, 12:30, or of a time's format, %H:%M."""
+_CODES = re.compile(r"-?\d+=|[^|=]+=[^|]*\|[^|=]+=")
+"""How codes with labels begin: with a number, or with two pairs; what else holds = is a key."""
 EXAMPLE = "--types 'age=integer:0..99,sex=string:female|male,income=number:0..250000:bins=50'"
 
 
@@ -345,6 +348,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
     """
     columns: dict[str, CodebookColumn] = {}
     inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
+    known = inner | {field.encode_name for field in msgspec.structs.fields(CodebookColumn)}
     for each in (part for text in texts for part in _COLUMNS.split(text)):
         name, sign, stated = each.strip().partition("=")
         if not (name and sign and stated):
@@ -356,16 +360,28 @@ def read_types(texts: Sequence[str]) -> Codebook:
             near = get_close_matches(kind, get_args(FieldType), n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
             raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
-        keys = dict(part.split("=", 1) for part in parts if "=" in part)
+        keys: dict[str, str] = {}
+        values: list[str] = []
+        for part in parts:
+            key, sign, text = part.partition("=")
+            if not sign or (key not in known and _CODES.match(part)):
+                values.append(part)
+            elif keys.setdefault(key, text) is not text:
+                raise UsageFault(f"--types {name}: {key!r} stands twice; keep one")
+        if values[1:]:
+            raise UsageFault(f"--types {name}: values stand twice; keep one of {', '.join(map(repr, values))}")
         try:
             # A field's keys, those of its `dpqr` block in it.
             field: JsonObject = {"name": name, "type": kind, "dpqr": {}}
+            for part in values:
+                if "=" in part:
+                    field["categories"] = _categories(name, kind, part)
             for key, text in keys.items():
                 (field["dpqr"] if key in inner else field)[key] = _member(key, text)
             column = decode(field, CodebookColumn, Location("--types", name))
         except DocumentError as error:
             raise UsageFault(str(error)) from None
-        for part in (part for part in parts if "=" not in part):
+        for part in (part for part in values if "=" not in part):
             # LOW..HIGH, either of which may be left out, or labels.
             low, dots, high = part.partition("..")
             if dots and has_bins(column.type):
@@ -374,18 +390,48 @@ def read_types(texts: Sequence[str]) -> Codebook:
             elif has_bins(column.type) and column.type != "integer":
                 raise UsageFault(f"--types {name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
             else:
-                labels = part.split("|")
-                column = with_labels(column, list(map(_value, labels)) if column.type == "integer" else labels)
+                column = with_labels(column, _labels(name, part.split("|"), kind))
         columns[name] = column
     return Codebook(outline=Outline(fields=tuple(columns.values())))
+
+
+def _labels(name: str, texts: Sequence[str], kind: str, what: str = "label") -> list[Any]:
+    """Labels, or values, as a column of this type has them. Raises: UsageFault: one is empty, or stands twice."""
+    labels = [_value(text) if kind == "integer" else text for text in texts]
+    if (
+        kind == "integer"
+        and (wrong := next((label for label in labels if not isinstance(label, int)), None)) is not None
+    ):
+        raise UsageFault(f"--types {name}: {str(wrong)!r} is no whole number; text is of type string")
+    if "" in labels:
+        raise UsageFault(f"--types {name}: a {what} is empty; missing values are stated by missingValues=")
+    twice = next((label for place, label in enumerate(labels) if label in labels[:place]), None)
+    if twice is not None:
+        raise UsageFault(f"--types {name}: the {what} {twice!r} stands twice; keep one")
+    return labels
+
+
+def _categories(name: str, kind: str, text: str) -> list[Any]:
+    """Codes with their labels; a code without one is its own label. Raises: UsageFault."""
+    if kind not in ("string", "integer"):
+        raise UsageFault(f"--types {name}: labels with codes are of columns of type string or integer")
+    pairs = [each.partition("=") for each in text.split("|")]
+    codes = _labels(name, [code for code, _, _ in pairs], kind, "value")
+    _labels(name, [label if sign else code for code, sign, label in pairs], "string")
+    return [
+        {"value": code, "label": label} if sign else code for code, (_, sign, label) in zip(codes, pairs, strict=True)
+    ]
 
 
 def _member(key: str, text: str) -> Any:
     """A key's value in the type that it has: a list, a truth value, a text, or else a number where it is one."""
     if key in ("edges", "categories"):
         return [_value(each) for each in text.split("|")]
-    if key in ("trueValues", "falseValues", "missingValues"):
+    if key in ("trueValues", "falseValues"):
         return text.split("|")
+    if key == "missingValues":
+        pairs = [each.partition("=") for each in text.split("|")]
+        return [{"value": value, "label": label} if sign else value for value, sign, label in pairs]
     if text in ("true", "false"):
         return text == "true"
     return _value(text) if key in ("bins", "width") else text

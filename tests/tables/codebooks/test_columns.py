@@ -201,6 +201,22 @@ COLUMNS = {
     ),
     "a=date:format=%d/%m/%Y": of("date", format="%d/%m/%Y"),
     "a=integer:categories=1|2": of("integer", categories=[1, 2]),
+    "a=datetime:format=%Y/%m/%d %H:%M:every=day": of("datetime", format="%Y/%m/%d %H:%M", dpqr={"every": "day"}),
+    "a=datetime:2020-01-01T06:30..2021-01-01T00:00:format=%d.%m.%y %H:%M:%S": of(
+        "datetime", "2020-01-01T06:30", "2021-01-01T00:00", format="%d.%m.%y %H:%M:%S"
+    ),
+    "a=date:format=%B %d, %Y": of("date", format="%B %d, %Y"),
+    "a=string:1=male|2=not stated|x": of(
+        "string",
+        categories=[{"value": "1", "label": "male"}, {"value": "2", "label": "not stated"}, "x"],
+    ),
+    "a=integer:1=male": of("integer", categories=[{"value": 1, "label": "male"}]),
+    "a=integer:-1=none|2=two": of("integer", categories=[{"value": -1, "label": "none"}, {"value": 2, "label": "two"}]),
+    "a=string:m=male|f=female:null=drop": of(
+        "string",
+        categories=[{"value": "m", "label": "male"}, {"value": "f", "label": "female"}],
+        dpqr={"null": "drop"},
+    ),
     "a=string:x|y z": of("string", enum=["x", "y z"]),
     "a=string:1|2": of("string", enum=["1", "2"]),
     "a=integer:1|2|9": of("integer", enum=[1, 2, 9]),
@@ -223,6 +239,17 @@ def test_columns(text):
     assert fields_of(read_types([text])) == {"a": COLUMNS[text]}
 
 
+def test_codes_formats_and_missing_values_make_a_sound_domain_file():
+    seen = "seen=datetime:2024-01-01..2025-01-01:every=month:format=%Y/%m/%d %H:%M:missingValues=never"
+    texts = ["sex=integer:1=male|2=female:missingValues=|NA|-9=refused", seen]
+    whole = outline_document(fill_gaps(read_types(texts).outline).outline)  # which decodes each column as check does
+    assert [field["missingValues"] for field in whole["fields"]] == [
+        ["", "NA", {"value": "-9", "label": "refused"}],
+        ["never"],
+    ]
+    assert whole["fields"][1]["format"] == "%Y/%m/%d %H:%M"
+
+
 def test_several_columns_and_several_options():
     assert list(fields_of(read_types(["a=boolean, b=integer:0..9", "c=string:x"]))) == ["a", "b", "c"]
     assert fields_of(read_types([])) == {}
@@ -239,6 +266,17 @@ def test_several_columns_and_several_options():
         ("a=boolean,a=string:x", "the column 'a' stands twice"),
         ("a=number:x|y", f"--types a: 'x|y' is no range; write LOW..HIGH; for example: {EXAMPLE}"),
         ("a=integer:0..9:bin=3", "--types: a: unknown key 'bin'"),
+        ("a=integer:0..9:edgs=0|5|9", "--types: a: unknown key 'edgs'"),
+        ("a=string:f|f", "--types a: the label 'f' stands twice; keep one"),
+        ("a=integer:1|2|1.0", "--types a: the label 1 stands twice; keep one"),
+        ("a=string:1=f|1=m", "--types a: the value '1' stands twice; keep one"),
+        ("a=string:1=f|2=f", "--types a: the label 'f' stands twice; keep one"),
+        ("a=string:f|", "--types a: a label is empty; missing values are stated by missingValues="),
+        ("a=string:1=|2=m", "--types a: a label is empty"),
+        ("a=number:1=low|2=high", "--types a: labels with codes are of columns of type string or integer"),
+        ("a=integer:one=1|two=2", "--types a: 'one' is no whole number; text is of type string"),
+        ("a=integer:0..:1|2", "--types a: values stand twice; keep one of '0..', '1|2'"),
+        ("a=integer:0..9:bins=2:bins=3", "--types a: 'bins' stands twice; keep one"),
         ("a=integer:0..9:bins=many", "--types: a.dpqr.bins: expected a whole number"),
         ("a=integer:0..9:bins=0", "--types: a.dpqr.bins"),
         ("a=integer:0..9:every=century", "unknown value 'century'"),
