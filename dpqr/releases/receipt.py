@@ -30,14 +30,15 @@ from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
+    CHECK,
     WHOLE_SCHEDULE_NOTE,
     certainty,
     choice_words,
-    dropped_warning,
     dropped_words,
     errors_words,
     guarantee,
     ledger_words,
+    left_out_warning,
     parallel_words,
     release_guarantee,
 )
@@ -53,9 +54,9 @@ def receipt(release: FinishedRun) -> tuple[Fact, ...]:
 
 def _promise(release: FinishedRun) -> Iterator[Fact]:
     """First of all what may have gone wrong."""
-    warning = dropped_warning(release)
+    warning = left_out_warning(release)
     if warning:
-        yield "Warning", warning
+        yield "Warning", f"{warning}; {CHECK}"
     yield "Guarantee", release_guarantee(release)
     if release.private:
         yield "", ledger_words(release)

@@ -18,7 +18,15 @@ from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answere
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
+from dpqr.releases.sentences import (
+    CHECK,
+    WARNING,
+    certainty,
+    dropped_words,
+    left_out_warning,
+    reader_notes,
+    release_guarantee,
+)
 from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
 from dpqr.report.html import facts
@@ -28,7 +36,6 @@ BARS, NOTES = 6, 3
 MARGIN = len("Guarantee")
 COMMAND = 80 - MARGIN - 2
 """Columns of text that a command may take: a broken one cannot be copied."""
-WARNING = "warning: "
 
 
 def release_view(
@@ -41,8 +48,10 @@ def release_view(
     """
     plan, paid = release.plan, release.paid
     block = answered_block(max(release.answers, key=lambda answers: answers.block.rows), plan.problem.domain)
-    # Whom it protects, and what it cost.
-    promise = [("Guarantee", release_guarantee(release))]
+    # What may have gone wrong; whom it protects, and what it cost.
+    warning = left_out_warning(release)
+    promise = [("Warning", f"{warning}; {CHECK}")] if warning else []
+    promise += [("Guarantee", release_guarantee(release))]
     charged = plan.roles.accountant.name
     spent = release.spent.get(charged)
     price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
@@ -80,11 +89,8 @@ def release_view(
 
 
 def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
-    """First what may have gone wrong, then what has to be taken on trust; a receipt that is kept holds all of it."""
-    warning = dropped_warning(release)
-    if warning:
-        yield "Warning", warning
-    elif release.dropped:
+    """What has to be taken on trust; a receipt that is kept holds all of it."""
+    if release.dropped:
         count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
         yield "Left out", f"{count} +-{noise} (noise): {dropped_words(release.plan.problem.unit)}"
     for sentence in release.trust:
@@ -92,7 +98,9 @@ def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
             yield "Warning", sentence.removeprefix(WARNING)
     if release.plan.stop or release.bounds:
         yield "Accuracy", certainty(release)
-    notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
+    plain_notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
+    chosen = [finished.choice is not None for finished in release.transcript.rounds]
+    notes = list(reader_notes(plain_notes, chosen, len(release.answers), release.plan.schedule.name))
     shown = NOTES if place else len(notes)
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
