@@ -66,6 +66,34 @@ def budget_words(budget: PrivacyBudget) -> str:
     return f"Differentially private with epsilon = {epsilon} and delta = {upward_text(budget.delta)}"
 
 
+HUGE = 1_000_000
+
+
+def odds_words(epsilon: Fraction, delta: Fraction) -> str:
+    """What a release can do to the odds of a guess about one of those protected.
+
+    Theorem. Under pure differential privacy the odds change by at most e^eps (Bayes). Under (eps, delta): let B
+    hold the outcomes that are more than e^(2 eps) times as likely with them as without. P(B) <= e^eps Q(B) + delta
+    < e^-eps P(B) + delta, so P(B) < delta / (1 - e^-eps); outside of B the odds change by at most e^(2 eps).
+    """
+    power = float(epsilon) * (2 if delta else 1)
+    odds = "a million or more" if power >= math.log(HUGE) else f"at most {_factor(power)}"
+    doubt = Fraction(float(delta) / -math.expm1(-float(epsilon)) * (1 + 1e-12))
+    rare = f", except with a probability of at most {upward_text(doubt, 2)}" if doubt else ""
+    return f"a guess that stood 1 to 99 stands {odds} to 99 afterwards, whatever else a reader knows or computes{rare}"
+
+
+def likely_words(epsilon: Fraction) -> str:
+    """How many times as likely with one of those protected as without: e^eps, rounded up."""
+    if epsilon >= math.log(HUGE):
+        return "perhaps more than a million"
+    return f"at most {_factor(float(epsilon))}"
+
+
+def _factor(power: float) -> str:
+    return f"{float(upward_text(Fraction(math.exp(power) * (1 + 1e-12)), 4)):,.10g}"
+
+
 def dropped_words(unit: PrivacyUnit) -> str:
     """What a noisy count of the records that were left out counts."""
     if unit.column is None:

@@ -337,7 +337,8 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False,
     "hatch.linewidth": 0.7,
 }
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?\d+\.\d{3,}(?=[^<>]*>)")
+"""A coordinate: within a tag, for texts keep their digits."""
 _PICTURE = re.compile(r"(?<=base64,)[A-Za-z0-9+/=\s]+")
 _DROPPED = (
     (re.compile(r"^.*?(?=<svg)", re.S), ""),
@@ -397,11 +398,12 @@ def panel(figure: Figure, left: float, top: float, width: float, height: float) 
 
 def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False, most: int = 4) -> None:
     """Figures on an axis as all others of the page are written, and lines at them."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis = axes.xaxis if along == "x" else axes.yaxis
     if log:
         axes.set(**{f"{along}scale": "log"})
+        axis.set_major_locator(LogLocator(numticks=4))
     else:
         axis.set_major_locator(MaxNLocator(most))
     axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))

@@ -194,6 +194,12 @@ def checklist_section(found: ReportInput) -> Section:
         ("Table", str(paid["dataset"]) if isinstance(paid, dict) else None),
         ("Made by", f"dpqr {found.stated('version')}" if found.stated("version") else None),
     )
+    claims, below = tuple(claim_checks(found)), tuple(_algorithms(found))
+    states = [line.state for line in (*claims, *below, *_GROUND)]
+    summary = (
+        f"Of {len(states)} points the program has checked {states.count('yes')}, and {states.count('part')} in part. "
+        f"The other {states.count('no')} it cannot check: whoever publishes answers for them."
+    )
     words = (
         "Ordered after the layers of NIST SP 800-226: a claim at the top is worth no more than what lies below it. "
         "The marks say what this program has checked; it is no certificate of NIST."
@@ -203,9 +209,9 @@ def checklist_section(found: ReportInput) -> Section:
         title="May it be published? The officer's checklist",
         parts=(
             Facts(lines=[(name, text) for name, text in circumstances if text]),
-            Paragraph(text=words),
-            Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))),
-            Checks(layer="Below it: algorithms, accuracy and side channels", lines=tuple(_algorithms(found))),
+            Paragraph(text=f"{summary} {words}"),
+            Checks(layer="The claim: parameters and unit", lines=claims),
+            Checks(layer="Below it: algorithms, accuracy and side channels", lines=below),
             Checks(layer="What all of it stands on: trust, access and collection", lines=_GROUND),
         ),
     )
@@ -249,7 +255,7 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     yield ChecklistLine(
         asked="Every draw is charged before it is made",
         state="yes" if found.record.get("private", True) else "no",
-        found=f"One gate opens the table, and takes the price by {charged} first; every event stands above.",
+        found=f"One gate opens the table, and takes the price by {charged} first; every event stands below.",
     )
     yield ChecklistLine(
         asked="Noise is exact, and from a cryptographic source",

@@ -14,7 +14,7 @@ from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
-from dpqr.releases.sentences import CHECK, WARNING, reader_notes, rows_used
+from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.report.answers import (
     SAID,
     answer_texts,
@@ -65,9 +65,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-HUGE = 1_000_000
 STRONG = 3
-"""Epsilons up to which the factor, at most 20, is said to protect."""
+"""Epsilons up to which the odds are said to protect."""
 REHEARSAL = "REHEARSAL: no table was opened; the answers describe nobody"
 NOT_VERIFIED = "NOT VERIFIED: record and files may have been changed since the release was made"
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
@@ -128,45 +127,33 @@ def lead(found: ReportInput) -> Iterator[Fact]:
 
 def meaning(found: ReportInput) -> Iterator[str]:
     """The promise in two plain sentences."""
-    factor = _factor(found)
-    if factor is None:
+    budget, unit = found.plan.get("budget"), found.plan.get("unit") or {}
+    if budget is None:
         return
-    unit = found.plan.get("unit") or {}
+    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
     whom = f"{unit['column']} with all their rows" if unit.get("column") else "row"
-    delta = Fraction(found.plan["budget"]["delta"]["exact"])
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
-        f"Each {whom} is protected: whatever was published here, it was {factor} times as likely with them in the "
-        f"table as without{more}. What holds for many is meant to be seen, whether or not any one of them is there."
+        f"Each {whom} is protected: whatever was published here, it was {likely_words(epsilon)} times as likely with "
+        f"them in the table as without{more}. What holds for many is meant to be seen, whether or not any one of them "
+        "is there."
     )
-
-
-def _factor(found: ReportInput) -> str | None:
-    """e to the epsilon, rounded up, in words; None where the record states no budget."""
-    budget = found.plan.get("budget")
-    if budget is None:
-        return None
-    epsilon = Fraction(budget["epsilon"]["exact"])
-    if epsilon >= math.log(HUGE):
-        return "perhaps more than a million"
-    return f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
 
 
 def promise_section(found: ReportInput) -> Section:
     """What could be learnt of one of those protected: the guarantee, and what it does to a guess."""
     parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
-    factor, unit = _factor(found), found.stated("unit")
-    if factor is not None and unit is not None:
-        strong = float(Fraction(found.plan["budget"]["epsilon"]["exact"])) > STRONG
-        worth = (
-            "A factor of this size promises little by itself: a reader who knows much may become sure whether one of "
+    if budget := found.plan.get("budget"):
+        epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+        weak = (
+            " Odds of this size promise little by themselves: a reader who knows much may become sure whether one of "
             "those protected was in the table."
-            if strong
-            else "Whatever else a reader knows or computes, the odds of a guess about one of those protected change by "
-            f"no more than this factor: a guess that stood 1 to 99 stands {factor} to 99 afterwards."
         )
         parts += [
-            Paragraph(text=f"An attacker compares two tables that differ by {unit}. {worth}"),
+            Paragraph(
+                text=f"Of an attacker's guess about one of those protected: {odds_words(epsilon, delta)}."
+                f"{weak if epsilon > STRONG else ''}"
+            ),
             Paragraph(
                 text="What holds for many people can be learnt, and so can what it says about those who are like them: "
                 "that is what the figures are for."
