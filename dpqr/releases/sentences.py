@@ -139,7 +139,7 @@ def left_out_warning(release: FinishedRun) -> str | None:
         if found.estimate > FEW * total and found.estimate > found.measurement.law.tail(DOUBT):
             return (
                 f"about {found.estimate:,} of {total:,.0f} {what} were left out by {by} (+-{found.deviation:.3g}, the "
-                f"noise of that count){_suspect(problem.domain)}"
+                f"noise of that count){_suspect(problem.domain) if 2 * found.estimate > total else ''}"
             )
     # Every marginal that was measured adds up to a noisy total; the one of least noise is taken.
     totals = [
@@ -148,14 +148,14 @@ def left_out_warning(release: FinishedRun) -> str | None:
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
-    if not totals or release.rehearsal:
+    if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.column):
         return None
     most, used, deviation, cells = min(totals)
     if used > max(most, FEW * (problem.persons or 0)):
         return None
     return (
-        f"hardly any {what} were used: about {max(used, 0):,.0f} (+-{deviation * math.sqrt(cells):.3g}, the noise of "
-        f"that count), where an empty table shows as many; nearly all may have been left out by {by}"
+        f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{deviation * math.sqrt(cells):.3g}, the "
+        f"noise of that count); the table is too small for the budget, or {by} left out nearly all of it"
         f"{_suspect(problem.domain)}"
     )
 
@@ -315,12 +315,18 @@ SAID: tuple[tuple[str, str], ...] = (
 """Notes of a plan that speak to its maker, and what a reader is told instead; nothing: the first sentence says it."""
 
 
+def release_notes(release: FinishedRun) -> Iterator[str]:
+    """What a reader must know of a finished release, warnings left out."""
+    chosen = [finished.choice is not None for finished in release.transcript.rounds]
+    yield from reader_notes(release.trust, chosen, len(release.answers), release.plan.schedule.name)
+
+
 def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, schedule: str) -> Iterator[str]:
     """What a reader must know of how the figures came about.
 
     Args:
-        trust: all notes of the release. chosen: of each measurement, whether the run has chosen it among others.
-        questions: number of blocks. schedule: its name.
+        trust: all notes of the release; its warnings stand elsewhere. chosen: of each measurement, whether the run has
+            chosen it among others. questions: number of blocks. schedule: its name.
     """
     rounds, asked = sum(chosen), count_words(questions, "question")
     reasons = [
@@ -341,7 +347,7 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
             f"Construction ran no round: {why}."
         )
     for note in trust:
-        if any(re.match(pattern, note) for pattern, _ in WHY):
+        if note.startswith(WARNING) or any(re.match(pattern, note) for pattern, _ in WHY):
             continue
         said = ((text, match.groups()) for pattern, text in SAID if (match := re.fullmatch(pattern, note)))
         text, parts = next(said, ("{0}", (note,)))

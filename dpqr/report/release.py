@@ -12,6 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dpqr.domain.attribute import Rule
+from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
@@ -24,10 +26,19 @@ from dpqr.releases.sentences import (
     certainty,
     dropped_words,
     left_out_warning,
-    reader_notes,
     release_guarantee,
+    release_notes,
 )
-from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
+from dpqr.report.answers import (
+    add_texts,
+    answer_texts,
+    block_view,
+    error_texts,
+    figures_view,
+    heading,
+    plain_table,
+    readable,
+)
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
 from dpqr.report.html import facts
 
@@ -47,7 +58,8 @@ def release_view(
     ledger: the options that named the ledger on the command line, which the next command needs too.
     """
     plan, paid = release.plan, release.paid
-    block = answered_block(max(release.answers, key=lambda answers: answers.block.rows), plan.problem.domain)
+    largest = max(release.answers, key=lambda answers: answers.block.rows)
+    block = readable(answered_block(largest, plan.problem.domain))
     # What may have gone wrong; whom it protects, and what it cost.
     warning = left_out_warning(release)
     promise = [("Warning", f"{warning}; {CHECK}")] if warning else []
@@ -64,7 +76,11 @@ def release_view(
     # The largest answers of the largest block.
     shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     workload = plan.problem.workload
-    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
+    unit, domain = plan.problem.unit, plan.problem.domain
+    clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
+    bound = f" (at most {unit.rows} of each {plain(unit.column)!r})" if unit.column else ""
+    used = f", of the rows used{bound}" if unit.column or clipped or may_drop_rows(domain) else ""
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}{used}"
     part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
     # What a person can do next.
     if place is None:
@@ -98,9 +114,7 @@ def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
             yield "Warning", sentence.removeprefix(WARNING)
     if release.plan.stop or release.bounds:
         yield "Accuracy", certainty(release)
-    plain_notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
-    chosen = [finished.choice is not None for finished in release.transcript.rounds]
-    notes = list(reader_notes(plain_notes, chosen, len(release.answers), release.plan.schedule.name))
+    notes = list(release_notes(release))
     shown = NOTES if place else len(notes)
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
@@ -155,7 +169,7 @@ def stored_block_view(
     if bound is not None:
         most, probability = upward_text(Fraction(bound[0]), 4), downward_text(Fraction(str(bound[1])), 9)
         proved = [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]
-    return Group(heading(block), *proved, FORMS[form](block, rows))
+    return Group(heading(block), *proved, FORMS[form](readable(block), rows))
 
 
 # Series on a screen: each answer from point to point, as a table or as curves.

@@ -350,11 +350,10 @@ def certainty_section(found: ReportInput) -> Section:
     """How the figures came about, what their intervals promise, and whether they came as forecast."""
     workload = found.plan.get("workload") or {"blocks": ()}
     chosen = [bool(each.get("choice")) for each in found.record.get("transcript") or ()]
-    trust = [note for note in found.record.get("trust") or () if not note.startswith(WARNING)]
     own = request_notes(found)
+    trust = [note for note in found.record.get("trust") or () if note not in own]
     schedule = str((found.plan.get("schedule") or {}).get("name"))
-    notes = reader_notes([note for note in trust if note not in own], chosen, len(workload["blocks"]), schedule)
-    lines = (*_legend(found), *notes)
+    lines = (*_legend(found), *reader_notes(trust, chosen, len(workload["blocks"]), schedule))
     return Section(
         name="certainty", title="How sure the figures are", parts=(Items(lines=lines), *_forecast_parts(found))
     )
