@@ -293,7 +293,7 @@ def _confidence(probability: float) -> str:
 WHY: tuple[tuple[str, str], ...] = (
     (r"all columns together are measured", "one measurement of all columns leaves less noise than several would"),
     (r"all blocks (?:are|were) measured once: at ([\d,]+)", "for about {0} records choosing was forecast to err more"),
-    (r"all blocks are measured", "choosing would have passed over few of them, and costs a part of the budget"),
+    (r"all blocks are measured", "choosing would have left out few of them, and takes a part of the budget"),
     (r"all pairs of columns below the blocks (?:are|were)", "pairs of columns have far less noise than larger tables"),
     (r"one-way marginals alone (?:are|were)", "noise would have hidden what several columns show together"),
     (r"one table of all columns was", "one measurement of all columns leaves less noise than several would"),
@@ -333,11 +333,14 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
         text.format(*found.groups()) for pattern, text in WHY for note in trust if (found := re.match(pattern, note))
     ]
     if rounds:
-        first = count_words(len(chosen) - rounds, "measurement")
-        times = "once" if rounds == 1 else f"{rounds:,} times"
+        first = (
+            f"{count_words(len(chosen) - rounds, 'measurement')} came first. Then the"
+            if len(chosen) > rounds
+            else "The"
+        )
         yield (
-            f"{first} came first. Then the Iterative Construction chose, {times}, what lay furthest from its model, "
-            f"and measured it. The answers to {asked} follow from the model."
+            f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from "
+            f"its model, and measured it. The answers to {asked} follow from the model."
         )
     elif chosen and schedule != SESSION:
         why = min(reasons, key=len) if reasons else "its plan had fixed what is measured"

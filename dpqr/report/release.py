@@ -63,7 +63,7 @@ def release_view(
     # What may have gone wrong; whom it protects, and what it cost.
     warning = left_out_warning(release)
     promise = [("Warning", f"{warning}; {CHECK}")] if warning else []
-    promise += [("Guarantee", release_guarantee(release))]
+    promise.append(("Guarantee", release_guarantee(release)))
     charged = plan.roles.accountant.name
     spent = release.spent.get(charged)
     price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
@@ -73,6 +73,9 @@ def release_view(
         promise.append(("Price", f"{price}; no ledger: several releases of a table add up"))
     if release.planned and (release.reason.approved_by or (plan.inputs and plan.inputs.locked)):
         promise.append(("Plan", plan_words(release)))
+    if release.dropped and not warning:
+        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+        promise.append(("Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}"))
     # The largest answers of the largest block.
     shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     workload = plan.problem.workload
@@ -106,9 +109,6 @@ def release_view(
 
 def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
     """What has to be taken on trust; a receipt that is kept holds all of it."""
-    if release.dropped:
-        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
-        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(release.plan.problem.unit)}"
     for sentence in release.trust:
         if sentence.startswith(WARNING):
             yield "Warning", sentence.removeprefix(WARNING)

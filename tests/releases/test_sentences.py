@@ -13,8 +13,8 @@ from dpqr.releases.error_bounds import Certificate
 from dpqr.releases.sentences import (
     budget_words,
     certainty,
-    dropped_warning,
     guarantee,
+    left_out_warning,
     parallel_words,
     release_guarantee,
 )
@@ -92,10 +92,10 @@ def counted(found, scale):
 
 def test_a_warning_needs_more_than_a_twentieth_and_more_than_noise():
     """The hypothesis has 26.5 records; noise alone is beyond its 1% tail, on either side, once in a hundred runs."""
-    assert dropped_warning(replace(make_release(), dropped=None)) is None
-    assert dropped_warning(counted(1, "1/100")) is None
-    assert "about 2 of 28 records" in dropped_warning(counted(2, "1/100"))
+    assert left_out_warning(replace(make_release(), dropped=None)) is None
+    assert left_out_warning(counted(1, "1/100")) is None
+    assert "about 2 of 28 records" in left_out_warning(counted(2, "1/100"))
     tail = DiscreteLaplace(Fraction(10)).tail(0.01)
     assert tail > 30
-    assert dropped_warning(counted(tail, 10)) is None
-    assert dropped_warning(counted(tail + 1, 10)) is not None
+    assert left_out_warning(counted(tail, 10)) is None
+    assert left_out_warning(counted(tail + 1, 10)) is not None

@@ -37,7 +37,12 @@ DOMAIN = {
     "malformed": "drop",
     "missingValues": list(MISSING),
     "fields": [
-        {"name": "department", "type": "string", "constraints": {"enum": list(DEPARTMENTS)}, "dpqr": {"otherwise": "drop"}},
+        {
+            "name": "department",
+            "type": "string",
+            "constraints": {"enum": list(DEPARTMENTS)},
+            "dpqr": {"otherwise": "drop"},
+        },
         {
             "name": "sex",
             "type": "string",

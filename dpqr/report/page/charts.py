@@ -132,7 +132,7 @@ def interval_chart(
     known, wide = estimate[np.isfinite(estimate)], (upper - lower)[np.isfinite(upper - lower)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     low, high = (min(low, 0.0), max(high, 0.0)) if zero else (low, high)
-    reach = max(high - low, 2 * float(np.median(wide)) if wide.size else 0.0) or abs(high) or 1.0
+    reach = max(high - low, 2 * float(np.sort(wide)[(wide.size - 1) // 4]) if wide.size else 0.0) or abs(high) or 1.0
     inside = [end for end in (*lower.tolist(), *upper.tolist()) if low - reach <= end <= high + reach]
     low, high = min([low, *inside]), max([high, *inside])
     room = 0.04 * ((high - low) or abs(high) or 1.0)

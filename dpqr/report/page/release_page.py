@@ -213,7 +213,7 @@ def price_section(found: ReportInput) -> Section:
     parts: list[Part] = []
     if spent:
         charged = spent["charged"]
-        rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in spent["phases"].items()]
+        rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in (spent.get("phases") or {}).items()]
         delta = upward_text(Fraction(spent["delta"]["exact"]))
         covered = [(name, figure) for name, figure in spent["epsilon"].items() if figure is not None]
         parts += [
@@ -229,7 +229,7 @@ def price_section(found: ReportInput) -> Section:
                     (name, _epsilon(figure), "charged" if name == charged else "shown only") for name, figure in covered
                 ],
             ),
-            Paragraph(text=f"Charged by {charged}: {spent['why']}."),
+            *([Paragraph(text=f"Charged by {charged}: {spent['why']}.")] if "why" in spent else ()),
         ]
     if events := found.record.get("events"):
         # Equal draws are one line; fractions are written as decimals, and the record holds them exactly.
