@@ -396,23 +396,18 @@ def panel(figure: Figure, left: float, top: float, width: float, height: float) 
     return figure.add_axes((left / WIDTH, 1 - (top + height) / whole, width / WIDTH, height / whole))
 
 
-def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False, most: int = 4) -> None:
+def figures(axes: Axes, along: Literal["x", "y"], most: int = 4) -> None:
     """Figures on an axis as all others of the page are written, and lines at them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = axes.xaxis if along == "x" else axes.yaxis
-    if log:
-        axes.set(**{f"{along}scale": "log"})
-        axis.set_major_locator(LogLocator(numticks=4))
-    else:
-        axis.set_major_locator(MaxNLocator(most))
+    axis.set_major_locator(MaxNLocator(most))
     axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
-    axis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True, axis=along, color=FAINT, linewidth=0.3)
     axes.set_axisbelow(True)
 
 
-def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
+def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str) -> Chart:
     """A bar for every name, from the top."""
     places = np.arange(len(names))
 
@@ -422,7 +417,7 @@ def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: 
         axes.set_yticks(places, [label(name, BESIDE) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        figures(axes, "x", log=log)
+        figures(axes, "x")
 
     return draw_chart(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, pla
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
+from dpqr.releases.tidy import Row
 from dpqr.report.answers import (
     SAID,
     answer_texts,
@@ -27,16 +28,10 @@ from dpqr.report.answers import (
     upper_texts,
 )
 from dpqr.report.page.charts import (
-    FAINT,
-    FILL,
-    bar_chart,
     block_chart,
     budget_chart,
-    draw_chart,
-    figures,
     interval_chart,
     never_measured,
-    panel,
 )
 from dpqr.report.page.documents import (
     checklist_section,
@@ -60,10 +55,6 @@ from dpqr.report.page.parts import (
     ReportTable,
     Section,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 STRONG = 3
 """Epsilons up to which the odds are said to protect."""
@@ -277,7 +268,7 @@ ENDS = {"mean": "mean of", "median": "median of", "quantile": "values of", "vari
 def answers_section(found: ReportInput) -> Section:
     """A card for every figure, and for every block that no figure rests on; what a page cannot hold by name."""
     entries = [each for each in (found.document("queries") or {}).get("queries") or () if isinstance(each, dict)]
-    figures: dict[str, list[dict[str, Any]]] = {}
+    figures: dict[str, list[Row]] = {}
     for row in found.figures:
         figures.setdefault(row["figure"], []).append(row)
     # Each figure stands where the first block does that it rests on.
@@ -328,7 +319,7 @@ def _rows_used(found: ReportInput) -> str:
     return rows_used(unit.get("column"), unit.get("max_rows") or 1, dropping, clipping)
 
 
-def _unit(name: str, entries: Sequence[dict[str, Any]]) -> str:
+def _unit(name: str, entries: Sequence[Row]) -> str:
     """What a block's answers count."""
     for entry in entries:
         column = entry.get("sum")
@@ -362,7 +353,7 @@ def certainty_section(found: ReportInput) -> Section:
 def _legend(found: ReportInput) -> Iterator[str]:
     yield (
         "Orange lines and pale bands are 95% intervals, each for one figure alone: of a hundred, about five miss. Two "
-        "figures whose intervals do not overlap differ; where they overlap, the release does not decide it."
+        "figures whose intervals do not overlap differ, unless one misses; where they overlap, nothing is decided."
     )
     alone = sum(int(never_measured(block).sum()) for block in found.blocks)
     whole = sum(block.rows for block in found.blocks)
@@ -391,7 +382,7 @@ def _legend(found: ReportInput) -> Iterator[str]:
         yield str(found.record["certainty"])
 
 
-def figure_card(rows: Sequence[dict[str, Any]], described: Mapping[str, str], salt: str) -> Card:
+def figure_card(rows: Sequence[Row], described: Mapping[str, str], salt: str) -> Card:
     """Means, medians, ratios and the like: a dot and its interval for every group, in the figure's own unit."""
     name, kind = plain(rows[0]["figure"]), rows[0]["kind"]
     columns = re.match(r"\w+\(([^()]*)\)", name)
@@ -482,19 +473,6 @@ def _forecast_parts(found: ReportInput) -> Sequence[Part]:
     if not pairs:
         return ()
     basis = "its mean absolute error times 1.25, as for normal errors" if errors else "the noise of one measurement"
-    planned, came = (np.maximum([pair[place] for pair in pairs], 1e-3) for place in (1, 2))
-    low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
-
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 72, 8, 254, 170)
-        axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
-        axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
-        axes.set_xlabel("forecast, in the unit of each block")
-        axes.set_ylabel("result, in the same unit")
-        figures(axes, "x", log=True)
-        figures(axes, "y", log=True)
-        axes.set(xlim=(low, high), ylim=(low, high))
-
     blocks = count_words(len(pairs), "block")
     whole = (
         f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
@@ -503,10 +481,8 @@ def _forecast_parts(found: ReportInput) -> Sequence[Part]:
     near = f"All of {blocks} came within a factor {FAR:g} of their forecast."
     if far := sum(not 1 / FAR <= result / max(plan, 1e-12) <= FAR for _, plan, result in pairs):
         near = f"{far} of {blocks} came further than a factor {FAR:g} from it."
-    alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
     return (
         Paragraph(text=f"{whole} {near}"),
-        draw_chart(draw, height=216, alt=alt, salt="forecast"),
         ReportTable(
             caption="Typical error of an answer, in the unit of its block: as planned, and as released",
             head=("block", "forecast", "result", "result / forecast"),
@@ -527,8 +503,6 @@ def expected(plan: dict[str, Any]) -> dict[str, float]:
 
 # The page of a plan: what a release would promise, draw and be worth, before any data is opened.
 
-DRAWN = 30
-"""Blocks of the chart."""
 STAMP = "A PLAN: nothing was drawn, and no data was opened"
 
 
@@ -588,14 +562,8 @@ def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
     pairs = [
         (each["name"], each["queries"], errors[each["name"]]) for each in plan["forecast"] if each["name"] in errors
     ]
-    shown = sorted(pairs, key=lambda pair: -pair[2])[:DRAWN]
-
-    alt = (
-        f"Bars of the expected error of {count_words(len(shown), 'block')}, the largest first, on a logarithmic scale."
-    )
     return (
         Paragraph(text="The mean absolute error of one answer, in records, or in the unit of a summed column."),
-        bar_chart([name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True),
         ReportTable(
             caption="Expected error of an answer, block by block",
             head=("block", "answers", "expected error"),
