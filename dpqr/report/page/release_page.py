@@ -412,15 +412,24 @@ def figure_card(rows: Sequence[Row], described: Mapping[str, str], salt: str) ->
             zero=kind == "top",
             salt=salt,
         ),
-        table=ReportTable(
-            caption=f"{name}; {figures_legend(rows)[0]}",
-            head=("group", "estimate", "95% interval", "error", ""),
-            rows=[
-                (row[1], row[2], interval_words(row[4], row[5]), row[3], "; ".join(filter(None, row[6:])))
-                for row in texts
+        table=_figures_table(
+            f"{name}; {figures_legend(rows)[0]}",
+            "group",
+            [
+                (group, row[2], interval_words(row[4], row[5]), row[3], "; ".join(filter(None, row[6:])))
+                for group, row in zip(names, texts, strict=True)
             ],
         ),
     )
+
+
+def _figures_table(caption: str, cells: str, rows: Sequence[Sequence[str]]) -> ReportTable:
+    """Estimates with intervals, errors and basis, which stands in the caption where it is the same for all."""
+    bases, head = {row[4] for row in rows}, (cells, "estimate", "95% interval", "error", "basis")
+    if len(bases) > 1:
+        return ReportTable(caption=caption, head=head, rows=rows)
+    said = "".join(f"; basis of all: {basis}" for basis in bases if basis)
+    return ReportTable(caption=f"{caption}{said}", head=head[:4], rows=[row[:4] for row in rows])
 
 
 def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None, unit: str) -> Card:
@@ -449,10 +458,10 @@ def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None, unit
         title=block.name,
         words=words,
         chart=block_chart(block, salt, unit),
-        table=ReportTable(
-            caption=f"{part}, in {unit}: {block.name}",
-            head=(", ".join(column.name for column in block.columns), "estimate", "95% interval", "error", "basis"),
-            rows=[(", ".join(shown.cells(row)), *each) for row, each in enumerate(figures)],
+        table=_figures_table(
+            f"{part}, in {unit}: {block.name}",
+            ", ".join(column.name for column in block.columns),
+            [(", ".join(shown.cells(row)), *each) for row, each in enumerate(figures)],
         ),
     )
 

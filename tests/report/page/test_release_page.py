@@ -240,9 +240,9 @@ def test_a_figure_stands_where_the_blocks_do_that_it_rests_on(found):
     cards = answers_section(found).parts[-1].cards
     assert [card.title for card in cards] == [found.blocks[0].name, "mean(pay) by sex", "median(pay)"]
     assert "mean of pay" in cards[1].chart.svg
-    assert [row[:2] for row in cards[1].table.rows] == [("sex=f", "31.23"), ("sex=<m>", "31")]
+    assert [row[:2] for row in cards[1].table.rows] == [("f", "31.23"), ("<m>", "31")]
     assert cards[1].table.rows[1][-1] == "measured; small denominator"
-    assert cards[2].table.rows[0][0] == ""
+    assert cards[2].table.rows[0][0] == "all"
     assert price_section(found).parts[-1].rows[0][0] == behind.name
 
 
