@@ -328,19 +328,23 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
         trust: all notes of the release; its warnings stand elsewhere. chosen: of each measurement, whether the run has
             chosen it among others. questions: number of blocks. schedule: its name.
     """
+    # Each note by the catalogue; one that it does not know stands as it is.
+    reasons: list[str] = []
+    said: list[str] = []
+    for note in trust:
+        for pattern, text in WHY + SAID:
+            if found := re.match(pattern, note):
+                (reasons if (pattern, text) in WHY else said).append(text.format(*found.groups()))
+                break
+        else:
+            said += [] if note.startswith(WARNING) else [note]
     rounds, asked = sum(chosen), count_words(questions, "question")
-    reasons = [
-        text.format(*found.groups()) for pattern, text in WHY for note in trust if (found := re.match(pattern, note))
-    ]
     if rounds:
-        first = (
-            f"{count_words(len(chosen) - rounds, 'measurement')} came first. Then the"
-            if len(chosen) > rounds
-            else "The"
-        )
+        before = len(chosen) - rounds
+        first = f"{count_words(before, 'measurement')} came first. Then the" if before else "The"
         yield (
-            f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from "
-            f"its model, and measured it. The answers to {asked} follow from the model."
+            f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from its "
+            f"model, up to noise, and measured it. The answers to {asked} follow from the model."
         )
     elif chosen and schedule != SESSION:
         why = min(reasons, key=len) if reasons else "its plan had fixed what is measured"
@@ -349,13 +353,7 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
             f"The answers to {asked} rest on {made}. None was chosen by what another one showed, so the Iterative "
             f"Construction ran no round: {why}."
         )
-    for note in trust:
-        if note.startswith(WARNING) or any(re.match(pattern, note) for pattern, _ in WHY):
-            continue
-        said = ((text, match.groups()) for pattern, text in SAID if (match := re.fullmatch(pattern, note)))
-        text, parts = next(said, ("{0}", (note,)))
-        if text:
-            yield text.format(*parts)
+    yield from filter(None, said)
 
 
 def rows_used(column: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str]) -> str:

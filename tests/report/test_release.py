@@ -47,8 +47,8 @@ def test_warnings_come_before_notes_and_none_is_left_out(release):
     assert lines[3:10] == [
         "Warning    delta is large",
         "Note       1 measurement came first. Then the Iterative Construction ran 2",
-        "           rounds: each chose what lay furthest from its model, and measured it.",
-        "           The answers to 6 questions follow from the model.",
+        "           rounds: each chose what lay furthest from its model, up to noise, and",
+        "           measured it. The answers to 6 questions follow from the model.",
         "Note       one",
         "Note       two",
         "           3 more notes: dpqr show 'a place'",
