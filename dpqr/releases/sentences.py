@@ -126,7 +126,7 @@ def left_out_warning(release: FinishedRun) -> str | None:
 
     Left out: the noisy count is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of
     200 runs (half of the tail of DOUBT: one side). Hardly any used: the noisy total is no larger than noise alone makes
-    of an empty table as often, or below FEW of the declared persons.
+    of an empty table as often; of a declared number, with that noise added, less than half.
 
     Privacy:
         Post-processing of released counts; declared counts and the domain are public.
@@ -151,11 +151,14 @@ def left_out_warning(release: FinishedRun) -> str | None:
     if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.column):
         return None
     most, used, deviation, cells = min(totals)
-    if used > max(most, FEW * (problem.persons or 0)):
+    known = problem.persons or problem.declared or problem.n or problem.most
+    if (used > most) if known is None else (used + most > known / 2):
         return None
+    cause = f"the table is too small for the budget, or {by} left out nearly all"
+    cause = cause if known is None else f"{known:,} were declared, so {by} left out most, or that number is wrong"
     return (
         f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{deviation * math.sqrt(cells):.3g}, the "
-        f"noise of that count); the table is too small for the budget, or {by} left out nearly all of it"
+        f"noise of that count); {cause}"
         f"{_suspect(problem.domain)}"
     )
 

@@ -182,4 +182,5 @@ def test_hardly_any_rows_used_is_a_warning_that_names_the_probable_column():
     assert "the most probable cause is column 'age', whose numbers are expected" in warning
     assert left_out_warning(few(9_000)) is None
     assert left_out_warning(few(9, drops=False)) is None
-    assert "about 9,000 (" in left_out_warning(few(9_000, persons=200_000))
+    assert left_out_warning(few(9, persons=10)) is None
+    assert "200,000 were declared, so the domain's rules left out most" in left_out_warning(few(9_000, persons=200_000))
