@@ -313,7 +313,7 @@ SAID: tuple[tuple[str, str], ...] = (
         r"a noisy count of the records \((\S+) of the budget\).*",
         "A noisy count of the records took {0} of the budget; all answers agree with it.",
     ),
-    (r"(?:--schedule auto|dpqr\.toml states|no errors of unmeasured blocks|one-way marginals come first).*", ""),
+    (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals come first).*", ""),
 )
 """Notes of a plan that speak to its maker, and what a reader is told instead; nothing: the first sentence says it."""
 
