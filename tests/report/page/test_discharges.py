@@ -27,9 +27,9 @@ from dpqr.report.reports import release_html, reported_files
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Of 1,500 rows, for an epsilon that shows much in so small a table."""
+    """Of 4,000 rows, for an epsilon that shows much in so small a table."""
     desk = tmp_path_factory.mktemp("discharges")
-    write(desk, 1_500)
+    write(desk, 4_000)
     dpqr.Ledger(desk / "l.sqlite").init("hospital", eps=20, unit="patient_id")
     with repeatable_noise():
         dpqr.release(
