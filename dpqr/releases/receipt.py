@@ -30,16 +30,19 @@ from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
+    CHECK,
+    WARNING,
     WHOLE_SCHEDULE_NOTE,
     certainty,
     choice_words,
-    dropped_warning,
     dropped_words,
     errors_words,
     guarantee,
     ledger_words,
+    left_out_warning,
     parallel_words,
     release_guarantee,
+    release_notes,
 )
 from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.by_count import actual_plan
@@ -47,15 +50,16 @@ from dpqr.strategies.schedules.by_count import actual_plan
 
 def receipt(release: FinishedRun) -> tuple[Fact, ...]:
     """The full receipt, as release.json keeps it and `dpqr show` prints it."""
-    trust = (("Note", sentence) for sentence in release.trust)
-    return (*_promise(release), *_draws(release), *_total(release), ("Accuracy", certainty(release)), *trust)
+    warned = (("Warning", note.removeprefix(WARNING)) for note in release.trust if note.startswith(WARNING))
+    notes = (("Note", sentence) for sentence in release_notes(release))
+    return (*_promise(release), *warned, *_draws(release), *_total(release), ("Accuracy", certainty(release)), *notes)
 
 
 def _promise(release: FinishedRun) -> Iterator[Fact]:
     """First of all what may have gone wrong."""
-    warning = dropped_warning(release)
+    warning = left_out_warning(release)
     if warning:
-        yield "Warning", warning
+        yield "Warning", f"{warning}; {CHECK}"
     yield "Guarantee", release_guarantee(release)
     if release.private:
         yield "", ledger_words(release)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from dpqr.domain.attribute import Bins, Rule
+from dpqr.domain.domain import Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.wording import count_words, plain
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
 from dpqr.releases.result import FinishedRun
@@ -61,6 +66,34 @@ def budget_words(budget: PrivacyBudget) -> str:
     return f"Differentially private with epsilon = {epsilon} and delta = {upward_text(budget.delta)}"
 
 
+HUGE = 1_000_000
+
+
+def odds_words(epsilon: Fraction, delta: Fraction) -> str:
+    """What a release can do to the odds of a guess about one of those protected.
+
+    Theorem. Under pure differential privacy the odds change by at most e^eps (Bayes). Under (eps, delta): let B
+    hold the outcomes that are more than e^(2 eps) times as likely with them as without. P(B) <= e^eps Q(B) + delta
+    < e^-eps P(B) + delta, so P(B) < delta / (1 - e^-eps); outside of B the odds change by at most e^(2 eps).
+    """
+    power = float(epsilon) * (2 if delta else 1)
+    odds = "a million or more" if power >= math.log(HUGE) else f"at most {_factor(power)}"
+    doubt = Fraction(float(delta) / -math.expm1(-float(epsilon)) * (1 + 1e-12))
+    rare = f", except with a probability of at most {upward_text(doubt, 2)}" if doubt else ""
+    return f"a guess that stood 1 to 99 stands {odds} to 99 afterwards, whatever else a reader knows or computes{rare}"
+
+
+def likely_words(epsilon: Fraction) -> str:
+    """How many times as likely with one of those protected as without: e^eps, rounded up."""
+    if epsilon >= math.log(HUGE):
+        return "perhaps more than a million"
+    return f"at most {_factor(float(epsilon))}"
+
+
+def _factor(power: float) -> str:
+    return f"{float(upward_text(Fraction(math.exp(power) * (1 + 1e-12)), 4)):,.10g}"
+
+
 def dropped_words(unit: PrivacyUnit) -> str:
     """What a noisy count of the records that were left out counts."""
     if unit.column is None:
@@ -82,24 +115,67 @@ def errors_words(phase: Phase) -> str:
     return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
 
 
-def dropped_warning(release: FinishedRun) -> str | None:
-    """That many records seem to have been left out by mistake, where the noisy count says so clearly; else None.
+WARNING = "warning: "
+"""How a note begins that is one."""
+CHECK = "check the formats and labels of the domain file"
+"""For the maker of a release, beside a warning: on the terminal, and not on a page."""
 
-    So it is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of 200 runs (half of the
-    tail of DOUBT: one side). Privacy: post-processing of the count and of the released hypothesis' total.
+
+def left_out_warning(release: FinishedRun) -> str | None:
+    """That hardly any rows were used, or many were left out, where a released or a public count says so; else None.
+
+    Left out: the noisy count is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of
+    200 runs (half of the tail of DOUBT: one side). Hardly any used: the noisy total is no larger than noise alone makes
+    of an empty table as often; of a declared number, with that noise added, less than half.
+
+    Privacy:
+        Post-processing of released counts; declared counts and the domain are public.
     """
-    found = release.dropped
-    if found is None:
+    found, problem = release.dropped, release.plan.problem
+    rows = problem.unit.column is None
+    what, by = ("records", "the domain's rules") if rows else ("rows", "the domain's rules or the bound on each person")
+    if found is not None:
+        total = max(float(release.hypothesis.total), 0.0) + found.estimate
+        if found.estimate > FEW * total and found.estimate > found.measurement.law.tail(DOUBT):
+            return (
+                f"about {found.estimate:,} of {total:,.0f} {what} were left out by {by} (+-{found.deviation:.3g}, the "
+                f"noise of that count){_suspect(problem.domain) if 2 * found.estimate > total else ''}"
+            )
+    # Every marginal that was measured adds up to a noisy total; the one of least noise is taken.
+    totals = [
+        (measured.law.tail(DOUBT) * math.sqrt(block.rows), float(values.sum()), measured.law.deviation, block.rows)
+        for measured in release.transcript.measurements
+        for block, values in zip(measured.blocks, measured.values, strict=True)
+        if block.is_marginal and block.scale == 1
+    ]
+    if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.column):
         return None
-    total = max(float(release.hypothesis.total), 0.0) + found.estimate
-    if found.estimate <= FEW * total or found.estimate <= found.measurement.law.tail(DOUBT):
+    most, used, deviation, cells = min(totals)
+    known = problem.persons or problem.declared or problem.n or problem.most
+    if (used > most) if known is None else (used + most > known / 2):
         return None
-    rows = release.plan.problem.unit.column is None
-    by = "the domain's rules" if rows else "the domain's rules or the bound on each person's rows"
+    cause = f"the table is too small for the budget, or {by} left out nearly all"
+    cause = cause if known is None else f"{known:,} were declared, so {by} left out most, or that number is wrong"
     return (
-        f"about {found.estimate:,} of {total:,.0f} {'records' if rows else 'rows'} were left out by {by} "
-        f"(+-{found.deviation:.3g}, the noise of that count); check the formats and labels of the domain file"
+        f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{deviation * math.sqrt(cells):.3g}, the "
+        f"noise of that count); {cause}"
+        f"{_suspect(problem.domain)}"
     )
+
+
+def _suspect(domain: Domain) -> str:
+    """The column that a wrong format would most probably have lost: dates before numbers, numbers before labels."""
+    words = {"datetime": "times", "date": "dates", "number": "numbers", "labels": "labels"}
+    kinds = {each.name: each.axis.kind if isinstance(each.axis, Bins) else "labels" for each in domain.attributes}
+    dropping = [
+        each for each in domain.attributes if any(each.rule(fault) is Rule.DROP for fault in possible_faults(each.axis))
+    ]
+    if not dropping:
+        return ""
+    first = min(dropping, key=lambda each: list(words).index(kinds[each.name]))
+    kind = kinds[first.name]
+    form = f" in the form {first.spelling.pattern or 'of ISO 8601'}" if kind in ("datetime", "date") else ""
+    return f"; the most probable cause is column {plain(first.name)!r}, whose {words[kind]} are expected{form}"
 
 
 def choice_words(plan: Plan) -> str:
@@ -211,3 +287,87 @@ def _records(bound: float) -> str:
 
 def _confidence(probability: float) -> str:
     return downward_text(Fraction(str(min(probability, math.nextafter(1, 0)))), 9)
+
+
+# Sentences for readers: what was done, and what it means for the figures. Subject, verb, number with its unit.
+#
+# Privacy: they follow from the plan, from released draws and from how many of these were chosen; all of it is public.
+
+WHY: tuple[tuple[str, str], ...] = (
+    (r"all columns together are measured", "one measurement of all columns leaves less noise than several would"),
+    (r"all blocks (?:are|were) measured once: at ([\d,]+)", "for about {0} records choosing was forecast to err more"),
+    (r"all blocks are measured", "choosing would have left out few of them, and takes a part of the budget"),
+    (r"all pairs of columns below the blocks (?:are|were)", "pairs of columns have far less noise than larger tables"),
+    (r"one-way marginals alone (?:are|were)", "noise would have hidden what several columns show together"),
+    (r"one table of all columns was", "one measurement of all columns leaves less noise than several would"),
+    (r"every block looks at one column", "no question needs two columns at once, so there was nothing to choose"),
+)
+"""Notes of a plan by how they begin, and the reason that they give a reader why no measurement was chosen."""
+SAID: tuple[tuple[str, str], ...] = (
+    (
+        r"(.+): counts each record with its bin's midpoint: an error of at most (\S+) a record within the bounds",
+        "{0}: each value counts as the middle of its interval, at most {1} away; the figure may be off by as "
+        "much, beside the noise.",
+    ),
+    (
+        r"a noisy count of the records \((\S+) of the budget\).*",
+        "A noisy count of the records took {0} of the budget; all answers agree with it.",
+    ),
+    (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals come first).*", ""),
+)
+"""Notes of a plan that speak to its maker, and what a reader is told instead; nothing: the first sentence says it."""
+
+
+def release_notes(release: FinishedRun) -> Iterator[str]:
+    """What a reader must know of a finished release, warnings left out."""
+    chosen = [finished.choice is not None for finished in release.transcript.rounds]
+    yield from reader_notes(release.trust, chosen, len(release.answers), release.plan.schedule.name)
+
+
+def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, schedule: str) -> Iterator[str]:
+    """What a reader must know of how the figures came about.
+
+    Args:
+        trust: all notes of the release; its warnings stand elsewhere. chosen: of each measurement, whether the run has
+            chosen it among others. questions: number of blocks. schedule: its name.
+    """
+    # Each note by the catalogue; one that it does not know stands as it is.
+    reasons: list[str] = []
+    said: list[str] = []
+    for note in trust:
+        for pattern, text in WHY + SAID:
+            if found := re.match(pattern, note):
+                (reasons if (pattern, text) in WHY else said).append(text.format(*found.groups()))
+                break
+        else:
+            said += [] if note.startswith(WARNING) else [note]
+    rounds, asked = sum(chosen), count_words(questions, "question")
+    if rounds:
+        before = len(chosen) - rounds
+        first = f"{count_words(before, 'measurement')} came first. Then the" if before else "The"
+        yield (
+            f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from its "
+            f"model, up to noise, and measured it. The answers to {asked} follow from the model."
+        )
+    elif chosen and schedule != SESSION:
+        why = min(reasons, key=len) if reasons else "its plan had fixed what is measured"
+        made = f"{count_words(len(chosen), 'measurement')}, {'which was' if len(chosen) == 1 else 'each'} made once"
+        yield (
+            f"The answers to {asked} rest on {made}. None was chosen by what another one showed, so the Iterative "
+            f"Construction ran no round: {why}."
+        )
+    yield from filter(None, said)
+
+
+def rows_used(column: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str]) -> str:
+    """What answers are of, where they may not be of all rows; empty: of all."""
+    sentences = [f"At most {count_words(rows, 'row')} of each {column!r} are used."] if column else []
+    if dropping:
+        sentences.append(f"Rows are left out whose value of {_listed(dropping, 'or')} is none that the domain allows.")
+    if clipping:
+        sentences.append(f"Values of {_listed(clipping, 'and')} beyond the bounds count as the nearest bound.")
+    return " ".join(sentences)
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

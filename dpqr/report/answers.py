@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
@@ -180,6 +182,42 @@ def _sizes(errors: FloatArray) -> list[str]:
     return [f"+-{error}" if error else "" for error in error_texts(errors)]
 
 
+def readable(block: AnsweredBlock) -> AnsweredBlock:
+    """The same with cells as people write them: bins of dates by their names."""
+    columns = (replace(column, texts=tuple(map(cell_words, column.texts))) for column in block.columns)
+    return replace(block, columns=tuple(columns))
+
+
+BIN_OF_DATES = re.compile(r"\[(\d{4}-\d\d-\d\d\S*), (\d{4}-\d\d-\d\d\S*)([])])")
+
+
+def cell_words(text: str) -> str:
+    """A cell as people write it: "Jan 2024", "Q1 2024", "2024", "3 Jan 2024" or "1 Jan to 14 Jan 2024" for dates.
+
+    >>> cell_words("[2024-01-01, 2024-02-01)"), cell_words("[2024-10-01T00:00:00, 2024-12-31T23:59:59]")
+    ('Jan 2024', 'Q4 2024')
+    """
+    found = BIN_OF_DATES.fullmatch(text)
+    if found is None:
+        return text
+    start, stop = datetime.fromisoformat(found[1]), datetime.fromisoformat(found[2])
+    last = stop if found[3] == "]" else stop - timedelta(microseconds=1)
+    if start.time() != time() or (found[3] == ")" and stop.time() != time()):
+        return text
+    # The day after the last one: a month, a quarter or a year ends there.
+    after = last.date() + timedelta(days=1)
+    months = 12 * (after.year - start.year) + after.month - start.month
+    if start.day == after.day == 1 and months == 1:
+        return f"{start:%b %Y}"
+    if start.day == after.day == 1 and months == 3 and start.month % 3 == 1:
+        return f"Q{(start.month + 2) // 3} {start.year}"
+    if start.day == after.day == 1 and months == 12 and start.month == 1:
+        return str(start.year)
+    same = "" if start.year == last.year else f" {start.year}"
+    first = f"{start.day} {start:%b}{same} to " if start.date() != last.date() else ""
+    return f"{first}{last.day} {last:%b %Y}"
+
+
 def _about(block: AnsweredBlock, row: int) -> str:
     """Which cells a row is about: "sex=F, age=[20, 30), <= 30"; nothing where the query's name says it all."""
     pairs = zip(block.columns, block.cells(row), strict=True)
@@ -204,8 +242,7 @@ def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
         own = [one for one in records if one["figure"] == name]
         # Estimate, error, lower and upper with the digits of their errors, figure by figure.
         values = {key: np.array([one[key] for one in own], dtype=float) for key in NUMBERS}
-        wide = (values["upper"] - values["lower"]) / 4
-        digits = np.where(np.isnan(values["error"]), wide, values["error"])
+        digits = figure_precision(values["error"], values["lower"], values["upper"])
         columns = (
             answer_texts(values["estimate"], digits),
             _sizes(values["error"]),
@@ -213,9 +250,15 @@ def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
             upper_texts(values["upper"], digits),
         )
         for one, *numbers in zip(own, *columns, strict=True):
-            cells = ", ".join(filter(None, (_cells(one, SAID), plain(one["detail"] or ""))))
+            detail = "" if one["kind"] == "median" else plain(one["detail"] or "")
+            cells = ", ".join(filter(None, (_cells(one, SAID), detail)))
             found.append((plain(name), cells, *numbers, one["basis"] or "", one["flag"] or ""))
     return found
+
+
+def figure_precision(error: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The error of each figure; where none is known, a quarter of its interval."""
+    return np.where(np.isnan(error), (upper - lower) / 4, error)
 
 
 def figures_legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
@@ -255,7 +298,9 @@ def views_view(records: Sequence[dict[str, Any]], bias: Sequence[str], base: int
 
 
 def _cells(one: dict[str, Any], said: Sequence[str]) -> str:
-    return plain(", ".join(f"{name}={text}" for name, text in one.items() if name not in said and text is not None))
+    return plain(
+        ", ".join(f"{name}={cell_words(text)}" for name, text in one.items() if name not in said and text is not None)
+    )
 
 
 # Digits: answers rounded for people. A figure has as many as its error leaves it; files keep full precision.
@@ -289,6 +334,11 @@ def lower_texts(bounds: FloatArray, errors: FloatArray) -> list[str]:
 def upper_texts(bounds: FloatArray, errors: FloatArray) -> list[str]:
     """Upper ends, moved up."""
     return _bound_texts(bounds, errors, ceil)
+
+
+def interval_words(lower: str, upper: str) -> str:
+    """An interval by the texts of its ends; one without an upper end says so."""
+    return f"{lower} to {upper}" if lower and upper else f"{lower} or more" if lower else ""
 
 
 def _bound_texts(bounds: FloatArray, errors: FloatArray, outward: Callable[[float], int]) -> list[str]:

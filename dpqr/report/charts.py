@@ -117,7 +117,7 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
 def shading(block: AnsweredBlock) -> Text:
     """What the shades of this block's intervals mean."""
     estimated = "estimated " if block.estimated else ""
-    words = f"shaded: {estimated}95% interval for the true answer, query by query"
+    words = f"shaded: {estimated}95% interval for the true answer of the rows used, one by one"
     return Text(words if block.certain else UNKNOWN, style="dim")
 
 

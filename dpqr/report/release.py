@@ -12,14 +12,33 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dpqr.domain.attribute import Rule
+from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
-from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
+from dpqr.releases.sentences import (
+    CHECK,
+    WARNING,
+    certainty,
+    dropped_words,
+    left_out_warning,
+    release_guarantee,
+    release_notes,
+)
+from dpqr.report.answers import (
+    add_texts,
+    answer_texts,
+    block_view,
+    error_texts,
+    figures_view,
+    heading,
+    plain_table,
+    readable,
+)
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
 from dpqr.report.html import facts
 
@@ -28,7 +47,6 @@ BARS, NOTES = 6, 3
 MARGIN = len("Guarantee")
 COMMAND = 80 - MARGIN - 2
 """Columns of text that a command may take: a broken one cannot be copied."""
-WARNING = "warning: "
 
 
 def release_view(
@@ -40,9 +58,12 @@ def release_view(
     ledger: the options that named the ledger on the command line, which the next command needs too.
     """
     plan, paid = release.plan, release.paid
-    block = answered_block(max(release.answers, key=lambda answers: answers.block.rows), plan.problem.domain)
-    # Whom it protects, and what it cost.
-    promise = [("Guarantee", release_guarantee(release))]
+    largest = max(release.answers, key=lambda answers: answers.block.rows)
+    block = readable(answered_block(largest, plan.problem.domain))
+    # What may have gone wrong; whom it protects, and what it cost.
+    warning = left_out_warning(release)
+    promise = [("Warning", f"{warning}; {CHECK}")] if warning else []
+    promise.append(("Guarantee", release_guarantee(release)))
     charged = plan.roles.accountant.name
     spent = release.spent.get(charged)
     price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
@@ -52,10 +73,17 @@ def release_view(
         promise.append(("Price", f"{price}; no ledger: several releases of a table add up"))
     if release.planned and (release.reason.approved_by or (plan.inputs and plan.inputs.locked)):
         promise.append(("Plan", plan_words(release)))
+    if release.dropped and not warning:
+        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+        promise.append(("Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}"))
     # The largest answers of the largest block.
     shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     workload = plan.problem.workload
-    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
+    unit, domain = plan.problem.unit, plan.problem.domain
+    clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
+    bound = f" (at most {unit.rows} of each {plain(unit.column)!r})" if unit.column else ""
+    used = f", of the rows used{bound}" if unit.column or clipped or may_drop_rows(domain) else ""
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}{used}"
     part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
     # What a person can do next.
     if place is None:
@@ -80,19 +108,13 @@ def release_view(
 
 
 def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
-    """First what may have gone wrong, then what has to be taken on trust; a receipt that is kept holds all of it."""
-    warning = dropped_warning(release)
-    if warning:
-        yield "Warning", warning
-    elif release.dropped:
-        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
-        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(release.plan.problem.unit)}"
+    """What has to be taken on trust; a receipt that is kept holds all of it."""
     for sentence in release.trust:
         if sentence.startswith(WARNING):
             yield "Warning", sentence.removeprefix(WARNING)
     if release.plan.stop or release.bounds:
         yield "Accuracy", certainty(release)
-    notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
+    notes = list(release_notes(release))
     shown = NOTES if place else len(notes)
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
@@ -147,7 +169,7 @@ def stored_block_view(
     if bound is not None:
         most, probability = upward_text(Fraction(bound[0]), 4), downward_text(Fraction(str(bound[1])), 9)
         proved = [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]
-    return Group(heading(block), *proved, FORMS[form](block, rows))
+    return Group(heading(block), *proved, FORMS[form](readable(block), rows))
 
 
 # Series on a screen: each answer from point to point, as a table or as curves.

@@ -28,6 +28,9 @@ Charged      by basic: the one theorem that holds without a delta; the others ar
              comparison
 Accuracy     No certificate: this schedule has no stop test, so no bound on the error of all answers
              was bought. Noise deviation and interval speak of the measured value beside them.
+Note         1 measurement came first. Then the Iterative Construction ran 2 rounds: each chose what
+             lay furthest from its model, up to noise, and measured it. The answers to 6 questions
+             follow from the model.
 Note         ages above 60 are clipped
 Note         the fit is heuristic
 """
@@ -48,6 +51,9 @@ Charged      by zcdp: of those that go with --check, the one whose plan is expec
              the others are shown for comparison
 Accuracy     Certificate: with probability at least 0.95, over the noise of this run, none of the 19
              estimates is off by more than 198.005 records (0.04951 of the declared n).
+Note         1 measurement came first. Then the Iterative Construction ran 2 rounds: each chose what
+             lay furthest from its model, up to noise, and measured it. The answers to 6 questions
+             follow from the model.
 """
 
 

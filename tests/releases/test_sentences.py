@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,12 +14,15 @@ from dpqr.releases.error_bounds import Certificate
 from dpqr.releases.sentences import (
     budget_words,
     certainty,
-    dropped_warning,
     guarantee,
+    left_out_warning,
+    odds_words,
     parallel_words,
+    reader_notes,
     release_guarantee,
 )
 from dpqr.strategies.schedules.split import DROPPED
+from dpqr.strategies.transcript import Transcript
 from dpqr.workload.workload import Measurement
 
 
@@ -92,10 +96,91 @@ def counted(found, scale):
 
 def test_a_warning_needs_more_than_a_twentieth_and_more_than_noise():
     """The hypothesis has 26.5 records; noise alone is beyond its 1% tail, on either side, once in a hundred runs."""
-    assert dropped_warning(replace(make_release(), dropped=None)) is None
-    assert dropped_warning(counted(1, "1/100")) is None
-    assert "about 2 of 28 records" in dropped_warning(counted(2, "1/100"))
+    assert left_out_warning(replace(make_release(), dropped=None)) is None
+    assert left_out_warning(counted(1, "1/100")) is None
+    assert "about 2 of 28 records" in left_out_warning(counted(2, "1/100"))
     tail = DiscreteLaplace(Fraction(10)).tail(0.01)
     assert tail > 30
-    assert dropped_warning(counted(tail, 10)) is None
-    assert dropped_warning(counted(tail + 1, 10)) is not None
+    assert left_out_warning(counted(tail, 10)) is None
+    assert left_out_warning(counted(tail + 1, 10)) is not None
+
+
+# For readers: odds, notes, and a warning where hardly any rows were used.
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "words"),
+    [
+        ("1", "0", "stands at most 2.719 to 99 afterwards, whatever else a reader knows or computes"),
+        (
+            "1",
+            "1/1000000",
+            "stands at most 7.39 to 99 afterwards, whatever else a reader knows or computes, except with a",
+        ),
+        ("14", "0", "stands a million or more to 99 afterwards"),
+    ],
+)
+def test_the_odds_of_a_guess(epsilon, delta, words):
+    assert words in odds_words(Fraction(epsilon), Fraction(delta))
+
+
+def test_the_odds_under_delta_hold_for_the_worst_pair_of_laws():
+    """Randomised response of an (eps, delta)-private mechanism: all four outcomes, and the mass beyond e^(2 eps)."""
+    epsilon, delta = 0.3, 1e-3
+    share = (1 - delta) / (1 + math.exp(epsilon))
+    with_them = np.array([delta, (1 - delta) - share, share, 0.0])
+    without = with_them[::-1]
+    beyond = with_them[with_them > math.exp(2 * epsilon) * without].sum()
+    assert beyond <= delta / -math.expm1(-epsilon)
+    said = odds_words(Fraction("0.3"), Fraction("0.001")).rpartition(" ")[2]
+    assert beyond <= float(said) < 4 * beyond
+
+
+MAKERS = (
+    "--schedule auto: marginals, for the workload asks for nothing else",
+    "a noisy count of the records (2% of the budget) decides what is measured: one or the other; the answers' total is "
+    "held to it",
+    "one-way marginals come first; then choices look for blocks, and so on",
+    "all blocks were measured once: at 49,825 records (the count less its deviation) that has the least forecast error "
+    "(L1 over n), 0.027 (search 0.048)",
+    "mean(pay): counts each record with its bin's midpoint: an error of at most 500 a record within the bounds",
+    "warning: delta is large",
+    "something else",
+)
+
+
+def test_notes_say_what_was_done_and_what_it_means():
+    assert list(reader_notes(MAKERS, [False] * 11, 13, "marginals")) == [
+        "The answers to 13 questions rest on 11 measurements, each made once. None was chosen by what another one "
+        "showed, so the Iterative Construction ran no round: for about 49,825 records choosing was forecast to err "
+        "more.",
+        "A noisy count of the records took 2% of the budget; all answers agree with it.",
+        "mean(pay): each value counts as the middle of its interval, at most 500 away; the figure may be off by as "
+        "much, beside the noise.",
+        "something else",
+    ]
+    assert next(reader_notes((), [False, True, True], 4, "rounds")).startswith(
+        "1 measurement came first. Then the Iterative Construction ran 2 rounds"
+    )
+    assert list(reader_notes((), [], 4, "rounds")) == []
+
+
+def few(estimate, *, drops=True, persons=None):
+    release = make_release()
+    first = release.transcript.measurements[0]
+    measured = replace(first, values=(np.full(9, estimate // 9),))
+    transcript = Transcript()
+    transcript.add(replace(release.transcript.rounds[0], measurement=measured))
+    problem = replace(release.plan.problem, unit=PrivacyUnit(drops=drops), persons=persons)
+    return replace(release, plan=replace(release.plan, problem=problem), transcript=transcript)
+
+
+def test_hardly_any_rows_used_is_a_warning_that_names_the_probable_column():
+    """By the released total and public counts alone."""
+    warning = left_out_warning(few(9))
+    assert warning.startswith("hardly any records were used, or none: about 9 (+-")
+    assert "the most probable cause is column 'age', whose numbers are expected" in warning
+    assert left_out_warning(few(9_000)) is None
+    assert left_out_warning(few(9, drops=False)) is None
+    assert left_out_warning(few(9, persons=10)) is None
+    assert "200,000 were declared, so the domain's rules left out most" in left_out_warning(few(9_000, persons=200_000))

@@ -44,12 +44,14 @@ def test_who_paid_and_where_the_rest_of_the_budget_is(release):
 def test_warnings_come_before_notes_and_none_is_left_out(release):
     trust = ("one", "two", "three", "four", "five", "warning: delta is large")
     lines = shown(replace(release, trust=trust)).splitlines()
-    assert lines[3:8] == [
+    assert lines[3:10] == [
         "Warning    delta is large",
+        "Note       1 measurement came first. Then the Iterative Construction ran 2",
+        "           rounds: each chose what lay furthest from its model, up to noise, and",
+        "           measured it. The answers to 6 questions follow from the model.",
         "Note       one",
         "Note       two",
-        "Note       three",
-        "           2 more notes: dpqr show 'a place'",
+        "           3 more notes: dpqr show 'a place'",
     ]
 
 

@@ -48,9 +48,9 @@ from dpqr.releases.sentences import (
     bars_words,
     certainty,
     choice_words,
-    dropped_warning,
     dropped_words,
     interval_words,
+    left_out_warning,
     release_guarantee,
 )
 from dpqr.strategies.transcript import Round
@@ -433,7 +433,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
             publisher=release.publisher or None,
             rehearsal=release.rehearsal,
             private=release.private,
-            warning=dropped_warning(release),
+            warning=left_out_warning(release),
             guarantee=release_guarantee(release),
             unit=release.plan.problem.unit.words,
             counts=release.plan.problem.unit.counted,

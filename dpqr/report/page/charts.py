@@ -1,4 +1,4 @@
-"""Charts of the answers of one block: bars, curves or heat maps with errors; what was never measured is hatched."""
+"""Charts of a page: dots, bars, curves and heat maps, each in its own unit; what was never measured is hatched."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
+from dpqr.report.answers import answer_texts, interval_words, lower_texts, upper_texts
 from dpqr.report.page.parts import Chart, Spending, require_extra
 
 if TYPE_CHECKING:
@@ -25,25 +26,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-BARS, CURVES, TICKS = 14, 4, 16
-"""The most bars and curves of a chart, and names along an axis of a heat map."""
-DOWN, ACROSS = 14, 24
+BARS, CURVES, ACROSS_TICKS = 14, 4, 20
+"""The most bars and curves of a chart, and names below a heat map."""
+DOWN, ACROSS = 20, 24
 """Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
 Flags = NDArray[np.bool_]
 
 
-def block_chart(block: AnsweredBlock, salt: str) -> Chart:
-    """The chart that suits the block. salt: as of `draw_chart`."""
-    if not block.rows:
-        return _bars(block, salt)
+def block_chart(block: AnsweredBlock, salt: str, unit: str = "records") -> Chart:
+    """The chart that suits the block. salt: as of `draw_chart`. unit: of the answers."""
     if is_prefix(block):
-        return _curves(block, salt)
+        return _curves(block, salt, unit)
     if is_grid(block):
-        return _heat_map(block, salt)
+        return _heat_map(block, salt, unit)
     if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
-        return _curves(block, salt)
-    return _bars(block, salt)
+        return _curves(block, salt, unit)
+    # Of a long block the largest answers.
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else count_words(block.rows, "answer")
+    return interval_chart(
+        [_name(shown, row) for row in range(shown.rows)],
+        shown.estimate,
+        shown.lower,
+        shown.upper,
+        shown.precision,
+        axis=unit,
+        zero=True,
+        alone=never_measured(shown),
+        alt=f"Bars of {what}, in {unit}: {_seen(block)}",
+        salt=salt,
+    )
 
 
 def is_prefix(block: AnsweredBlock) -> bool:
@@ -83,38 +96,90 @@ def _seen(block: AnsweredBlock) -> str:
     return f"{words}." + (f" Hatched: {part} never measured." if alone else "")
 
 
-def _bars(block: AnsweredBlock, salt: str) -> Chart:
-    """Of a long block the largest answers. Long names stand above their bars."""
-    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
-    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else count_words(block.rows, "answer")
-    names = [_name(shown, row) for row in range(shown.rows)]
-    above = max(map(len, names), default=0) > BESIDE
-    pitch, left = (30, 8) if above else (BAR, 128)
+def interval_chart(
+    names: Sequence[str],
+    estimate: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    precision: FloatArray,
+    *,
+    axis: str,
+    zero: bool,
+    salt: str,
+    alone: Flags | None = None,
+    alt: str = "",
+) -> Chart:
+    """A dot and its 95% interval a line, with the figure beside it; bars from nothing where `zero`.
+
+    Long names stand above their lines. An end far beyond all estimates is cut: its figure says where it lies.
+
+    Args:
+        lower, upper: NaN for none. precision: the error of each, for the digits of its figure.
+        axis: what the figures are, with their unit.
+        alone: which rest on the model alone; None: none.
+    """
+    count, alone = len(names), np.zeros(len(names), dtype=np.bool_) if alone is None else alone
+    longest = max(map(len, names), default=0)
+    above = longest > BESIDE
+    pitch, left = (32, 8) if above else (BAR + 2, 8 + 5.6 * longest)
+    texts = answer_texts(estimate, precision)
+    ends = zip(lower_texts(lower, precision), upper_texts(upper, precision), strict=True)
+    spans = [interval_words(*each) for each in ends]
+    said = [f"{text} ({span})" if span else text for text, span in zip(texts, spans, strict=True)]
+    said = said if max(map(len, said), default=0) <= 28 else texts
+    right = 8 + 5.2 * max(map(len, said), default=0)
+    # The scale holds every estimate, and of each interval what lies within reach of them.
+    known, wide = estimate[np.isfinite(estimate)], (upper - lower)[np.isfinite(upper - lower)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    low, high = (min(low, 0.0), max(high, 0.0)) if zero else (low, high)
+    reach = max(high - low, 2 * float(np.sort(wide)[(wide.size - 1) // 4]) if wide.size else 0.0) or abs(high) or 1.0
+    inside = [end for end in (*lower.tolist(), *upper.tolist()) if low - reach <= end <= high + reach]
+    low, high = min([low, *inside]), max([high, *inside])
+    room = 0.04 * ((high - low) or abs(high) or 1.0)
+    low, high = (low if zero and low == 0.0 else low - room), high + room
+    if not alt:
+        alt = f"Dots and 95% intervals of {count_words(count, 'figure')}, {axis}: "
+        alt += "; ".join(f"{name} {text}" for name, text in zip(names, said, strict=True))
 
     def draw(figure: Figure) -> None:
-        axes = panel(figure, left, 4, 328 - left, pitch * shown.rows + 4)
-        axes.set_ylim(shown.rows - 0.5, -0.5)
-        # Bars and their intervals.
-        places, alone = np.arange(shown.rows) + (0.22 if above else 0.0), never_measured(shown)
-        styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
-        for which, style in zip((~alone, alone), styles, strict=True):
-            if which.any():
-                axes.barh(places[which], shown.estimate[which], (9 / pitch), edgecolor=FILL, linewidth=0.8, **style)
-        known = ~np.isnan(shown.lower)
-        axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
-        axes.axvline(0, color=FAINT, linewidth=0.8)
+        axes = panel(figure, left, 4, WIDTH - left - right, pitch * count + 2)
+        axes.set(xlim=(low, high), ylim=(count - 0.5, -0.5))
+        places = np.arange(count) + (0.2 if above else 0.0)
+        if zero:
+            styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
+            for which, style in zip((~alone, alone), styles, strict=True):
+                if which.any():
+                    axes.barh(places[which], estimate[which], 9 / pitch, edgecolor=FILL, linewidth=0.8, **style)
+        starts = np.clip(np.where(np.isnan(lower), estimate, lower), low, high)
+        stops = np.clip(np.where(np.isnan(upper), np.where(np.isnan(lower), estimate, high), upper), low, high)
+        axes.hlines(places, starts, stops, color=SECOND, linewidth=2.2)
+        if not zero:
+            axes.plot(estimate, places, "o", color=FILL, markersize=5)
+        elif low < 0:
+            axes.axvline(0, color=FAINT, linewidth=0.8)
         axes.tick_params(axis="y", length=0)
-        axes.set_yticks(np.arange(shown.rows), [""] * shown.rows if above else [label(name, BESIDE) for name in names])
-        for row, name in enumerate(names if above else ()):
-            place = axes.get_yaxis_transform()
-            axes.text(0.0, row - 0.24, label(name, 2 * BESIDE + 8), transform=place, va="center")
-        figures(axes, "x")
+        axes.set_yticks(np.arange(count), [""] * count if above else list(map(plain, names)))
+        for row, name in enumerate(names):
+            if above:
+                place = axes.get_yaxis_transform()
+                axes.text(0.0, row - 0.22, label(name, 2 * BESIDE + 16), transform=place, va="center")
+            axes.annotate(
+                said[row],
+                (1.0, float(places[row])),
+                xycoords=("axes fraction", "data"),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+                annotation_clip=False,
+            )
+        figures(axes, "x", most=2 if max(map(len, texts), default=0) > 6 else 3)
+        figure.text(0.5, 4 / (pitch * count + 46), label(axis, 60), ha="center", fontsize=9)
 
-    height = pitch * max(shown.rows, 1) + 28
-    return draw_chart(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
+    return draw_chart(draw, height=pitch * count + 46, alt=alt, salt=salt)
 
 
-def _curves(block: AnsweredBlock, salt: str) -> Chart:
+def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     """Steps over the last column, one curve for every combination of the others; of many those that end highest."""
     # The rows of each combination of all columns but the last.
     found: dict[tuple[str, ...], list[int]] = {}
@@ -126,7 +191,8 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
 
     def draw(figure: Figure) -> None:
-        axes = panel(figure, 48, 8, 208 if len(groups) > 1 else 276, 130)
+        axes = panel(figure, 48, 20, 208 if len(groups) > 1 else 276, 130)
+        figure.text(0.02, 1 - 9 / 196, unit, fontsize=9, va="center")
         for rows, line in zip(kept, LINES, strict=False):
             shown = block.chosen(rows)
             places, alone = np.arange(shown.rows), never_measured(shown)
@@ -155,47 +221,50 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     kind = "Cumulative curves" if is_prefix(block) else "Steps"
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
     return draw_chart(
-        draw, height=184, alt=f"{kind} of {count_words(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt
+        draw,
+        height=196,
+        alt=f"{kind} of {count_words(block.rows, 'answer')}, in {unit}: {_seen(block)}{left}",
+        salt=salt,
     )
 
 
-def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
-    """Estimates beside their errors."""
+def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
+    """Estimates on a scale of colours; the longer column down, with all names that fit."""
     grid = _Grid.of(block)
-    tall = min(max(13 * len(grid.down), 90), 170)
-    maps = [("estimate", block.estimate)]
-    if not np.isnan(block.error).all():
-        maps.append(("error", block.error))
-    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
+    tall = min(max(16 * len(grid.down), 90), 420)
+    across, down = _ticks(len(grid.across), ACROSS_TICKS), _ticks(len(grid.down), tall // 10)
+    left = 10 + 5.6 * min(max(len(grid.down[tick]) for tick in down), DOWN)
+    below = 8 + 4.7 * min(max(len(grid.across[tick]) for tick in across), ACROSS)
+    most = float(np.nanmax(block.estimate, initial=0.0))
 
     def draw(figure: Figure) -> None:
-        left, gap = 84, 12
-        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
-        for number, (name, values) in enumerate(maps):
-            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
-            most = float(np.nanmax(values, initial=0.0))
-            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
-            colors = shades(values[grid.order], most)
-            alone = never_measured(block)[grid.order]
-            lines, columns = alone.shape
-            axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
-            if alone.all():
-                runs = [(0, lines, [(0, columns)])]
-            else:
-                runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
-            for line, height, found in runs:
-                axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
-            for spine in axes.spines.values():
-                spine.set_visible(True)
-            # As many names as fit; those of the lines beside the first map alone.
-            across, down = _ticks(len(grid.across), TICKS // 2), _ticks(0 if number else len(grid.down), TICKS)
-            names = [label(grid.across[tick], ACROSS) for tick in across]
-            axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
-            axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
-            axes.tick_params(left=False, bottom=False)
+        axes = panel(figure, left, 34, WIDTH - left - 8, tall)
+        alone = never_measured(block)[grid.order]
+        lines, columns = alone.shape
+        colors = shades(block.estimate[grid.order], most)
+        axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
+        if alone.all():
+            runs = [(0, lines, [(0, columns)])]
+        else:
+            runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
+        for line, height, found in runs:
+            axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
+        for spine in axes.spines.values():
+            spine.set_visible(True)
+        names = [label(grid.across[tick], ACROSS) for tick in across]
+        axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
+        axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
+        axes.tick_params(left=False, bottom=False)
+        # The scale of colours: nothing, a quarter and all of the largest estimate, by its square root.
+        scale = panel(figure, left, 4, 120, 8)
+        scale.imshow(shades(np.linspace(0, 1, 60)[None, :] ** 2, 1.0), aspect="auto", extent=(0, 1, 0, 1))
+        scale.set_xticks([0, 0.5, 1], ["0", amount(most / 4), f"{amount(most)} {unit}"], fontsize=9)
+        scale.set_yticks([])
 
-    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
-    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
+    skipped = len(grid.down) > len(down) or len(grid.across) > len(across)
+    more = " Not every name has room: the answers file has all." if skipped else ""
+    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, in {unit}: {_seen(block)}{more}"
+    return draw_chart(draw, height=tall + 40 + below, alt=alt, salt=salt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -215,6 +284,8 @@ class _Grid:
             tuple(column.texts[place] for place in found[0])
             for column, found in zip(block.columns, (lines, columns), strict=True)
         ]
+        if len(names[0]) < len(names[1]):
+            return cls(down=names[1], across=names[0], order=order.T)
         return cls(down=names[0], across=names[1], order=order)
 
 
@@ -266,7 +337,8 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False,
     "hatch.linewidth": 0.7,
 }
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?\d+\.\d{3,}(?=[^<>]*>)")
+"""A coordinate: within a tag, for texts keep their digits."""
 _PICTURE = re.compile(r"(?<=base64,)[A-Za-z0-9+/=\s]+")
 _DROPPED = (
     (re.compile(r"^.*?(?=<svg)", re.S), ""),
@@ -324,22 +396,18 @@ def panel(figure: Figure, left: float, top: float, width: float, height: float) 
     return figure.add_axes((left / WIDTH, 1 - (top + height) / whole, width / WIDTH, height / whole))
 
 
-def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False) -> None:
+def figures(axes: Axes, along: Literal["x", "y"], most: int = 4) -> None:
     """Figures on an axis as all others of the page are written, and lines at them."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = axes.xaxis if along == "x" else axes.yaxis
-    if log:
-        axes.set(**{f"{along}scale": "log"})
-    else:
-        axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_locator(MaxNLocator(most))
     axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
-    axis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True, axis=along, color=FAINT, linewidth=0.3)
     axes.set_axisbelow(True)
 
 
-def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
+def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str) -> Chart:
     """A bar for every name, from the top."""
     places = np.arange(len(names))
 
@@ -349,7 +417,7 @@ def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: 
         axes.set_yticks(places, [label(name, BESIDE) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        figures(axes, "x", log=log)
+        figures(axes, "x")
 
     return draw_chart(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
 
@@ -408,13 +476,13 @@ def budget_chart(spending: Spending) -> Chart | None:
         words = (*shares, ("left", free, "none"))
         for place, (name, share, color) in enumerate(words):
             figure.text(
-                6 / 340 + place * 0.34,
+                6 / 340 + place * 0.35,
                 0.13,
                 "■" if color != "none" else "□",
                 color=SECOND if color == "none" else color,
                 fontsize=11,
             )
-            figure.text(20 / 340 + place * 0.34, 0.13, f"{name} {share:.1%}")
+            figure.text(18 / 340 + place * 0.35, 0.13, f"{name} {share:.1%}", fontsize=9)
 
     currency = account.terms.currency
     spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)

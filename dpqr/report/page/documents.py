@@ -29,10 +29,7 @@ LONGEST, QUERIES = 240, 200
 
 def synthetic_section(found: ReportInput) -> Section:
     """A preview of synthetic rows, and what was moved to make them."""
-    made = found.record.get("synthetic")
-    if not isinstance(made, dict):
-        words = "No synthetic rows were released. dpqr release --synthetic rows writes some; they cost nothing more."
-        return Section(name="synthetic", title="Synthetic rows", parts=(Paragraph(text=words),))
+    made = found.record["synthetic"]
     lines = []
     if "rows" in made:
         lines.append(("Rows", f"{made['rows']:,}"))
@@ -119,7 +116,7 @@ def domain_section(found: ReportInput) -> Section:
         if asked[QUERIES:]:
             more = count_words(len(asked) - QUERIES, "more query")
             parts.append(Paragraph(text=f"... and {more}, in the record."))
-    return Section(name="domain", title="Domain, rules and queries", parts=parts)
+    return Section(name="domain", title="Domain, rules and queries", parts=parts, folded=True)
 
 
 def request_notes(found: ReportInput) -> list[str]:
@@ -171,7 +168,7 @@ def verify_section(found: ReportInput) -> Section:
     made = ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_STATED
     lines += [("Made with", made), ("Format", str(found.record.get("dpqr")))]
     parts.append(Facts(lines=lines))
-    return Section(name="verify", title="Hashes, and how to verify", parts=parts)
+    return Section(name="verify", title="Hashes, and how to verify", parts=parts, folded=True)
 
 
 # A checklist after the layers of NIST SP 800-226: what the release states, what dpqr checks, and what nobody checked.
@@ -185,18 +182,36 @@ LARGE, LARGE_DELTA = 3, Fraction(1, 10**6)
 
 
 def checklist_section(found: ReportInput) -> Section:
-    """The three layers, from the claim down to what it stands on."""
+    """Who stands for the release, and the three layers, from the claim down to what it stands on."""
+    paid = found.record.get("ledger")
+    circumstances = (
+        ("Protected unit", found.stated("unit")),
+        ("Published by", found.stated("publisher")),
+        ("Asked for by", found.stated("by")),
+        ("Approved by", found.stated("approved_by")),
+        ("Purpose", found.stated("purpose")),
+        ("Date", found.stated("date")),
+        ("Table", str(paid["dataset"]) if isinstance(paid, dict) else None),
+        ("Made by", f"dpqr {found.stated('version')}" if found.stated("version") else None),
+    )
+    claims, below = tuple(claim_checks(found)), tuple(_algorithms(found))
+    states = [line.state for line in (*claims, *below, *_GROUND)]
+    summary = (
+        f"Of {len(states)} points the program has checked {states.count('yes')}, and {states.count('part')} in part. "
+        f"The other {states.count('no')} it cannot check: whoever publishes answers for them."
+    )
     words = (
         "Ordered after the layers of NIST SP 800-226: a claim at the top is worth no more than what lies below it. "
         "The marks say what this program has checked; it is no certificate of NIST."
     )
     return Section(
         name="checklist",
-        title="Checklist, and hazards that were not checked",
+        title="May it be published? The officer's checklist",
         parts=(
-            Paragraph(text=words),
-            Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))),
-            Checks(layer="Below it: algorithms, accuracy and side channels", lines=tuple(_algorithms(found))),
+            Facts(lines=[(name, text) for name, text in circumstances if text]),
+            Paragraph(text=f"{summary} {words}"),
+            Checks(layer="The claim: parameters and unit", lines=claims),
+            Checks(layer="Below it: algorithms, accuracy and side channels", lines=below),
             Checks(layer="What all of it stands on: trust, access and collection", lines=_GROUND),
         ),
     )
@@ -240,7 +255,7 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     yield ChecklistLine(
         asked="Every draw is charged before it is made",
         state="yes" if found.record.get("private", True) else "no",
-        found=f"One gate opens the table, and takes the price by {charged} first; every event stands above.",
+        found=f"One gate opens the table, and takes the price by {charged} first; every event stands below.",
     )
     yield ChecklistLine(
         asked="Noise is exact, and from a cryptographic source",

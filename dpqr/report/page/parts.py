@@ -212,12 +212,18 @@ class Checks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A chart under a heading of its own, with its table folded below. words: what stands between heading and chart."""
+    """A chart under a heading of its own, with its table folded below. words: what stands between heading and chart.
+
+    number, unit, interval: of a single answer, which is written out and not drawn.
+    """
 
     title: str
     words: str
-    chart: Chart | None
-    table: ReportTable | None
+    chart: Chart | None = None
+    table: ReportTable | None = None
+    number: str = ""
+    unit: str = ""
+    interval: str = ""
     kind: str = "card"
 
 
@@ -234,22 +240,29 @@ Part = Paragraph | Facts | ReportTable | Chart | Items | Checks | Cards
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A numbered chapter. name: what a link in the page calls it."""
+    """A numbered chapter. name: what a link in the page calls it. folded: opened by whoever wants it."""
 
     name: str
     title: str
     parts: Sequence[Part]
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPage:
-    """A page. stamp: what it must not be taken for, on every sheet; empty: nothing. lead: figures at its top."""
+    """A page. stamp: what it must not be taken for, on every sheet; empty: nothing. lead: figures at its top.
+
+    promise: in plain sentences. warnings: what a reader must not miss. picture: of the budget.
+    """
 
     title: str
     subtitle: str
     lead: Sequence[Fact]
     sections: Sequence[Section]
     stamp: str = ""
+    promise: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    picture: Chart | None = None
 
 
 # A page as HTML: one template and one style sheet, filled by jinja2, which escapes every text.

@@ -1,11 +1,12 @@
-"""The page of a release: its chapters in their order, and those about promise, budget and price."""
+"""The page of a release: answers first, how sure they are, what an officer asks; and the page of a plan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +14,24 @@ from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
-from dpqr.report.answers import NUMBERS, answer_texts, figure_texts, figures_legend, lower_texts, upper_texts
+from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
+from dpqr.releases.tidy import Row
+from dpqr.report.answers import (
+    SAID,
+    answer_texts,
+    figure_precision,
+    figure_texts,
+    figures_legend,
+    interval_words,
+    lower_texts,
+    readable,
+    upper_texts,
+)
 from dpqr.report.page.charts import (
-    FAINT,
-    FILL,
-    bar_chart,
     block_chart,
     budget_chart,
-    draw_chart,
-    figures,
+    interval_chart,
     never_measured,
-    panel,
 )
 from dpqr.report.page.documents import (
     checklist_section,
@@ -48,60 +56,42 @@ from dpqr.report.page.parts import (
     Section,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-HUGE = 1_000_000
 STRONG = 3
-"""Epsilons up to which the factor, at most 20, is said to protect."""
+"""Epsilons up to which the odds are said to protect."""
 REHEARSAL = "REHEARSAL: no table was opened; the answers describe nobody"
 NOT_VERIFIED = "NOT VERIFIED: record and files may have been changed since the release was made"
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 
 def release_page(found: ReportInput) -> ReportPage:
-    """The nine chapters, and that of figures where there are some."""
+    """First the answers; then how sure they are; then what an officer asks; draws, documents and hashes are folded."""
     queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
-    # Promise, unit, who, when, why.
-    parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
-    if found.unverified:
-        parts.append(Paragraph(text=f"Not verified: {found.unverified}", strong=True))
-    if found.stated("warning"):
-        parts.append(Paragraph(text=f"Warning: {found.record['warning']}", strong=True))
-    parts += [Paragraph(text=sentence) for sentence in meaning(found)]
-    circumstances = (
-        ("Protected unit", found.stated("unit") or NOT_STATED),
-        ("Published by", found.stated("publisher") or NOT_STATED),
-        ("Asked for by", found.stated("by") or NOT_STATED),
-        ("Approved by", found.stated("approved_by") or NOT_STATED),
-        ("Purpose", found.stated("purpose") or NOT_STATED),
-        ("Date", found.stated("date") or NOT_STATED),
-        ("Table", paid or "has no name: no ledger was used"),
-        ("Made by", f"dpqr {found.stated('version') or '(version unknown)'}"),
-    )
-    parts.append(Facts(lines=circumstances))
-    if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
-        parts += [Paragraph(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
+    warnings = [f"Not verified: {found.unverified}"] if found.unverified else []
+    if warning := found.stated("warning"):
+        warnings.append(f"Warning: {warning.partition(f'; {CHECK}')[0]}")
+    trust = found.record.get("trust") or ()
+    warnings += [f"Warning: {note.removeprefix(WARNING)}" for note in trust if note.startswith(WARNING)]
     stamp = "" if found.record.get("private", True) else NOT_PRIVATE
     if found.unverified:
         stamp = NOT_VERIFIED
     if found.record.get("rehearsal"):
         stamp = REHEARSAL
     return ReportPage(
-        title=f"A private release of {count_words(queries, 'answer')}" + (f" about {paid}" if paid else ""),
-        subtitle=found.stated("purpose") or "What it promises, costs and says, and how far that can be trusted",
-        lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
+        title=f"{count_words(queries, 'private answer')}" + (f" about {paid}" if paid else ""),
+        subtitle=found.stated("purpose") or "",
+        promise=tuple(meaning(found)),
+        warnings=warnings,
+        lead=(*lead(found), ("questions", f"{len(found.blocks):,}")),
+        picture=budget_chart(found.spending) if found.spending else None,
         sections=(
-            Section(name="promise", title="The promise", parts=parts),
-            budget_section(found),
-            price_section(found),
-            *((figures_section(found),) if found.figures else ()),
             answers_section(found),
-            forecast_section(found),
-            synthetic_section(found),
-            domain_section(found),
+            certainty_section(found),
+            promise_section(found),
             checklist_section(found),
+            budget_section(found),
+            *((synthetic_section(found),) if isinstance(found.record.get("synthetic"), dict) else ()),
+            domain_section(found),
+            price_section(found),
             verify_section(found),
         ),
         stamp=stamp,
@@ -127,35 +117,40 @@ def lead(found: ReportInput) -> Iterator[Fact]:
 
 
 def meaning(found: ReportInput) -> Iterator[str]:
-    """The promise in plain words."""
-    budget, unit = found.plan.get("budget"), found.stated("unit")
-    if budget is None or unit is None:
+    """The promise in two plain sentences."""
+    budget, unit = found.plan.get("budget"), found.plan.get("unit") or {}
+    if budget is None:
         return
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    # e to the epsilon, rounded up.
-    factor = "perhaps more than a million"
-    if epsilon < math.log(HUGE):
-        factor = f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
-    # What such a factor keeps from a reader.
-    if epsilon > STRONG:
-        worth = (
-            "A factor of this size promises little by itself: a reader who knows much may become sure whether one of "
-            "those protected was in the table."
-        )
-    else:
-        worth = (
-            "By no more than this factor can the odds of any guess about one of those protected change for a reader, "
-            "whatever else he knows or computes."
-        )
+    whom = f"{unit['column']} with all their rows" if unit.get("column") else "row"
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
-        f"In plain words: take two tables that differ by {unit}. Whatever was published here, it was {factor} times "
-        f"as likely with the one table as with the other{more}. {worth}"
+        f"Each {whom} is protected: whatever was published here, it was {likely_words(epsilon)} times as likely with "
+        f"them in the table as without{more}. What holds for many is meant to be seen, whether or not any one of them "
+        "is there."
     )
-    yield (
-        "It does not promise that nothing can be learnt. What holds for many people is meant to be seen, and it is "
-        "seen whether or not any one of them is in the table."
-    )
+
+
+def promise_section(found: ReportInput) -> Section:
+    """What could be learnt of one of those protected: the guarantee, and what it does to a guess."""
+    parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
+    if budget := found.plan.get("budget"):
+        epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+        weak = (
+            " Odds of this size promise little by themselves: a reader who knows much may become sure whether one of "
+            "those protected was in the table."
+        )
+        parts += [
+            Paragraph(
+                text=f"Of an attacker's guess about one of those protected: {odds_words(epsilon, delta)}."
+                f"{weak if epsilon > STRONG else ''}"
+            ),
+            Paragraph(
+                text="What holds for many people can be learnt, and so can what it says about those who are like them: "
+                "that is what the figures are for."
+            ),
+        ]
+    return Section(name="promise", title="What could be learnt about one of them", parts=parts)
 
 
 def budget_section(found: ReportInput) -> Section:
@@ -163,7 +158,6 @@ def budget_section(found: ReportInput) -> Section:
     spending = found.spending
     parts: tuple[Part, ...]
     if spending is not None:
-        chart = budget_chart(spending)
         account, rows = spending.account, []
         currency = account.terms.currency
         this = next((charge.number for charge in spending.charges if charge.own), -1)
@@ -172,10 +166,8 @@ def budget_section(found: ReportInput) -> Section:
             rows.append((f"{charge.number}", charge.date, which, currency.figures(charge.cost, upward_text)))
         rows.append(("", "", "left", currency.figures(account.left, downward_text)))
         limit = currency.words(account.terms.limit, downward_text)
-        fits = f"the largest request that still fits is {account.request}" if account.request else "nothing more fits"
         others = count_words(len(spending.charges) - 1, "other release")
         parts = (
-            *((chart,) if chart else ()),
             ReportTable(
                 caption=f"What the budget of {account.terms.dataset!r} has paid for; for life: {limit}",
                 head=("entry", "date", "release", f"cost in {currency.name}"),
@@ -183,8 +175,8 @@ def budget_section(found: ReportInput) -> Section:
                 texts=3,
             ),
             Paragraph(
-                text=f"The budget has paid for this and {others}; {fits}. The budget's promise covers all of them "
-                "together, however they were chosen."
+                text=f"The budget has paid for this and {others}. Its promise covers all of them together, however "
+                "they were chosen."
             ),
         )
     elif _dataset(found) is None:
@@ -200,21 +192,21 @@ def budget_section(found: ReportInput) -> Section:
         parts = (
             Paragraph(
                 text=f"The budget of {_dataset(found)!r} paid for this release (entry {entry} of the ledger). That "
-                "budget covers all releases that it pays for together. This page was made without the ledger; "
-                "dpqr report --ledger FILE shows earlier releases and what is left."
+                "budget covers all releases that it pays for together."
             ),
         )
     return Section(name="budget", title="The budget", parts=parts)
 
 
 def price_section(found: ReportInput) -> Section:
-    """Phases and accountants."""
+    """Phases, accountants and draws; and blocks without a chart."""
     spent = found.record.get("spent")
     parts: list[Part] = []
     if spent:
         charged = spent["charged"]
-        rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in spent["phases"].items()]
+        rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in (spent.get("phases") or {}).items()]
         delta = upward_text(Fraction(spent["delta"]["exact"]))
+        covered = [(name, figure) for name, figure in spent["epsilon"].items() if figure is not None]
         parts += [
             ReportTable(
                 caption=f"Each phase by itself, as epsilon by {charged}; only basic's figures add up to the whole",
@@ -225,68 +217,150 @@ def price_section(found: ReportInput) -> Section:
                 caption=f"The whole release under every accountant, as epsilon at delta {delta}",
                 head=("accountant", "epsilon", ""),
                 rows=[
-                    (name, _epsilon(figure), "charged" if name == spent["charged"] else "shown only")
-                    for name, figure in spent["epsilon"].items()
+                    (name, _epsilon(figure), "charged" if name == charged else "shown only") for name, figure in covered
                 ],
             ),
-            Paragraph(
-                text=f"Charged by {spent['charged']}: {spent['why']}. The other accountants are shown for comparison."
-            ),
+            *([Paragraph(text=f"Charged by {charged}: {spent['why']}.")] if "why" in spent else ()),
         ]
     if events := found.record.get("events"):
-        # Equal draws are one line.
+        # Equal draws are one line; fractions are written as decimals, and the record holds them exactly.
         lines = []
         for event in events:
             bare = event.get("event", event)
-            stated = [f"{name} {value}" for name, value in bare.items() if name not in ("kind", "count", "event")]
+            stated = [f"{name} {_decimal(value)}" for name, value in bare.items() if name not in EVENT]
             kind = f"{event['kind']}: {bare['kind']}" if bare is not event else event["kind"]
             lines.append((kind, ", ".join(stated), f"{event['count']:,}"))
         caption, head = "Every draw that was charged, as accountants price it", ("draw", "parameters", "times")
         parts.append(ReportTable(caption=caption, head=head, rows=lines, texts=2))
+    if behind := [block for block in found.blocks if _resting(found, block)]:
+        parts.append(_listed("Sums and counts that figures rest on, each error in its own unit", behind))
     parts = parts or [Paragraph(text="The record says nothing of phases and prices.")]
-    return Section(name="price", title="What was drawn, and what it cost", parts=parts)
+    return Section(name="price", title="What was drawn, and what it cost", parts=parts, folded=True)
+
+
+EVENT = ("kind", "count", "event")
+
+
+def _decimal(value: object) -> str:
+    """A parameter of a draw, to six digits."""
+    text = str(value)
+    return f"{float(Fraction(text)):.6g}" if re.fullmatch(r"\d+/\d+", text) else text
 
 
 def _epsilon(figure: dict[str, Any] | None) -> str:
     return "not covered" if figure is None else upward_text(Fraction(figure["exact"]), DIGITS)
 
 
-# The chapters of a release's answers: every block as a chart, and what was forecast beside what came.
+# The chapter of answers: every question in the order of the queries file, in its own unit.
 
 CHARTS, LINES, MOST, LEAST = 150, 2400, 40, 6
-"""Blocks that are drawn, lines of all their tables together, and the most and the fewest of one table."""
+"""Questions that are drawn, lines of all their tables together, and the most and the fewest of one table."""
+FIGURE_LINES = 40
+"""Rows of a figure that are drawn; the others stand in the file of figures."""
 NORMAL = math.sqrt(math.pi / 2)
 """Root mean square over mean absolute value, of a normal error."""
 FAR = 1.5
 """Forecast over result, or result over forecast, from which on a block is named."""
+ENDS = {"mean": "mean of", "median": "median of", "quantile": "values of", "variance": "variance of", "ratio": "ratio"}
+"""What a figure's axis shows, by the kind of its entry."""
 
 
 def answers_section(found: ReportInput) -> Section:
-    """Every block in workload order; where there are more than a page can hold, the others by name."""
-    shown, rest = found.blocks[:CHARTS], found.blocks[CHARTS:]
+    """A card for every figure, and for every block that no figure rests on; what a page cannot hold by name."""
+    entries = [each for each in (found.document("queries") or {}).get("queries") or () if isinstance(each, dict)]
+    figures: dict[str, list[Row]] = {}
+    for row in found.figures:
+        figures.setdefault(row["figure"], []).append(row)
+    # Each figure stands where the first block does that it rests on.
+    asked: dict[str, AnsweredBlock | None] = {}
+    for block in found.blocks:
+        figure = _resting(found, block)
+        asked.setdefault(figure or block.name, None if figure else block)
+    asked |= dict.fromkeys(name for name in figures if name not in asked)
+    shown = dict(list(asked.items())[:CHARTS])
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
-    cards = [_card(block, f"block {number}", lines, found.bounds.get(block.name)) for number, block in enumerate(shown)]
-    parts: list[Part] = [Items(lines=tuple(_legend(found))), Cards(cards=cards)]
-    if rest:
-        parts.append(
-            ReportTable(
-                caption=f"{count_words(len(rest), 'more block')}, without charts",
-                head=("block", "answers", "never measured", "typical error"),
-                rows=[
-                    (block.name, f"{block.rows:,}", f"{int(never_measured(block).sum()):,}", optional(typical(block)))
-                    for block in rest
-                ],
-            )
-        )
-    return Section(name="answers", title="The answers", parts=parts)
+    cards = [
+        figure_card(figures[name], _described(found, name), f"figure {number}")
+        if block is None
+        else _card(readable(block), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
+        for number, (name, block) in enumerate(shown.items())
+    ]
+    used = _rows_used(found)
+    parts: list[Part] = [Paragraph(text=used)] if used else []
+    parts.append(Cards(cards=cards))
+    if rest := [block for block in list(asked.values())[CHARTS:] if block]:
+        parts.append(_listed(f"{count_words(len(rest), 'more block')}, without charts", rest))
+    return Section(name="answers", title=f"Answers{', of the rows used' if used else ''}", parts=parts)
+
+
+def _resting(found: ReportInput, block: AnsweredBlock) -> str | None:
+    """The figure that a block was asked for; None for one that answers by itself."""
+    names = dict.fromkeys(row["figure"] for row in found.figures)
+    return next((name for name in names if block.name == name or block.name.startswith(f"{name}: ")), None)
+
+
+def _listed(caption: str, blocks: Sequence[AnsweredBlock]) -> ReportTable:
+    """Blocks without charts: all of their answers stand in the answers file."""
+    rows = [
+        (block.name, f"{block.rows:,}", f"{int(never_measured(block).sum()):,}", optional(typical(block)))
+        for block in blocks
+    ]
+    return ReportTable(caption=caption, head=("block", "answers", "never measured", "typical error"), rows=rows)
+
+
+def _rows_used(found: ReportInput) -> str:
+    """What the answers are of, from the unit and the rules of the domain file."""
+    unit, fields = found.plan.get("unit") or {}, (found.document("domain") or {}).get("fields") or ()
+    rules = {str(each.get("name")): each.get("dpqr") or {} for each in fields if isinstance(each, dict)}
+    asked = {name for block in (found.plan.get("workload") or {}).get("blocks") or () for name in block["columns"]}
+    dropping, clipping = (
+        [name for name, own in rules.items() if name in asked and rule in own.values()] for rule in ("drop", "clip")
+    )
+    return rows_used(unit.get("column"), unit.get("max_rows") or 1, dropping, clipping)
+
+
+def _unit(name: str, entries: Sequence[Row]) -> str:
+    """What a block's answers count."""
+    for entry in entries:
+        column = entry.get("sum")
+        if column and (entry.get("name") == name or name.startswith(f"sum({column})")):
+            return f"sum of {column}"
+        if "coefficients" in entry and entry.get("name") == name:
+            return "weighted records"
+    return "records"
+
+
+def _described(found: ReportInput, name: str) -> dict[str, str]:
+    """What the domain file says of the columns that a figure's name holds, by column."""
+    fields = (found.document("domain") or {}).get("fields") or ()
+    known = {str(each["name"]): str(each["description"]) for each in fields if each.get("description")}
+    return {column: text for column, text in known.items() if re.search(rf"\b{re.escape(column)}\b", name)}
+
+
+def certainty_section(found: ReportInput) -> Section:
+    """How the figures came about, what their intervals promise, and whether they came as forecast."""
+    workload = found.plan.get("workload") or {"blocks": ()}
+    chosen = [bool(each.get("choice")) for each in found.record.get("transcript") or ()]
+    own = request_notes(found)
+    trust = [note for note in found.record.get("trust") or () if note not in own]
+    schedule = str((found.plan.get("schedule") or {}).get("name"))
+    lines = (*_legend(found), *reader_notes(trust, chosen, len(workload["blocks"]), schedule))
+    return Section(
+        name="certainty", title="How sure the figures are", parts=(Items(lines=lines), *_forecast_parts(found))
+    )
 
 
 def _legend(found: ReportInput) -> Iterator[str]:
+    yield (
+        "Orange lines and pale bands are 95% intervals, each for one figure alone: of a hundred, about five miss. Two "
+        "figures whose intervals do not overlap differ, unless one misses; where they overlap, nothing is decided."
+    )
     alone = sum(int(never_measured(block).sum()) for block in found.blocks)
     whole = sum(block.rows for block in found.blocks)
     yield (
-        f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once. Hatched: {alone:,} that "
-        "never were; they come from the model alone."
+        f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once; their intervals are proved "
+        f"over the noise. Hatched: {alone:,} that never were; they come from the model, and their intervals are "
+        "estimated."
     )
     if words := (found.record.get("error_bars") or {}).get("words"):
         if words not in str(found.record.get("certainty")):
@@ -298,23 +372,67 @@ def _legend(found: ReportInput) -> Iterator[str]:
         )
     elif not all(block.certain for block in found.blocks):
         yield "Some answers have no error: this release was made without estimated errors."
-    yield (
-        "Orange lines and pale bands are 95% intervals, each for one answer alone: of a hundred, about five miss. "
-        "Intervals of measured answers are proved over the noise; those of estimates are estimated."
-    )
     if found.bounds:
         confidence = found.record["bounds"]["confidence"]
         yield (
             f"Proved bounds were bought: with probability {confidence:g} over the noise, the L1 errors of all blocks "
             "are within them at once. An L1 error is the sum of a block's absolute errors."
         )
-    yield "Heat maps: the stronger the colour, the more records (by its square root, so that small cells show)."
-    if not found.stated("certainty"):
-        return
-    yield str(found.record["certainty"])
+    if found.stated("certainty"):
+        yield str(found.record["certainty"])
 
 
-def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None) -> Card:
+def figure_card(rows: Sequence[Row], described: Mapping[str, str], salt: str) -> Card:
+    """Means, medians, ratios and the like: a dot and its interval for every group, in the figure's own unit."""
+    name, kind = plain(rows[0]["figure"]), rows[0]["kind"]
+    columns = re.match(r"\w+\(([^()]*)\)", name)
+    axis = "share of the records" if kind == "proportion" else "records" if kind == "top" else name
+    if columns and kind in ENDS:
+        axis = f"{ENDS[kind]} {columns[1]}"
+    axis += "".join(f" ({text})" for column, text in described.items() if re.search(rf"\b{re.escape(column)}\b", axis))
+    texts = figure_texts(rows)
+    estimate, error, lower, upper = (
+        np.array([row[key] for row in rows[:FIGURE_LINES]], dtype=float)
+        for key in ("estimate", "error", "lower", "upper")
+    )
+    # Of one column the names of its groups alone.
+    single = len([key for key in rows[0] if key not in SAID and any(row[key] is not None for row in rows)]) == 1
+    names = [row[1].partition("=")[2] if single else row[1] or "all" for row in texts]
+    unsaid = [f"{column}: {text}" for column, text in described.items() if text not in axis]
+    return Card(
+        title=name,
+        words="; ".join((f"{kind}, computed from the released answers at no cost", *unsaid)),
+        chart=interval_chart(
+            names[:FIGURE_LINES],
+            estimate,
+            lower,
+            upper,
+            figure_precision(error, lower, upper),
+            axis=axis,
+            zero=kind == "top",
+            salt=salt,
+        ),
+        table=_figures_table(
+            f"{name}; {figures_legend(rows)[0]}",
+            "group",
+            [
+                (group, row[2], interval_words(row[4], row[5]), row[3], "; ".join(filter(None, row[6:])))
+                for group, row in zip(names, texts, strict=True)
+            ],
+        ),
+    )
+
+
+def _figures_table(caption: str, cells: str, rows: Sequence[Sequence[str]]) -> ReportTable:
+    """Estimates with intervals, errors and basis, which stands in the caption where it is the same for all."""
+    bases, head = {row[4] for row in rows}, (cells, "estimate", "95% interval", "error", "basis")
+    if len(bases) > 1:
+        return ReportTable(caption=caption, head=head, rows=rows)
+    said = "".join(f"; basis of all: {basis}" for basis in bases if basis)
+    return ReportTable(caption=f"{caption}{said}", head=head[:4], rows=[row[:4] for row in rows])
+
+
+def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None, unit: str) -> Card:
     alone = int(never_measured(block).sum())
     how = "measured" if not alone else "never measured" if alone == block.rows else f"{alone:,} never measured"
     error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
@@ -326,35 +444,24 @@ def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None) -> C
     # The largest answers, in the block's order.
     rows = np.sort(np.argsort(-block.estimate, kind="stable")[:lines])
     shown = block.chosen(rows)
-    cells = zip(
-        answer_texts(shown.estimate, shown.precision),
-        map(optional, shown.error.tolist()),
-        answer_texts(shown.measured, shown.deviation),
-        lower_texts(shown.lower, shown.spread),
-        upper_texts(shown.upper, shown.spread),
-        ("" if place < 0 else BASES[place] for place in shown.basis.tolist()),
-        strict=True,
-    )
-    part = (
-        f"The {lines} largest of {block.rows:,} answers; all are in the answers file" if block.rows > lines else "All"
-    )
+    spans = [
+        interval_words(*ends)
+        for ends in zip(lower_texts(shown.lower, shown.spread), upper_texts(shown.upper, shown.spread), strict=True)
+    ]
+    estimates = answer_texts(shown.estimate, shown.precision)
+    bases = ["" if place < 0 else BASES[place] for place in shown.basis.tolist()]
+    figures = zip(estimates, spans, map(optional, shown.error.tolist()), bases, strict=True)
+    if block.rows == 1 and not block.columns:
+        return Card(title=block.name, words=words, number=estimates[0], unit=unit, interval=spans[0])
+    part = f"The {lines} largest of {block.rows:,} answers" if block.rows > lines else "All answers"
     return Card(
         title=block.name,
         words=words,
-        chart=block_chart(block, salt),
-        table=ReportTable(
-            caption=f"{part}: {block.name}",
-            head=(
-                *(column.name for column in block.columns),
-                "estimate",
-                "error",
-                "measured",
-                "lower",
-                "upper",
-                "basis",
-            ),
-            rows=[(*shown.cells(row), *each) for row, each in enumerate(cells)],
-            texts=len(block.columns),
+        chart=block_chart(block, salt, unit),
+        table=_figures_table(
+            f"{part}, in {unit}: {block.name}",
+            ", ".join(column.name for column in block.columns),
+            [(", ".join(shown.cells(row)), *each) for row, each in enumerate(figures)],
         ),
     )
 
@@ -365,7 +472,7 @@ def typical(block: AnsweredBlock) -> float:
     return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
 
 
-def forecast_section(found: ReportInput) -> Section:
+def _forecast_parts(found: ReportInput) -> Sequence[Part]:
     """The plan's expected error of each block beside what the release says of it."""
     errors = expected(found.plan)
     noise = {each["name"]: float(each["noise_deviation"]) for each in found.plan.get("forecast") or ()}
@@ -373,22 +480,8 @@ def forecast_section(found: ReportInput) -> Section:
     known = ((block.name, forecast.get(block.name), typical(block)) for block in found.blocks)
     pairs = [(name, planned, came) for name, planned, came in known if planned is not None and not np.isnan(came)]
     if not pairs:
-        words = "The record holds no forecast, or no errors to set beside it."
-        return Section(name="forecast", title="Forecast and result", parts=(Paragraph(text=words),))
+        return ()
     basis = "its mean absolute error times 1.25, as for normal errors" if errors else "the noise of one measurement"
-    planned, came = (np.maximum([pair[place] for pair in pairs], 1e-3) for place in (1, 2))
-    low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
-
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 54, 8, 272, 170)
-        axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
-        axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
-        axes.set_xlabel("forecast, in records")
-        axes.set_ylabel("result, in records")
-        figures(axes, "x", log=True)
-        figures(axes, "y", log=True)
-        axes.set(xlim=(low, high), ylim=(low, high))
-
     blocks = count_words(len(pairs), "block")
     whole = (
         f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
@@ -397,12 +490,10 @@ def forecast_section(found: ReportInput) -> Section:
     near = f"All of {blocks} came within a factor {FAR:g} of their forecast."
     if far := sum(not 1 / FAR <= result / max(plan, 1e-12) <= FAR for _, plan, result in pairs):
         near = f"{far} of {blocks} came further than a factor {FAR:g} from it."
-    alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
-    parts = (
+    return (
         Paragraph(text=f"{whole} {near}"),
-        draw_chart(draw, height=216, alt=alt, salt="forecast"),
         ReportTable(
-            caption="Typical error of an answer, in records: as planned, and as released",
+            caption="Typical error of an answer, in the unit of its block: as planned, and as released",
             head=("block", "forecast", "result", "result / forecast"),
             rows=[
                 (name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}")
@@ -410,7 +501,6 @@ def forecast_section(found: ReportInput) -> Section:
             ],
         ),
     )
-    return Section(name="forecast", title="Forecast and result", parts=parts)
 
 
 def expected(plan: dict[str, Any]) -> dict[str, float]:
@@ -420,31 +510,8 @@ def expected(plan: dict[str, Any]) -> dict[str, float]:
     return simulated or {name: float(error) for name, error in closed.items() if error is not None}
 
 
-# The chapter of figures: means, medians, ratios and the like with their intervals.
-
-FIGURE_LINES = 1000
-"""Rows of all tables together; the others are counted."""
-
-
-def figures_section(found: ReportInput) -> Section:
-    """A table for each figure; their rows as `dpqr show` has them."""
-    parts: list[Part] = [
-        Items(lines=("Computed from the answers below, at no further cost.", *figures_legend(found.figures)))
-    ]
-    shown = found.figures[:FIGURE_LINES]
-    for name in dict.fromkeys(one["figure"] for one in shown):
-        own = [one for one in shown if one["figure"] == name]
-        rows = [row[1:] for row in figure_texts(own)]
-        parts.append(ReportTable(caption=plain(name), head=("cells", *NUMBERS, "basis", "flag"), rows=rows))
-    if rest := len(found.figures) - len(shown):
-        parts.append(Items(lines=(f"{count_words(rest, 'row')} more stand in the file of figures.",)))
-    return Section(name="figures", title="Figures", parts=tuple(parts))
-
-
 # The page of a plan: what a release would promise, draw and be worth, before any data is opened.
 
-DRAWN = 30
-"""Blocks of the chart."""
 STAMP = "A PLAN: nothing was drawn, and no data was opened"
 
 
@@ -460,6 +527,7 @@ def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> ReportPage:
     return ReportPage(
         title=f"Plan of a release of {count_words(workload['queries'], 'answer')}",
         subtitle="What it would promise, cost and be worth",
+        promise=tuple(meaning(found)),
         lead=(*lead(found), ("answers", f"{workload['queries']:,}"), ("questions", f"{len(workload['blocks']):,}")),
         sections=(
             Section(
@@ -467,7 +535,6 @@ def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> ReportPage:
                 title="The promise",
                 parts=(
                     Paragraph(text=plan["guarantee"]),
-                    *(Paragraph(text=sentence) for sentence in meaning(found)),
                     *more,
                 ),
             ),
@@ -504,14 +571,8 @@ def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
     pairs = [
         (each["name"], each["queries"], errors[each["name"]]) for each in plan["forecast"] if each["name"] in errors
     ]
-    shown = sorted(pairs, key=lambda pair: -pair[2])[:DRAWN]
-
-    alt = (
-        f"Bars of the expected error of {count_words(len(shown), 'block')}, the largest first, on a logarithmic scale."
-    )
     return (
         Paragraph(text="The mean absolute error of one answer, in records, or in the unit of a summed column."),
-        bar_chart([name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True),
         ReportTable(
             caption="Expected error of an answer, block by block",
             head=("block", "answers", "expected error"),

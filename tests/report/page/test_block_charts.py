@@ -13,6 +13,7 @@ from dpqr.report.page.charts import (
     bar_chart,
     block_chart,
     draw_chart,
+    interval_chart,
     is_grid,
     is_prefix,
     label,
@@ -64,11 +65,11 @@ def curves(groups, steps):
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (block(column("a", 3)), "Bars of 3 answers"),
+        (block(column("a", 3)), "Bars of 3 answers, in records"),
         (block(column("a", 40)), "Bars of the 14 largest of 40 answers"),
         (block(column("a", 40, ordered=True)), "Steps of 40 answers"),
         (block(), "Bars of 1 answer"),
-        (grid(3, 4), "Heat map of 3 by 4 cells"),
+        (grid(3, 4), "Heat map of 4 by 3 cells, in records"),
         (curves(2, 6), "Cumulative curves of 12 answers"),
         (curves(6, 3), "2 of 6 curves are left out"),
         (block(column("a" * 40, 3)), "Bars of 3 answers"),
@@ -81,9 +82,45 @@ def test_every_block_has_the_chart_that_suits_it(made, words):
     assert chart.svg.startswith("<svg")
 
 
-def test_heat_maps_show_estimates_beside_errors():
-    assert block_chart(grid(3, 4), "s").svg.count("<image") == 2
-    assert block_chart(grid(3, 4, error=False), "s").svg.count("<image") == 1
+def test_heat_maps_have_a_scale_of_colours_and_every_name_that_fits():
+    """The longer column stands below each other, so that its names have room."""
+    for made in (grid(3, 18), grid(18, 3)):
+        svg = block_chart(made, "s", "euros").svg
+        assert svg.count("<image") == 2
+        assert all(f">a {place}<" in svg and f">b {place}<" in svg for place in range(3))
+        assert svg.count("<text") == 21 + 3
+        assert "1,000 euros" in svg
+    assert "Not every name has room" in block_chart(grid(100, 100), "s").alt
+    assert "Not every name has room" not in block_chart(grid(3, 18), "s").alt
+
+
+def dots(estimate, lower, upper, **more):
+    names = [f"group {place}" for place in range(len(estimate))]
+    figures = (np.array(each, dtype=float) for each in (estimate, lower, upper, [1.0] * len(estimate)))
+    return interval_chart(names, *figures, **{"axis": "mean of cost (in euros)", "zero": False, "salt": "s", **more})
+
+
+def test_figures_are_dots_with_intervals_in_their_own_unit():
+    chart = dots([10.0, 12.25], [9.0, 11.0], [11.0, 13.5])
+    assert "mean of cost (in euros)" in chart.svg
+    assert "12.2 (11 to 13.5)" in chart.svg
+    assert chart.alt == (
+        "Dots and 95% intervals of 2 figures, mean of cost (in euros): group 0 10.0 (9 to 11.0); group 1 12.2 (11 to "
+        "13.5)"
+    )
+
+
+def test_an_interval_without_an_end_and_one_far_beyond_the_others_are_said_not_drawn_whole():
+    """The axis stays that of the estimates: its ticks lie near them."""
+    svg = dots([10.0, 12.0, 11.0], [9.0, 0.0, 0.0], [11.0, np.nan, 90_000.0]).svg
+    assert "12 (0 or more)" in svg
+    assert "11 (0 to 90,000)" in svg
+    assert "0,000<" not in svg
+
+
+def test_texts_of_a_chart_keep_their_digits():
+    named = replace(block(column("a", 1)), estimate=np.array([0.2384]), error=np.array([0.005]))
+    assert "0.238" in block_chart(named, "s").svg
 
 
 @pytest.mark.parametrize("made", [block(column("a", 3)), grid(3, 4), curves(2, 6)], ids=["bars", "map", "curves"])
@@ -136,9 +173,8 @@ def test_two_drawings_share_no_names():
     assert one != other
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_figures_are_written_as_everywhere(log):
-    svg = bar_chart(["a", "b"], [900.0, 120_000.0], alt="", salt="a", log=log).svg
+def test_figures_are_written_as_everywhere():
+    svg = bar_chart(["a", "b"], [900.0, 120_000.0], alt="", salt="a").svg
     assert "100,000" in svg or "120,000" in svg
     assert "mathdefault" not in svg
 

@@ -1,10 +1,11 @@
-"""The page of a release: nine chapters, for eyes, ears and paper, from what the record holds."""
+"""The page of a release: answers first, for eyes, ears and paper, from what the record holds."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,28 @@ from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, made, require_accessible, require_alone, spending
 
 from dpqr.kernel.budget import Cost
+from dpqr.releases.read_release import read_release
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.resources import Resources
+from dpqr.releases.sentences import CHECK
 from dpqr.report.page import release_page as section
 from dpqr.report.page.charts import budget_chart
 from dpqr.report.page.release_page import (
-    FIGURE_LINES,
     NOT_PRIVATE,
     REHEARSAL,
     answers_section,
-    figures_section,
-    forecast_section,
+    certainty_section,
+    figure_card,
+    price_section,
+    release_page,
     typical,
 )
-from dpqr.report.reports import plan_html, release_html
+from dpqr.report.reports import plan_html, release_html, reported_files
 
-CHAPTERS = ["promise", "budget", "price", "answers", "forecast", "synthetic", "domain", "checklist", "verify"]
+OLD = Path(__file__).parents[2] / "old_releases"
+
+CHAPTERS = ["answers", "certainty", "promise", "checklist", "budget", "synthetic", "domain", "price", "verify"]
+FOLDED = {"domain", "price", "verify"}
 
 
 def test_the_page_stands_alone_and_can_be_read_by_everybody(page):
@@ -36,17 +43,25 @@ def test_the_page_stands_alone_and_can_be_read_by_everybody(page):
     require_accessible(page)
 
 
-def test_it_has_nine_chapters_in_their_order(page):
+def test_answers_come_first_then_certainty_then_the_officer_and_draws_are_folded(page):
     assert [given["id"] for _, given, _ in Read(page).all_of("section")] == CHAPTERS
+    assert {section.name for section in release_page(made(synthetic={})).sections if section.folded} == FOLDED
 
 
-def test_promise_unit_who_when_and_why_stand_first(page):
-    (_, _, promise), *_ = Read(page).all_of("section")
-    assert "Differentially private with epsilon = 1 (pure: delta = 0)" in promise
-    assert "at most 2.719 times as likely" in promise
-    assert "City of X" in promise
-    assert "2026-11-22" in promise
-    assert "one row of the table added or removed" in promise
+def test_promise_and_warnings_stand_above_the_answers(found):
+    found = replace(found, record={**found.record, "warning": f"much is lost; {CHECK}"}, blocks=found.blocks[:1])
+    top = release_html(found).partition("<main>")[0]
+    assert "at most 2.719 times as likely with them in the table as without" in top
+    assert "Warning: much is lost<" in top
+    assert "2026-11-22" in top
+
+
+def test_the_officer_finds_guarantee_publisher_and_unit(page):
+    chapters = {given["id"]: text for _, given, text in Read(page).all_of("section")}
+    assert "Differentially private with epsilon = 1 (pure: delta = 0)" in chapters["promise"]
+    assert "a guess that stood 1 to 99 stands at most 2.719 to 99 afterwards" in chapters["promise"]
+    assert "City of X" in chapters["checklist"]
+    assert "one row of the table added or removed" in chapters["checklist"]
 
 
 def test_the_same_release_gives_the_same_page(found):
@@ -60,7 +75,8 @@ def test_a_large_epsilon_is_called_a_weak_promise(found):
     text = release_html(replace(found, blocks=(), record={**found.record, "plan": {**plan, "budget": budget}}))
     assert "at most more than a million times" not in text
     assert "more than a million" in text
-    assert "promises little by itself" in text
+    assert "a million or more to 99 afterwards" in text
+    assert "promise little by themselves" in text
     assert "plus a probability of at most 1e-6" in text
 
 
@@ -78,9 +94,7 @@ def test_an_older_record_says_what_it_lacks_and_fails_nowhere():
     plan = {name: part for name, part in old.plan.items() if name not in ("request", "sha256", "forecast")}
     text = release_html(replace(old, record={**old.record, "plan": plan}, blocks=old.blocks[:1]))
     require_accessible(text)
-    assert text.count("not stated in the record") >= 4
     assert "which this record does not hold" in text
-    assert "The record holds no forecast" in text
     assert "The record says nothing of phases and prices." in text
 
 
@@ -102,23 +116,23 @@ def test_foreign_text_is_text():
 @pytest.fixture
 def plain(monkeypatch):
     """Without charts, which have tests of their own."""
-    monkeypatch.setattr(section, "block_chart", lambda block, salt: None)
+    monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)
 
 
 def test_every_block_is_a_card_with_chart_and_table(found):
-    cards = answers_section(found).parts[1].cards
+    cards = answers_section(found).parts[-1].cards
     assert [card.title for card in cards] == [block.name for block in found.blocks]
-    assert all(card.chart and card.table for card in cards)
+    assert all((card.chart and card.table) or card.number for card in cards)
     assert cards[0].words == "9 answers, measured; typical error 2.5"
     assert cards[1].words == "3 answers, never measured; typical error 2.5"
 
 
 @pytest.mark.usefixtures("plain")
 def test_estimated_errors_are_called_estimated(found):
-    said = " ".join(answers_section(found).parts[0].lines)
+    said = " ".join(certainty_section(found).parts[0].lines)
     assert "were measured at least once" in said
-    assert "each for one answer alone" in said
-    unknown = " ".join(answers_section(made(error_bars=None)).parts[0].lines)
+    assert "each for one figure alone" in said
+    unknown = " ".join(certainty_section(made(error_bars=None)).parts[0].lines)
     assert "Some answers have no error" in unknown
 
 
@@ -133,17 +147,16 @@ def test_more_blocks_than_a_page_holds_are_listed(found, monkeypatch):
 def test_long_tables_are_cut_to_the_largest(found, monkeypatch):
     monkeypatch.setattr(section, "MOST", 2)
     monkeypatch.setattr(section, "LEAST", 2)
-    table = answers_section(found).parts[1].cards[0].table
+    table = answers_section(found).parts[-1].cards[0].table
     assert len(table.rows) == 2
     assert table.caption.startswith("The 2 largest of 9 answers")
 
 
 def test_forecast_and_result_stand_side_by_side(found):
-    words, chart, table = forecast_section(found).parts
+    _, words, table = certainty_section(found).parts
     assert "2 of 2 blocks came further than a factor 1.5" in words.text
     assert [row[0] for row in table.rows] == ["sex by age", "years"]
     assert [row[3] for row in table.rows] == ["0.36", "0.01"]
-    assert "2 blocks" in chart.alt
 
 
 def test_the_plan_s_forecast_comes_before_its_noise_and_the_simulated_one_first(found):
@@ -157,11 +170,11 @@ def test_the_plan_s_forecast_comes_before_its_noise_and_the_simulated_one_first(
         ),
     ):
         shown = replace(found, record={**found.record, "plan": plan | more})
-        words, _, table = forecast_section(shown).parts
+        _, words, table = certainty_section(shown).parts
         assert table.rows == [row]
         assert "mean absolute error times 1.25" in words.text
     plan["forecast"][0]["error"] = None
-    words, _, _ = forecast_section(replace(found, record={**found.record, "plan": plan})).parts
+    _, words, _ = certainty_section(replace(found, record={**found.record, "plan": plan})).parts
     assert "the noise of one measurement" in words.text
 
 
@@ -174,8 +187,9 @@ def test_without_errors_the_noise_is_typical():
 @pytest.mark.usefixtures("plain")
 def test_proved_bounds_stand_on_their_cards(found):
     bounds = {"confidence": 0.95, "blocks": [{"name": "years", "records": 1234.2}]}
-    legend, cards = answers_section(replace(found, record={**found.record, "bounds": bounds})).parts
-    assert any("with probability 0.95" in line for line in legend.lines)
+    bounded = replace(found, record={**found.record, "bounds": bounds})
+    assert any("with probability 0.95" in line for line in certainty_section(bounded).parts[0].lines)
+    *_, cards = answers_section(bounded).parts
     assert [card.title for card in cards.cards if "at most 1,235" in card.words] == ["years"]
 
 
@@ -212,24 +226,64 @@ ROW: dict[str, Any] = {
 ROWS = (
     ROW,
     {**ROW, "sex": "<m>", "error": None, "lower": 0.0, "upper": 50.0, "flag": "small denominator"},
-    {**ROW, "figure": "median(pay)", "sex": None, "detail": "0.5"},
+    {**ROW, "figure": "median(pay)", "kind": "median", "sex": None, "detail": "0.5"},
 )
 
 
-def test_figures_have_a_chapter_before_the_answers(found):
-    text = release_html(replace(found, figures=ROWS, blocks=found.blocks[:1]))
+def test_a_figure_stands_where_the_blocks_do_that_it_rests_on(found):
+    """As dots in its own unit; the sums behind it are listed among the draws, not drawn."""
+    behind = replace(found.blocks[0], name="mean(pay) by sex: pay")
+    found = replace(found, figures=ROWS, blocks=(found.blocks[1], behind))
+    text = release_html(found)
     require_alone(text)
     require_accessible(text)
-    chapters = [given["id"] for _, given, _ in Read(text).all_of("section")]
-    assert chapters[3:5] == ["figures", "answers"]
-    (figures,) = (words for _, given, words in Read(text).all_of("section") if given["id"] == "figures")
-    for said in ("mean(pay) by sex", "sex=f", "sex=<m>", "+-0.50", "small denominator", "median(pay)", "0.5"):
-        assert said in figures
+    cards = answers_section(found).parts[-1].cards
+    assert [card.title for card in cards] == [found.blocks[0].name, "mean(pay) by sex", "median(pay)"]
+    assert "mean of pay" in cards[1].chart.svg
+    assert [row[:2] for row in cards[1].table.rows] == [("f", "31.23"), ("<m>", "31")]
+    assert cards[1].table.rows[1][-1] == "measured; small denominator"
+    assert cards[2].table.rows[0][0] == "all"
+    assert price_section(found).parts[-1].rows[0][0] == behind.name
 
 
-def test_very_many_rows_are_counted(found):
-    last = figures_section(replace(found, figures=(ROW,) * (FIGURE_LINES + 2))).parts[-1]
-    assert last.lines == ("2 rows more stand in the file of figures.",)
+def test_one_answer_is_a_number_and_not_a_bar(found):
+    block = next(block for block in found.blocks if block.rows == 1 and not block.columns)
+    (card,) = answers_section(replace(found, blocks=(block,))).parts[-1].cards
+    assert (card.unit, card.chart, card.table) == ("records", None, None)
+    assert card.number
+
+
+def test_a_figure_of_very_many_rows_is_drawn_in_part():
+    card = figure_card((ROW,) * 60, {"pay": "a month, in euros"}, "s")
+    assert card.chart.alt.startswith("Dots and 95% intervals of 40 figures, mean of pay (a month, in euros)")
+    assert len(card.table.rows) == 60
+
+
+RULES = [
+    {"name": "sex", "dpqr": {"null": "cell", "otherwise": "drop"}},
+    {"name": "age", "dpqr": {"outside": "clip"}},
+    {"name": "unasked", "dpqr": {"otherwise": "drop"}},
+]
+
+
+def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_rows_used():
+    plain = made()
+    assert answers_section(plain).title == "Answers"
+    plan = plain.plan | {"unit": {"column": "person", "max_rows": 3}, "request": {"domain": {"fields": RULES}}}
+    section = answers_section(made(plan=plan))
+    assert section.title == "Answers, of the rows used"
+    assert section.parts[0].text == (
+        "At most 3 rows of each 'person' are used. Rows are left out whose value of sex is none that the domain "
+        "allows. Values of age beyond the bounds count as the nearest bound."
+    )
+
+
+@pytest.mark.parametrize("path", sorted(OLD.iterdir()), ids=lambda path: path.name)
+def test_old_releases_still_make_a_page(path, monkeypatch):
+    monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)
+    text = release_html(reported_files(read_release(str(path))))
+    require_alone(text)
+    require_accessible(text)
 
 
 # The page of a plan.
