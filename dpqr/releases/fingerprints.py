@@ -35,7 +35,7 @@ from dpqr.workload.ranges import Ranges
 from dpqr.workload.strategy_matrices import PIdentity
 from dpqr.workload.trees import NestedTree, Tree
 
-FORM = 3
+FORM = 2
 """Version of the canonical form. Form 1, which runs begun by dpqr 0.1.0 have, hashed names of classes and fields."""
 
 _NOTE = "release, plan "
