@@ -4,18 +4,18 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 91580,
-    "files": 376,
+    "lines of the package": 93010,
+    "files": 378,
     "folders": 36,
     "files under 60 lines": 42,
-    "private helpers used once in their file, %": 9.3,
+    "private helpers used once in their file, %": 9.4,
     "public class names defined more than once": 4,
     "mean internal imports a file": 8.3,
     "dict[str, Any]": 179,
-    "lines of the tests": 91523,
-    "a plain release: modules imported": 220,
-    "a plain release: functions run": 1170,
-    "a plain release: files they lie in": 147,
+    "lines of the tests": 92790,
+    "a plain release: modules imported": 221,
+    "a plain release: functions run": 1186,
+    "a plain release: files they lie in": 149,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 

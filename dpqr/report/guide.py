@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
@@ -80,25 +79,6 @@ def summary(name: str) -> str:
     """The one line that says what a topic holds."""
     heading = read_topic(name).partition("\n")[0]
     return heading.partition(": ")[2]
-
-
-def search_guide(words: str, topics: tuple[str, ...] = TOPICS) -> Iterator[Hit]:
-    """Every line that holds `words`, whatever their case, topic by topic.
-
-    Raises:
-        UsageFault: there is nothing to search for, or no such topic.
-    """
-    sought = words.strip().casefold()
-    if not sought:
-        raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
-    for topic in topics:
-        heading, code = "", False
-        for line in map(str.strip, read_topic(topic).splitlines()):
-            code ^= line.startswith("```")
-            if line.startswith("#") and not code:  # in a block of code it is a comment
-                heading = line.lstrip("# ")
-            if sought in line.casefold():
-                yield Hit(topic=topic, heading=heading, line=line)
 
 
 def guide_view(text: str) -> Markdown:

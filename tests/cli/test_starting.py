@@ -19,7 +19,9 @@ def desk(tmp_path, monkeypatch):
 def test_a_project_of_a_table_is_to_be_filled_in_and_then_runs(desk):
     ended = desk.run("init", "table.csv", "--dataset", "survey")
     assert ended.err == (
-        "to fill in (FILL-IN), from public knowledge: labels of sex, age, income, day\n"
+        "proposed by the names alone, change what does not suit: integer from 0 to 120 for age; number for income\n"
+        "proposed, change what does not suit: 10 bins of age, income\n"
+        "to fill in (FILL-IN), from public knowledge: labels of sex, day; minimum and maximum of income\n"
         "wrote dpqr.toml, domain.json and queries.json; check them: dpqr check\n"
     )
     assert 'dataset = "survey"\n' in (desk.path / "dpqr.toml").read_text()

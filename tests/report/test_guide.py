@@ -7,9 +7,7 @@ from support.guide_pages import GUIDE
 from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.report.guide import TOPICS, Hit, guide_view, read_topic, search_guide, summary
-
-TEXT = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
+from dpqr.report.guide import TOPICS, guide_view, read_topic, summary
 
 
 def test_files_and_list_of_topics_agree():
@@ -31,24 +29,6 @@ def test_a_summary_is_what_stands_after_the_name():
 def test_only_topics_are_read(name):
     with pytest.raises(UsageFault, match="no topic"):
         read_topic(name)
-
-
-def test_a_line_comes_with_its_heading_and_a_comment_in_code_is_none(monkeypatch):
-    monkeypatch.setattr("dpqr.report.guide.read_topic", lambda name: TEXT)
-    assert list(search_guide("SOUGHT", ("audit",))) == [
-        Hit(topic="audit", heading="audit: a line", line="# sought first"),
-        Hit(topic="audit", heading="After", line="sought again"),
-    ]
-
-
-def test_search_goes_through_all_topics_in_their_order():
-    found = [hit.topic for hit in search_guide("the")]
-    assert list(dict.fromkeys(found)) == list(TOPICS)
-
-
-def test_nothing_to_search_for():
-    with pytest.raises(UsageFault, match="is empty"):
-        list(search_guide("  "))
 
 
 def test_headings_stand_on_the_left_and_words_are_whole():
