@@ -46,7 +46,8 @@ def _compare(revision: str) -> int:
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=ROOT, check=True)
         try:
             for source, target in ((tree, before), (ROOT, after)):
-                environment = {**os.environ, "PYTHONPATH": f"{source}:{source / 'tests'}"}
+                # By the cases of this checkout, so that a new case or another order is no difference.
+                environment = {**os.environ, "PYTHONPATH": f"{source}:{ROOT / 'tests'}"}
                 command = [sys.executable, "-m", "golden", "write", str(target)]
                 subprocess.run(command, cwd=source, env=environment, check=True)
         finally:

@@ -98,7 +98,9 @@ def _releases(desk: Path) -> Iterator[Case]:
 def _release(desk: Path, name: str, *given: str) -> Iterator[Case]:
     out = desk / "out"
     shutil.rmtree(out, ignore_errors=True)
-    yield f"{name}/screen", _run("release", *given, "--out", str(out)).replace(str(desk), "DESK")
+    with repeatable_noise():  # from its beginning, so that a release with other draws changes no later one
+        screen = _run("release", *given, "--out", str(out))
+    yield f"{name}/screen", screen.replace(str(desk), "DESK")
     for path in sorted(out.rglob("*")) if out.exists() else ():
         yield f"{name}/{path.name}", _content(path).replace(str(desk), "DESK")
 

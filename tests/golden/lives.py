@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from support.repeatable_noise import repeatable_noise
+
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data"
 SURVEY, PARQUET, NEWCOMERS = (str(SAMPLE / name) for name in ("survey.csv", "survey.parquet", "newcomers.csv"))
 DOMAIN, QUERIES = str(SAMPLE / "domain.json"), str(SAMPLE / "queries.json")
@@ -40,8 +42,9 @@ def _lived(life: Callable[[Path, Run], Iterator[Case]], desk: Path, run: Run, co
     folder = desk / name
     folder.mkdir()
     os.chdir(folder)
-    for step, text in life(folder, run):
-        yield f"{name}/{step}", text
+    with repeatable_noise():
+        lived = [*life(folder, run)]
+    yield from ((f"{name}/{step}", text) for step, text in lived)
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in KEPT):
         yield f"{name}/files/{path.relative_to(folder)}", content(path)
 
