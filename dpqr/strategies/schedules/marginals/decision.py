@@ -360,7 +360,7 @@ class ContinuationForecaster:
     @property
     def share(self) -> float:
         """Of the budget, for the error of one-way marginals on pairs; 0: it is not measured."""
-        return self.known.error_share(self.pairs)
+        return self.known.error_share(self.pairs, 1.0)
 
     def dependence(self, found: ErrorSum) -> float:
         """Mean L1 error over n of exact one-way marginals on pairs, from the noisy one of noisy ones."""

@@ -457,7 +457,7 @@ class MarginalsTuning:
     last_rho: float = 0.9  # and in rho
     searched_pure: float = 1.3  # error of a search in epsilon over its forecast, where accountants are compared
     fine_dependence: float = 0.01  # deviation of the measured dependence, L1 error over n
-    largest_dependence: float = 0.05  # share that this costs, at most
+    largest_dependence: float = 0.05  # part of what is left that this costs, at most
     dependence: float = 0.06  # deviation above which it is not measured
     least_dependence: float = 0.005  # of columns that noise shows as independent
     kept: float = 0.8  # part of its expected error that the noise of a measurement leaves after the fit

@@ -406,17 +406,17 @@ class MarginalSearch:
         joined = state.level == place and len(self._explored(state)) >= len(self.singles) - 1
         if state.checked or place in self.crowded or not (ended or joined):
             return 0.0
-        return self.error_share(self.unexplored(state))
+        return self.error_share(self.unexplored(state), state.left)
 
-    def error_share(self, blocks: Sequence[QueryBlock]) -> float:
-        """Share for the error of a fit on these marginals; 0: there are few, they have too many cells to be answered
-        at once, or noise would hide it."""
+    def error_share(self, blocks: Sequence[QueryBlock], left: float) -> float:
+        """Share for the error of a fit on these marginals, a small part of what is left; 0: it is one alone, they have
+        too many cells to be answered at once, or noise would hide it."""
         fine, coarse = (
             self.budget.share(error * self.records) for error in (TUNING.fine_dependence, TUNING.dependence)
         )
-        shown = len(blocks) > 1 and coarse <= TUNING.largest_dependence
-        shown = shown and sum(block.cells for block in blocks) <= TUNING.table
-        return min(fine, TUNING.largest_dependence) if shown else 0.0
+        most = TUNING.largest_dependence * left
+        shown = len(blocks) > 1 and sum(block.cells for block in blocks) <= TUNING.table
+        return min(fine, most) if shown and coarse <= most else 0.0
 
     def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
         """After the check: as it was, or at the end with all blocks of the last level explored.

@@ -182,6 +182,11 @@ def test_a_check_that_noise_would_hide_is_not_made() -> None:
     assert exploration(True, dearer=5000.0).check_share(SearchState(left=0.8, explored=HUB), False) == 0.0
 
 
+@pytest.mark.parametrize("left", [0.8, 1e-2, 1e-4, 1e-9])
+def test_a_check_costs_a_small_part_of_what_is_left(left: float) -> None:
+    assert exploration(True).check_share(SearchState(left=left, explored=HUB), False) <= 0.05 * left
+
+
 def test_pairs_below_an_explored_marginal_are_explored() -> None:
     known = exploration(True)
     assert known.unexplored(SearchState(left=0.8, explored=HUB)) == OTHERS
