@@ -12,7 +12,7 @@ CEILINGS = {
     "public class names defined more than once": 4,
     "mean internal imports a file": 8.3,
     "dict[str, Any]": 179,
-    "lines of the tests": 92790,
+    "lines of the tests": 92820,
     "a plain release: modules imported": 221,
     "a plain release: functions run": 1186,
     "a plain release: files they lie in": 149,

@@ -313,7 +313,17 @@ SAID: tuple[tuple[str, str], ...] = (
         r"a noisy count of the records \((\S+) of the budget\).*",
         "A noisy count of the records took {0} of the budget; all answers agree with it.",
     ),
-    (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals come first).*", ""),
+    (
+        r"the (\S+) blocks that the search had not measured had an error of about (.+) \(L1 over n\).*: (.+)",
+        "A noisy check of the {0} tables that no round had chosen found an error of about {1} in each, summed over its "
+        "cells, as a part of the records: {2}.",
+    ),
+    (
+        r".+: one-way marginals leave about (.+) \(L1 over n\) in pairs of columns.*",
+        "A noisy sum over all pairs of columns, which decided what was measured, found them about {0} away from "
+        "independence, as a part of the records.",
+    ),
+    (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )
 """Notes of a plan that speak to its maker, and what a reader is told instead; nothing: the first sentence says it."""
 

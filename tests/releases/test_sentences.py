@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from strategies.schedules.marginals.test_foreseen import RECORDS, asked, rounds, searching, shown
 from support.handmade_release import make_plan, make_release, make_stopped_release
 
 from dpqr.kernel.budget import PrivacyBudget
@@ -21,6 +22,8 @@ from dpqr.releases.sentences import (
     reader_notes,
     release_guarantee,
 )
+from dpqr.strategies.schedules.marginals.decision import WORDS
+from dpqr.strategies.schedules.marginals.schedule import COUNT, SINGLES, Marginals
 from dpqr.strategies.schedules.split import DROPPED
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.workload import Measurement
@@ -163,6 +166,24 @@ def test_notes_say_what_was_done_and_what_it_means():
         "1 measurement came first. Then the Iterative Construction ran 2 rounds"
     )
     assert list(reader_notes((), [], 4, "rounds")) == []
+
+
+def test_every_note_of_a_plan_of_marginals_is_in_the_catalogue():
+    """By the schedule's own words: one that is worded otherwise would reach readers as it is."""
+    stated = [words.note for words in WORDS.values()] + [SINGLES, COUNT.format(share=0.02, candidates="a or b")]
+    released = [f"{words.done}: at 4,000 records (the count less its deviation) that" for words in WORDS.values()]
+    # And what the bought errors decided, of a run that measured two of them.
+    plan = replace(searching(), schedule=Marginals())
+    transcript = Transcript()
+    for one in rounds(plan):
+        transcript.add(one)
+    step = asked(plan)[0].step()
+    for mean in (0.5 * RECORDS, 0.04 * RECORDS):
+        transcript.add(shown(step, mean))
+    bought = plan.schedule.reasons(plan, transcript)
+    assert len(bought) == 2
+    passed = [note for note in (*stated, *released, *bought) if note in reader_notes([note], [], 0, "marginals")]
+    assert passed == []
 
 
 def few(estimate, *, drops=True, persons=None):

@@ -43,8 +43,10 @@ def main(task: str) -> None:
         _look_around(writer, stopped)
         os._exit(0)
     os.close(writer)
-    found = _run(given["command"], given.get("signal"))
-    stopped.touch()
+    try:
+        found = _run(given["command"], given.get("signal"))
+    finally:
+        stopped.touch()  # or the observer would look on for ever, and hold the output open
     with os.fdopen(reader) as seen:
         found["seen"] = json.load(seen)
     os.waitpid(observer, 0)

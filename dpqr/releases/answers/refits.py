@@ -11,7 +11,7 @@ kind where it has few. It is scaled by what the refits do not show:
 |            | penalty: on average what residuals that no fit has seen would show, with less noise)             |
 | unmeasured | what was bought or selected shows of it (`dpqr.releases.answers.errors`)                         |
 
-Either is a noisy ratio, shrunk towards those of its kind (`Ratios`).
+Either is a noisy ratio, shrunk towards those of its kind (`shrunk_ratios`).
 
 References:
     Efron 2004, The estimation of prediction error: covariance penalties and cross-validation.

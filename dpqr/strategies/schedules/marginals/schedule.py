@@ -193,22 +193,24 @@ class Marginals:
             *(
                 ContinuationForecaster.of(known).sentence(found)
                 if place == opened
-                else _check_reason(found, known.records, rounds[place + 1 :])
+                else _check_reason(known, found, rounds[:place], rounds[place + 1 :])
                 for place, found in shown
             ),
         )
 
 
-def _check_reason(found: ErrorSum, records: float, later: Sequence[Round]) -> str:
+def _check_reason(known: MarginalSearch, found: ErrorSum, before: Sequence[Round], later: Sequence[Round]) -> str:
     """For the release: what the check of a search showed, and what followed."""
-    error = max(found.mean, 0.0) / records
-    last = sum(one.measurement is not None and len(one.measurement.blocks[0].axes) > 1 for one in later)
-    followed = "so all blocks were measured" if last >= found.blocks else "it ended"
+    explored = tuple(one.measurement.blocks[0] for one in before if one.measurement is not None)
+    unexplored = {frozenset(block.axes) for block in known.unexplored(SearchState(left=0.0, explored=explored))}
+    measured = {frozenset(one.measurement.blocks[0].axes) for one in later if one.measurement is not None}
+    followed = "so all blocks were measured" if unexplored & measured else "it ended"
     if any(one.choice is not None for one in later):
         followed = "it went on"
+    error = max(found.mean, 0.0) / known.records
     return (
-        f"the {found.blocks:,} blocks that the search had not measured were off by about {error_words(error)} (L1 over "
-        f"n), by a noisy sum: {followed}"
+        f"the {found.blocks:,} blocks that the search had not measured had an error of about {error_words(error)} (L1 "
+        f"over n), by a noisy sum: {followed}"
     )
 
 

@@ -239,7 +239,7 @@ class DependenceGraph:
 
 
 MOST_SPREAD = 8.0
-"""Of one over the shape: one of a thousand blocks has nearly all of the dependence."""
+"""Of one over the shape of the law of gaps: the largest of a thousand has half of their sum."""
 
 
 def spread_gaps(mean: float, largest: Sequence[float], count: int) -> FloatArray:
@@ -419,57 +419,59 @@ class MarginalSearch:
         return min(fine, most) if shown and coarse <= most else 0.0
 
     def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
-        """After the check: as it was, or at the end with all blocks of the last level explored.
+        """The state after the check: as it was, or at the search's end with all blocks of the last level explored.
 
         Args:
-            error: mean of the fit on the unexplored blocks, L1 over n.
+            error: mean error of the fit on the unexplored blocks, L1 over n.
             ended: whether nothing more is explored otherwise.
         """
-        last = self.levels[-1]
+        last, unexplored = self.levels[-1], self.unexplored(state)
         names = {block.name for block in (*last, *self.coarse)}
         others = tuple(block for block in state.explored if block.name not in names)
-        few = len(state.explored) - len(others)
-        rest = max(len(last) - few, 1)
-        waiting = self.unexplored(state)
-        chance = NOISE * float(np.mean([self._variation(block) for block in waiting]))
-        # Without the error that noise of earlier measurements leaves in these blocks, as of a batch (`BatchEvidence`).
-        spent = zip(self.singles, self.spent, strict=True)
-        known = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
-        carried = float(
-            np.mean(
-                [
-                    state.graph.propagated_error(block.axes)
-                    + math.fsum((TUNING.kept * known[axis] / self.records) ** 2 for axis in block.axes)
-                    for block in waiting
-                ]
-            )
-        )
-        error = max(error**2 - carried, min(error, chance) ** 2) ** 0.5
-        latest = state.batches[-1] if state.batches else (error,)
-        gaps = spread_gaps(error, latest, rest)
+        explored = len(state.explored) - len(others)
+        rest = max(len(last) - explored, 1)
+        chance = NOISE * float(np.mean([self._variation(block) for block in unexplored]))
+        # The error that noise of earlier measurements propagates into these blocks is no gap, as in `BatchEvidence`.
+        error = max(error**2 - self._propagated(state, unexplored), min(error, chance) ** 2) ** 0.5
+        gaps = spread_gaps(error, state.batches[-1] if state.batches else (error,), rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
         # All are measured: classes and the fit keep of a dependence g under noise q what the best weights would, g q
         # over the root of g^2 + q^2; sampling variation of the records is like nothing else, and stays, or is noise.
         shared = np.maximum(gaps**2 - chance**2, 0.0) ** 0.5
         each = np.hypot(shared * noise / np.hypot(shared, noise), np.minimum(gaps, min(chance, noise)))
-        everything = (few * noise + float(each.sum())) / len(last)
+        everything = (explored * noise + float(each.sum())) / len(last)
 
-        # The search goes on or ends: of what the first blocks left in the others, these explain a part beyond
-        # themselves, and so will others.
-        left = 1.0
-        if self.dependence is not None and few:
+        # The search ends, or goes on: the explored blocks explain a part of the others' dependence, and as many again
+        # are taken to explain as large a part of what remains.
+        unexplained = 1.0
+        if self.dependence is not None and explored:
             before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
-            left = min(1.0, error / float(before[-rest:].mean()))
+            unexplained = min(1.0, error / float(before[-rest:].mean()))
         part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
-        searched = [few * noise * (few / len(last)) ** self.budget.power + float(gaps.sum())]
-        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - few)
+        searched = [explored * noise * (explored / len(last)) ** self.budget.power + float(gaps.sum())]
+        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - explored)
         for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
-            explored = noise * ((few + more) / len(last) / part) ** self.budget.power
-            searched.append((few + more) * explored + float(gaps[more:].sum()) * left ** (more / max(few, 1)))
+            each_error = noise * ((explored + more) / len(last) / part) ** self.budget.power
+            remaining_gaps = float(gaps[more:].sum()) * unexplained ** (more / max(explored, 1))
+            searched.append((explored + more) * each_error + remaining_gaps)
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
+
+    def _propagated(self, state: SearchState, blocks: Sequence[QueryBlock]) -> float:
+        """Mean square of the L1 error over n that noise of measured pairs and one-way marginals leaves in blocks."""
+        spent = zip(self.singles, self.spent, strict=True)
+        errors = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
+        squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
+        return float(
+            np.mean(
+                [
+                    state.graph.propagated_error(block.axes) + math.fsum(squares[axis] for axis in block.axes)
+                    for block in blocks
+                ]
+            )
+        )
 
     def _variation(self, block: QueryBlock) -> float:
         """Sum over a marginal's cells of the deviations that so many independent records have, over n."""

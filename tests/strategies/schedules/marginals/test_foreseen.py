@@ -181,23 +181,34 @@ def test_a_release_says_what_decided():
 
 def test_and_what_the_check_of_a_search_showed():
     plan = replace(searching(), schedule=Marginals())
+    opening = [*rounds(plan)]
     transcript = Transcript()
-    for one in rounds(plan):
+    for one in (*opening, shown(asked(plan)[0].step(), 0.05 * RECORDS)):
         transcript.add(one)
-    opening = len(transcript.rounds)
-    transcript.add(shown(asked(plan)[0].step(), 0.05 * RECORDS))
+    # Five pairs are chosen, ten are not.
+    for pair in PAIRS[:5]:
+        transcript.add(of_pair(opening[0], pair, choice=0))
     check = Step(candidates=PAIRS[5:], select=None, measure=plan.price("opening"), errors=True)
     transcript.add(shown(check, 0.04 * RECORDS))
-    assert [*plan.schedule.reasons(plan, transcript)][1:] == [
-        "the 10 blocks that the search had not measured were off by about 0.04 (L1 over n), by a noisy sum: it ended"
-    ]
-    transcript.rounds.append(replace(transcript.rounds[0], choice=3))
-    assert plan.schedule.reasons(plan, transcript)[1].endswith("it went on")
-    transcript.rounds[opening + 2 :] = [
-        replace(one, measurement=replace(one.measurement, blocks=(pair,)))
-        for one, pair in zip(transcript.rounds[:1] * 10, PAIRS[5:], strict=True)
-    ]
-    assert plan.schedule.reasons(plan, transcript)[1].endswith("so all blocks were measured")
+
+    def followed(*later):
+        grown = Transcript()
+        for one in (*transcript.rounds, *later):
+            grown.add(one)
+        sentence, after = plan.schedule.reasons(plan, grown)[1].split(": ")
+        assert sentence == (
+            "the 10 blocks that the search had not measured had an error of about 0.04 (L1 over n), by a noisy sum"
+        )
+        return after
+
+    assert followed() == "it ended"
+    assert followed(*(of_pair(opening[0], pair) for pair in PAIRS[:5])) == "it ended"
+    assert followed(*(of_pair(opening[0], pair) for pair in PAIRS)) == "so all blocks were measured"
+    assert followed(of_pair(opening[0], PAIRS[7], choice=3), of_pair(opening[0], PAIRS[7])) == "it went on"
+
+
+def of_pair(one, pair, choice=None):
+    return replace(one, choice=choice, measurement=replace(one.measurement, blocks=(pair,)))
 
 
 def corners(sizes, ways=3):
