@@ -64,7 +64,7 @@ def is_typed(name: str) -> bool:
 
 def settings_hint(context: click.Context | None, error: BaseException) -> tuple[str, ...]:
     """How to do without the settings of a command that has failed under them; nothing where the command line itself was
-    mistyped, which no setting can mend."""
+    mistyped, which no setting can fix."""
     file = context.meta.get(_FILE) if context else None
     if file is None:
         return ()

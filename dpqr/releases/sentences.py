@@ -295,7 +295,10 @@ def _confidence(probability: float) -> str:
 
 WHY: tuple[tuple[str, str], ...] = (
     (r"all columns together are measured", "one measurement of all columns leaves less noise than several would"),
-    (r"all blocks (?:are|were) measured once: at ([\d,]+)", "for about {0} records choosing was forecast to err more"),
+    (
+        r"all blocks (?:are|were) measured once: at ([\d,]+)",
+        "for about {0} records choosing was forecast to leave a larger error",
+    ),
     (r"all blocks are measured", "choosing would have left out few of them, and takes a part of the budget"),
     (r"all pairs of columns below the blocks (?:are|were)", "pairs of columns have far less noise than larger tables"),
     (r"one-way marginals alone (?:are|were)", "noise would have hidden what several columns show together"),
@@ -306,8 +309,8 @@ WHY: tuple[tuple[str, str], ...] = (
 SAID: tuple[tuple[str, str], ...] = (
     (
         r"(.+): counts each record with its bin's midpoint: an error of at most (\S+) a record within the bounds",
-        "{0}: each value counts as the middle of its interval, at most {1} away; the figure may be off by as "
-        "much, beside the noise.",
+        "{0}: each value counts as the middle of its interval, at most {1} away; the figure may have as large an "
+        "error in addition to the noise.",
     ),
     (
         r"a noisy count of the records \((\S+) of the budget\).*",
@@ -325,7 +328,7 @@ SAID: tuple[tuple[str, str], ...] = (
     ),
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )
-"""Notes of a plan that speak to its maker, and what a reader is told instead; nothing: the first sentence says it."""
+"""Notes of a plan that speak to its maker, and what a reader gets instead; nothing: the first sentence says it."""
 
 
 def release_notes(release: FinishedRun) -> Iterator[str]:

@@ -155,11 +155,11 @@ MAKERS = (
 def test_notes_say_what_was_done_and_what_it_means():
     assert list(reader_notes(MAKERS, [False] * 11, 13, "marginals")) == [
         "The answers to 13 questions rest on 11 measurements, each made once. None was chosen by what another one "
-        "showed, so the Iterative Construction ran no round: for about 49,825 records choosing was forecast to err "
-        "more.",
+        "showed, so the Iterative Construction ran no round: for about 49,825 records choosing was forecast to "
+        "leave a larger error.",
         "A noisy count of the records took 2% of the budget; all answers agree with it.",
-        "mean(pay): each value counts as the middle of its interval, at most 500 away; the figure may be off by as "
-        "much, beside the noise.",
+        "mean(pay): each value counts as the middle of its interval, at most 500 away; the figure may have as large "
+        "an error in addition to the noise.",
         "something else",
     ]
     assert next(reader_notes((), [False, True, True], 4, "rounds")).startswith(

@@ -400,7 +400,7 @@ SURE = 6.0
 """Deviations of its noise from which on a count of records is taken for their number."""
 
 SIZES = 200
-"""Numbers of records that are told apart below that."""
+"""Numbers of records that are distinguished below that."""
 
 
 def likely_records(count: float, noise: float) -> tuple[FloatArray, FloatArray]:

@@ -233,8 +233,8 @@ def is_measured_exactly(
 
 def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
     """Errors of the estimates of a block that `is_measured_exactly`, without refits: their distances from what was
-    measured, or the noise of that where it is larger. A model that follows the noise is off by it; one that does not is
-    nearer to the truth than both together."""
+    measured, or the noise of that where it is larger. A model that follows the noise has its error; one that does not
+    is nearer to the truth than both together."""
     found: FloatArray = np.maximum(np.abs(estimate - noisy.values), noisy.deviation)
     return found
 

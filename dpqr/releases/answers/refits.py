@@ -57,7 +57,7 @@ class RefitTuning:
     answers: int = 500  # of all refits together, which are enough where a model joins columns
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
-    own: int = 3  # refits from which an answer's own error is looked at beside that of its size
+    own: int = 3  # refits from which an answer's own error is compared with that of its size
     shared: float = 8.0  # answers of its own size, as many as the other blocks of its kind count for
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
     deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio

@@ -559,7 +559,7 @@ class AttributeGroup:
 
     def looking(self, records: RecordEstimate) -> AttributeGroup:
         """The group with the first look's price halved for every doubling of the records beyond the limit: boxes are
-        told as exactly as at the limit, relative to what they hold. The last measurement gets the rest."""
+        measured as exactly as at the limit, relative to their counts. The last measurement gets the rest."""
         halvings = math.floor(math.log2(max((records.count - records.noise) / self.limit, 1.0)))
         if halvings < 1:
             return self
