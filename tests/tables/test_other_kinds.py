@@ -11,7 +11,7 @@ import duckdb
 import openpyxl
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 
 from dpqr.kernel.errors import DataError
 from dpqr.tables.files import other_kind
@@ -43,6 +43,11 @@ def workbook(path: Path) -> None:
     path.write_bytes(file.getvalue())
 
 
+def arrow(path: Path) -> None:
+    with pa.ipc.new_file(path, TABLE.schema) as file:
+        file.write_table(TABLE)
+
+
 def packed_parquet(path: Path) -> None:
     file = io.BytesIO()
     parquet.write_table(TABLE, file)
@@ -53,7 +58,7 @@ MAKERS = {
     "duckdb": duckdb_file,
     "sqlite": sqlite_file,
     "xlsx": workbook,
-    "arrow": lambda path: feather.write_feather(TABLE, path),
+    "arrow": arrow,
     "packed": packed_parquet,
 }
 WRITE = {
