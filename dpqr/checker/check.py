@@ -412,6 +412,8 @@ def price(name, composition, delta):
     """Epsilon at delta under an accountant; None: its theorem does not cover the events; UNKNOWN: not derived here."""
     if name == "basic":
         return add(pure, composition)
+    if name == "pld" and not delta:
+        return add(pure, composition)
     if name in ("zcdp", "gdp"):
         whole = add(rho if name == "zcdp" else mu2, composition)
         if not whole or not delta:
@@ -447,12 +449,27 @@ def entries(request):
     return named
 
 
+def of_sum(name, request, domain, grid, queries):
+    """Columns of a sum over bins with stated edges: each row counts with the middle of its bin."""
+    column = re.fullmatch(r"sum\((.*?)\).*", name)
+    entry = entries(request).get(name, {})
+    named = entry.get("sum") or (column[1] if column and "where" not in entry else None)
+    field = next((each for each in (request or {}).get("domain", {}).get("fields", []) if each["name"] == named), {})
+    edges = field.get("dpqr", {}).get("edges")
+    size = next((each["cells"] - len(each["own_cells"]) for each in domain["columns"] if each["name"] == named), None)
+    if not edges or field.get("type") != "number" or size != len(edges) - 1:
+        return None  # bins of other kinds, or bins that the queries have cut
+    ends = [Fraction(str(edge)) for edge in edges]
+    middles = [(low + high) / 2 / grid for low, high in zip(ends, ends[1:])]
+    return [(m,) for m in middles] if queries == 1 else [(m, 0) for m in middles] + [(0, m) for m in middles]
+
+
 KINDS = ("marginal", "marginals", "where", "prefix", "ranges", "conjunctions", "sum", "mean", "hierarchy", "coefficients")
 PARTITIONS = re.compile(r"(marginal|opening|cells|first look|hierarchy|coarse)\(.*|total|number of records|records( left out)?")
 TABLE = "table of all columns"
 
 
-def columns_of(block, rows, request, read):
+def columns_of(block, rows, request, domain, read):
     """The different columns of a block's integer matrix, as tuples of rationals in units of the grid; None: unknown.
 
     rows: those of the file of answers, in their order. A partition has one 1 in each column, an interval of numbers or
@@ -467,6 +484,8 @@ def columns_of(block, rows, request, read):
     if grid == 1 and (kind in ("marginal", "marginals", "where", "hierarchy") or (entry is None and (PARTITIONS.fullmatch(name) or name == TABLE))):
         return [tuple(int(row == cell) for row in range(min(block["queries"], 2))) for cell in range(min(block["queries"], 2))]
     asked = kind or of_name
+    if asked == "sum":
+        return of_sum(name, request, domain, grid, block["queries"])
     if rows is None or asked not in ("prefix", "ranges", "conjunctions", "mean"):
         return None
     details, cells = [], {}
@@ -693,6 +712,7 @@ def check_record(e):
     document, plan = e.document, e.plan
     versions = {document["version"], plan.get("version", document["version"])}
     versions |= {document["versions"]["dpqr"]} if "versions" in document else set()
+    need(document["dpqr"] in ("release/1", "prediction/1", "model/1") and plan["dpqr"] == ("plan/1" if e.of_release else "prediction-plan/1"), "is of a format that `formats` does not describe")
     need(len(versions) == 1, "record, plan and versions name several versions of dpqr")
     since = (0, 4) if e.of_release else (0, 7)
     for part, what in ((document, "the record"), (plan, "the plan")):
@@ -729,16 +749,19 @@ def check_guarantee(e):
     document, plan = e.document, e.plan
     unit = plan["unit"]["words"] if e.of_release else plan["unit"]
     for words in {document["guarantee"], plan["guarantee"]}:
-        if document["private"] and not document.get("rehearsal"):
+        real = document["private"] and not document.get("rehearsal")
+        need(real == document["guarantee"].startswith("Differentially private with"), "a run without privacy, or of drawn rows, states a guarantee, or another one states none")
+        if real:
             stated = re.search(r"epsilon = ([0-9.e+-]+)(?: \(pure: delta = 0\)| and delta = ([0-9.e+-]+?))[,.;: ]", words + " ")
             need(stated is not None, "the guarantee names no epsilon and delta")
             for text, value in ((stated[1], e.epsilon), (stated[2] or "0", e.delta)):
                 need(value <= Fraction(text) <= value * (1 + Fraction(1, 10**10)), f"the guarantee says {text}, the budget {value}")
             need(unit in words, "the guarantee is not for the unit of the plan")
-    need(document["guarantee"].startswith(plan["guarantee"].rstrip(".")) or not document["private"] or document.get("rehearsal"), "record and plan state other guarantees")
+    need(document["guarantee"] == plan["guarantee"] or not document["private"] or document.get("rehearsal"), "record and plan state other guarantees")
     if e.of_release:
         need(document["unit"] == unit, "record and plan state other units")
         k, replace = e.rows
+        need((plan["unit"].get("counts") is not None) == ("counted in column" in unit), "the words of the unit do not name its count column")
         column = plan["unit"].get("column")
         need(("replaced by another" in unit) == replace and ("added or removed" in unit) != replace, "the words of the unit are not those of its neighbours")
         need(column is None or repr(column) in unit, "the words of the unit do not name its column")
@@ -749,7 +772,7 @@ def check_guarantee(e):
         if e.of_release:
             need(options["neighbours"] == plan["unit"]["neighbours"] and options["unit"] == plan["unit"]["column"], "the unit is not the one that was requested")
             need(options["max_rows"] is None or plan["unit"]["max_rows"] is None or int(options["max_rows"]) == k, "the rows of a person are not those that were requested")
-            need(options["n"] is None or options["n"] == plan["n"], "n is not the one that was requested")
+            need(options["n"] is None or int(options["n"]) in (plan["n"], plan.get("persons"), plan.get("most")), "n is not the requested one")
     return "words, unit and request agree with the budget"
 
 
@@ -765,6 +788,9 @@ def check_prices(e):
     for name, part in stated.items():
         found, said = price(name, e.planned, e.delta), amount(part)
         if found is UNKNOWN:
+            most = [price(each, e.planned, e.delta) for each in ("advanced", "gdp")]
+            known = [each for each in most if each is not None and each is not UNKNOWN]
+            need(said is None or not known or said <= min(known) * (1 + Fraction(1, 10**9)), f"under {name} more is stated than a simpler theorem proves")
             open_.append(name)
             continue
         need(same_price(said, found, name) or (said is None and not of_version(document, 0, 11)), f"under {name} the events cost {show(found)}, and {show(said)} is stated")
@@ -772,6 +798,8 @@ def check_prices(e):
     at = amount(stated[charged])
     need(at is not None and at <= e.epsilon, f"under {charged}, which was charged, the events cost more than the budget")
     need(at == proved, f"the plan proves {show(proved)}, and {charged} {show(at)}")
+    if e.of_release:
+        check_plan_prices(e, plan["price"], spent.get("phases", {}))
     phases = check_phases(e, spent.get("phases", {})) if e.of_release else ""
     run = price(charged, e.events, e.delta)
     need(run is UNKNOWN or (run is not None and run <= proved * (1 + Fraction(1, 10**9))), "what was drawn costs more than the plan proves")
@@ -781,6 +809,23 @@ def check_prices(e):
 
 def show(value):
     return "no price" if value is None else f"epsilon {float(value):.10g}"
+
+
+NOUNS = {"dropped": "left out", "opening": "opening", "selection": "selection", "measurement": "measurement", "errors": "errors", "bounds": "bounds"}
+LOSSES = {"epsilon": pure, "rho": rho, "squared_mu": mu2}
+
+
+def check_plan_prices(e, prices, phases):
+    """The price of a draw of each phase is the loss of a planned event."""
+    for noun, phase in NOUNS.items():
+        part = prices.get(noun)
+        need(part is None or (isinstance(part, dict) and len(part) == 1), f"the plan's price of {noun} is none")
+        need(part is not None or phase not in phases, f"the plan states no price of {noun}")
+        if part is not None and phase in phases:
+            ((currency, figure),) = part.items()
+            losses = [LOSSES[currency](one) for one, _ in e.planned]
+            at = amount(figure)
+            need(any(loss is not None and at * (1 - Fraction(1, 10**9)) <= loss <= at * (1 + Fraction(1, 10**20)) for loss in losses), f"no planned event has the stated price of {noun}")
 
 
 def check_phases(e, phases):
@@ -848,15 +893,40 @@ def check_draws(e):
             good = [one for one in fits if (dict(one[1])[size] == needed if exactly else dict(one[1])[size] >= needed)]
             need(good, f"{words}: neighbours move it by {needed}, and the event states {sizes[0]}")
             taken, checked = good[0], checked + 1
-        alone = sum(len(one["values"]) for one in measured or []) == 1 or (measured == [])
-        coordinates = dict(taken[1]).get("coordinates")
-        need(coordinates is None or (coordinates == 1) == alone, f"{words}: the event states how many integers move")
+        moved = dict(taken[1]).get("coordinates")
+        planned = {dict(one[1]).get("coordinates") for one, _ in e.planned if bare(one) == bare(taken)}
+        need(not planned or moved in planned or not of_version(document, 0, 4), f"{words}: planned and charged differ")
+        alone = sum(len(one["values"]) for one in measured or [{"values": [0]}]) == 1
+        partition = needed is not None and needed == k and not replace  # one cell of each row
+        need(moved is None or (moved == 1 if alone else partition and moved == k), f"{words}: not {moved} integers may move")
         left[taken] -= 1
     rest = [one for one in (+left) if one[0] not in ("exponential", "permute-and-flip", "above-threshold")]
     need(not rest or document.get("questions") or any(one["law"] is None for one in document["transcript"]) or plan["schedule"]["name"] == "interactive", "an event was charged that no draw names")
     for words in dict.fromkeys(unknown):
-        e.notes.append(f"the sensitivity of {words}")
+        e.notes.append(f"the sensitivity of {words}: the record does not hold its rows")
+    if document.get("questions"):
+        return check_questions(e)
     return f"{len(draws)} draws are those that were charged; the sensitivities of {checked} follow from what they measured"
+
+
+def check_questions(e):
+    """Of a session of questions: one-way marginals at its opening, then comparisons with a noisy threshold."""
+    questions, k = e.document["questions"], e.rows[0] * (2 if e.rows[1] else 1)
+    opened = e.planned[: len(questions["opening"])]
+    for one, _ in opened:
+        p = dict(one[1])
+        need(p.get("sensitivity") == k or p.get("squared_sensitivity") == (2 * e.rows[0] ** 2 if e.rows[1] else k**2), "a marginal of the opening moves by another figure than was paid for")
+    ((name, rest),) = questions["rest"].items()
+    need(dict(e.planned[-1][0][1]) == {name: exact(rest)}, "what was set aside for the questions is not what was planned")
+    for one, _ in e.events:
+        need(one[0] != "above-threshold" or dict(one[1])["sensitivity"] == e.rows[0], "a comparison moves by another figure than was paid for")
+    e.notes.append("answers of a session: the free ones are the model's, and the record does not hold the rows of the others")
+    return f"{len(opened)} marginals of the opening and all comparisons move by no more than was paid for"
+
+
+def bare(one):
+    """An event without what numerical accountants alone read."""
+    return one[0], tuple(each for each in one[1] if each[0] != "coordinates"), one[2]
 
 
 def needed_change(e, measured, special, blocks, answers, power):
@@ -880,7 +950,7 @@ def needed_change(e, measured, special, blocks, answers, power):
                 return None, False, names
             check_cells(e, one)
             block = {"name": one["name"], "queries": len(one["values"]), "grid": one["grid"]}
-        columns = columns_of(block, (answers or {}).get(block["name"]), e.request, lambda name: read_bytes(os.path.join(e.path, os.path.basename(name))))
+        columns = columns_of(block, (answers or {}).get(block["name"]), e.request, e.plan["domain"], lambda name: read_bytes(os.path.join(e.path, os.path.basename(name))))
         if columns is None:
             return None, False, names
         if len(one["values"]) == 1 and block["queries"] > 1:
@@ -919,6 +989,7 @@ def check_answers(e):
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.of_release:
         return answers_of_predictions(e)
+    check_statements(e)
     found = e.answers()
     if found is None:
         raise Skipped("the file of answers is Parquet, which the standard library does not read; its hash is checked")
@@ -953,6 +1024,29 @@ def check_answers(e):
     if estimates or direct_rows:
         e.notes.append("the model's estimates and their errors: they take the fit that made them")
     return f"{direct_rows} measured answers and intervals follow from the draws, {other} more are sums of them or are centred on the estimate"
+
+
+def check_statements(e):
+    """Sizes, the level of intervals, the certificate and the count of dropped rows: what the record says beside."""
+    document, plan = e.document, e.plan
+    sizes = {column["name"]: column["cells"] for column in plan["domain"]["columns"]}
+    need(plan["domain"]["cells"] == math.prod(sizes.values()), "the cells of the domain are not those of its columns")
+    need(plan["workload"]["queries"] == sum(block["queries"] for block in plan["workload"]["blocks"]), "the queries of the workload are not those of its blocks")
+    for block in plan["workload"]["blocks"]:
+        if re.fullmatch(r"marginal\([^)]*\)", block["name"]) and block["name"] not in entries(e.request):
+            need(block["queries"] == math.prod(sizes[name] for name in block["columns"]), f"{block['name']}: not as many queries as cells")
+    need(document.get("intervals", {}).get("level", 0.95) == 0.95, "intervals are of another level than 0.95")
+    for name in ("certificate", "bounds", "errors", "dropped"):
+        need(document.get(name) is None or isinstance(document[name], dict), f"{name} has not its form")
+    stopped = [one["certified"] for one in document["transcript"] if "certified" in one]
+    certificate = document.get("certificate")
+    if certificate is not None and stopped:
+        need(near(certificate["records"], min(stopped)), "the certificate is not that of the stop test")
+        n = plan["n"] or plan.get("most")
+        need(certificate["fraction"] is None or near(certificate["fraction"], certificate["records"] / n), "the certificate's fraction is not that of n")
+    need(document.get("bounds") is None or document.get("errors") is not None, "bounds are stated, and no errors were drawn")
+    dropped, receipt = document.get("dropped"), document.get("receipt")
+    need(not dropped or receipt is None or any(f"{dropped['estimate']:,} " in text for _, text in receipt), "the receipt states another count of dropped rows")
 
 
 def near(one, other, size=0.0):
@@ -1162,6 +1256,7 @@ def check_sums(entries):
 def check_ledger(e):
     stated = e.document["ledger"]
     if not isinstance(stated, dict):
+        need(stated in ("none", None), "the ledger is stated in another way")
         need(e.ledger_path is None, "no ledger paid for this release")
         raise Skipped("no ledger paid for this release")
     if e.ledger_path is None:
