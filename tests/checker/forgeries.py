@@ -110,14 +110,17 @@ def forged_ledger(path):
 
 
 def ledger_text(lines):
-    return "".join(f'{{"entry":{checker.canonical(each["entry"])},"seal":{json.dumps(each["seal"])}}}\n' for each in lines)
+    return "".join(
+        f'{{"entry":{checker.canonical(each["entry"])},"seal":{json.dumps(each["seal"])}}}\n' for each in lines
+    )
 
 
 def refused(place, ledger=None):
-    """Whether the checker refuses what lies there, and in which words."""
-    said = []
-    code = checker.check(str(place), None if ledger is None else str(ledger), None, said.append)
-    return code, next((line for line in said if line.startswith("REFUSED")), "")
+    """The exit code of the checker for what lies there, and the words of a refusal."""
+    found = checker.check(str(place), None if ledger is None else str(ledger))
+    state, name, words = found[-1]
+    code = checker.CODES.get(state, 0)
+    return code, f"{name}: {words}" if code else ""
 
 
 def record_of(place):
@@ -133,7 +136,7 @@ def every_forgery(place, scratch, ledger=None, answers=True):
     else:
         shutil.copy(place, copied)
         if record_of(place) != Path(place):
-            shutil.copy(record_of(place), record_of(copied))
+            shutil.copy(record_of(place), f"{copied}.record.json")
     target = record_of(copied)
     document = json.loads(target.read_text(encoding="utf-8"))
     for leaf, _ in places(document):
