@@ -64,6 +64,12 @@ PLANTED = [
     ("models/fit/bad.py", "from dpqr.kernel.gate import measure", "models.fit may not import kernel.gate"),
     ("models/fit/bad.py", "from dpqr.strategies.problem import Problem", "imports strategies.problem of a later room"),
     ("workload/query.py", "from dpqr.kernel import gate", "workload may not import kernel.gate"),
+    ("checker/check.py", "from dpqr.kernel.budget import Price", "checker may not import kernel.budget"),
+    (
+        "checker/check.py",
+        "def f():\n    from dpqr.kernel.errors import DpqrError",
+        "checker may not import kernel.errors",
+    ),
     ("report/bad.py", "from dpqr.kernel.sealed import Private", "report may not import kernel.sealed"),
     ("report/bad.py", "from dpqr.kernel import gate", "report may not import kernel.gate"),
     ("report/bad.py", "from dpqr.domain.histogram import DenseHistogram", "report may not import domain.histogram"),

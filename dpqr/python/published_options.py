@@ -130,6 +130,7 @@ class VerifyCommand(TypedDict, total=False):
     anchor: Annotated[Path | None, Option(path, "FILE", "The ledger's anchor, outside of it.", file=True)]
     plan: Annotated[Path | None, Option(path, "FILE", "The locked plan that was reviewed.", file=True)]
     tolerance: Annotated[bool, Option(boolean, None, "Accept what this machine cannot repeat bit for bit.")]
+    independent: Annotated[bool, Option(boolean, None, "Check by one file that shares no code with dpqr.")]
     as_json: JsonFlag
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pathlib
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from dpqr.python.checks import Path, run_sanitised
@@ -11,7 +13,8 @@ from dpqr.python.shown import Receipt
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.published.verify import CheckResult, VerificationResult
+    from dpqr.published.evidence import VerifyRequest
+    from dpqr.published.verify import CheckResult, State, VerificationResult
     from dpqr.report.comparison import ReleaseComparison as Compared
 
 
@@ -130,6 +133,7 @@ def verify(
     plan: Path | None = None,
     usual: bool = False,
     tolerance: bool = False,
+    independent: bool = False,
 ) -> Verification:
     """Check a release: its files, its prices, and that its figures follow from its noisy draws.
 
@@ -139,6 +143,8 @@ def verify(
         plan: the locked plan that was reviewed.
         usual: the ledger is a setting, not named for this release: one that none paid for is not held against it.
         tolerance: accept what this machine cannot repeat bit for bit (`dpqr guide verify`).
+        independent: check by `dpqr/checker/check.py`, which shares no code with dpqr and repeats no fit
+            (`dpqr guide formats`).
 
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
@@ -149,7 +155,38 @@ def verify(
     ledger, anchor, plan = (None if place is None else os.fspath(place) for place in (ledger, anchor, plan))
     given = {"usual": usual, "tolerance": tolerance}
     request = VerifyRequest(release=os.fspath(release), ledger=ledger, anchor=anchor, plan=plan, **given)
-    return Verification(run_sanitised(lambda: verified(request)))
+    made = _independent if independent else verified
+    return Verification(run_sanitised(lambda: made(request)))
+
+
+def _independent(request: VerifyRequest) -> VerificationResult:
+    """What the checker finds that shares no code with this package. The ledger is handed to it as an export."""
+    from dpqr.checker.check import CODES, check
+    from dpqr.kernel.errors import UsageFault
+    from dpqr.ledger.budgets import configured_ledger, export
+    from dpqr.ledger.location import NO_ANCHOR
+    from dpqr.ledger.record import is_export
+    from dpqr.published.verify import CheckResult, VerificationResult
+
+    if request.anchor is not None or request.tolerance:
+        raise UsageFault("--independent takes neither --anchor nor --tolerance; leave them out, or leave it out")
+    for place in (request.release, request.plan):
+        if place is not None and not os.path.exists(place):
+            raise UsageFault(f"{place}: is not there; fix the path")
+    with tempfile.TemporaryDirectory(prefix="dpqr-verify-") as scratch:
+        ledger = request.ledger
+        if ledger is not None and not (os.path.isfile(ledger) and is_export(pathlib.Path(ledger))):
+            lines = export(configured_ledger(ledger, NO_ANCHOR))
+            ledger = os.path.join(scratch, "ledger.jsonl")
+            pathlib.Path(ledger).write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+        found = check(request.release, None if request.usual else ledger, request.plan)
+        if request.usual and any(name == "ledger" and "give the export" in words for _, name, words in found):
+            found = check(request.release, ledger, request.plan)
+    checks = []
+    for state, name, words in found:
+        shown: State = "FAILED" if state in CODES else "ok" if state == "ok" else "not checked"
+        checks.append(CheckResult(name=name, state=shown, text=words, code=CODES.get(state, 0)))
+    return VerificationResult(checks=tuple(checks))
 
 
 def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
