@@ -973,6 +973,7 @@ def check_draws(e: Evidence) -> str:
     document, plan = e.document, e.plan
     draws, numbers, choices = [], [], 0
     for one in document["transcript"]:
+        need(one["choice"] is None or type(one["choice"]) is int, "a choice is no position")
         numbers += one["charges"]
         choices += one["choice"] is not None
         if one["law"] is not None:

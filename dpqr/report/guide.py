@@ -31,6 +31,7 @@ TOPICS = (
     "series",
     "report",
     "verify",
+    "formats",
     "ledger",
     "periods",
     "interactive",
