@@ -86,7 +86,7 @@ def plan_command(given: PlanCommand) -> None:
     \b
     dpqr plan --queries q.json --eps 1 --n 50000
     dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
-    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
+    dpqr plan --queries q.json --within 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
     from dpqr.cli.screen import Screen, remarks
@@ -110,7 +110,9 @@ def plan_command(given: PlanCommand) -> None:
     request = forecast_request(
         release_request(given["source"], eps="1", notes=settings_notes(), **stated),
         eps=None if given["eps"] is None else str(given["eps"]).split(","),
-        goal=goal_request(given["error"], given["relative"], given["confidence"], given["names"]),
+        goal=goal_request(
+            given["names"], **{name: given[name] for name in ("within", "error", "relative", "confidence")}
+        ),
         proxy=proxy_table(given["proxy"], reading),
         like=given["like"],
         runs=given["runs"],
@@ -145,4 +147,6 @@ def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
     from dpqr.releases.forecast import forecast_document
 
-    return {"expected": forecast_document(forecasts.points[0].forecast) | {"notes": list(forecasts.notes)}}
+    return {
+        "expected": forecast_document(forecasts.points[0].forecast, forecasts.goal) | {"notes": list(forecasts.notes)}
+    }

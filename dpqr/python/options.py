@@ -616,17 +616,32 @@ class ReleaseCommand(
 class ForecastOptions(TypedDict, total=False):
     """What is forecast, and on which public tables."""
 
+    within: Annotated[
+        str | None,
+        forecast(figure, "W", "Find the smallest epsilon: the share P of the counts lie within W of the truth."),
+    ]
     error: Annotated[
-        str | None, forecast(figure, "X", "Find the smallest epsilon: an answer's mean error is at most X records.")
+        str | None,
+        forecast(
+            figure,
+            "X",
+            "The same: the queries' mean error is at most X records; single answers are further off.",
+            flags=("--mean-error", "--error", "error"),
+        ),
     ]
     relative: Annotated[str | None, forecast(figure, "X", "The same for the L1 error over n, 0.02 or 2%.")]
     confidence: Annotated[
-        str | None, forecast(figure, "P", "The part of the releases that keep the goal. [default: 0.95]")
+        str | None,
+        forecast(figure, "P", "The share of answers within W; of releases that keep another goal. [default: 0.95]"),
     ]
     names: Annotated[
         tuple[str, ...],
         forecast(
-            texts, "QUERY", "Queries that each keep the goal. [their mean]", flags=("--for", "names"), multiple=True
+            texts,
+            "QUERY",
+            "Queries that each keep the goal, in their own unit. [all counts, or the queries' mean]",
+            flags=("--for", "names"),
+            multiple=True,
         ),
     ]
     proxy: Annotated[

@@ -7,10 +7,10 @@ its rows are looked at as they are: the figures would disclose a private table i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal, upward_text
@@ -27,6 +27,7 @@ from dpqr.releases.forecast_error import (
     closed_form,
     forecast,
     likely_words,
+    most_runs,
     planned_runs,
     simulate_tables,
 )
@@ -39,6 +40,7 @@ from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.releases.roles import schedule_row
+from dpqr.releases.shares import ShareInside, runs_for_share
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
@@ -46,6 +48,7 @@ from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
 
+T = TypeVar("T")
 PROXY = (
     "{name} was declared public: its rows are looked at as they are, and these figures would disclose a private table "
     "in its place"
@@ -59,11 +62,12 @@ MADE_UP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalRequest:
-    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
+    """What a release shall keep, as decimal text: one of within, error (--mean-error) and relative, which may end in %.
 
-    names: of the queries that shall keep it (--for); none: their mean shall.
+    names: of the queries that shall keep it (--for); none: all counts together, or the mean over the queries.
     """
 
+    within: str | None = None
     error: str | None = None
     relative: str | None = None
     confidence: str | None = None
@@ -121,14 +125,18 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     """
     if bool(request.epsilons) is (request.goal is not None):
         raise UsageFault(
-            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
+            "state either --eps, for the errors at these epsilons, or --within, --mean-error or --relative, for the "
+            "smallest epsilon"
         )
     if request.proxy is not None and request.like is not None:
         raise UsageFault("--proxy and --like each name a public table; leave one of them out")
     goal = None if request.goal is None else _goal(request.goal)
     first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
-    runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
+    each = request.runs or planned_runs(first, len(tables))
+    if goal is not None and goal.within and request.runs is None:
+        each = max(each, min(runs_for_share(goal.answers(first), len(tables), goal.confidence), most_runs(len(tables))))
+    runs = len(tables) * each
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
     seconds = max(1.0, runs * loop_seconds(first))
@@ -136,6 +144,7 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     def announced(words: str) -> None:
         begun(f"{words}: {count_words(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
 
+    near = None if goal is None or goal.relative else goal.most
     missing = None
     if request.like is not None and closed_form(first) is None:
         missing, note = _missing_error(request.like, request, first.problem.domain, announced)
@@ -143,8 +152,13 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
 
     def made(epsilon: str) -> PlanForecast:
         announced(f"forecasting epsilon {epsilon}")
-        found = forecast(plan_without_output_checks(_at(request, epsilon)), tables, request.runs)
-        return found if missing is None else missing.added(found)
+        plan = plan_without_output_checks(_at(request, epsilon))
+        found = forecast(plan, tables, each, near)
+        if missing is None:
+            return found
+        # What the rows leave out widens every error, so as many lie within the distance as do within less of it.
+        shares = () if near is None else forecast(plan, tables, each, near / missing.factor(found)).shares
+        return replace(missing.added(found), shares=shares)
 
     if goal is None:
         points = [_point(request, made(epsilon), epsilon) for epsilon in request.epsilons]
@@ -165,6 +179,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         "goal": None
         if goal is None
         else {
+            "of": goal.of,
             "most": goal.most,
             "relative": goal.relative,
             "confidence": float(goal.confidence),
@@ -172,15 +187,16 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         },
         "notes": list(outlook.notes),
         "forecasts": [
-            forecast_document(point.forecast)
+            forecast_document(point.forecast, goal)
             | {"plan": plan_document(point.plan), "resources": asdict(point.resources)}
             for point in outlook.points
         ],
     }
 
 
-def forecast_document(found: PlanForecast) -> dict[str, Any]:
-    """One forecast as plain JSON values; errors are mean absolute errors of an answer."""
+def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
+    """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
+    shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
     return {
         "epsilon": float(found.epsilon),
         "schedule": found.schedule,
@@ -199,6 +215,16 @@ def forecast_document(found: PlanForecast) -> dict[str, Any]:
             }
             for block in found.blocks
         ],
+        "figures": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "values": one.values,
+                "error": one.error and {"mean": one.error.mean, "deviation": one.error.deviation},
+            }
+            for one in found.figures
+        ],
+        **shares,
     }
 
 
@@ -212,19 +238,26 @@ def epsilons(text: str) -> tuple[str, ...]:
 
 
 def _goal(asked: GoalRequest) -> Goal:
-    if asked.error is not None and asked.relative is not None:
-        raise UsageFault("--error and --relative each state a goal; leave one of them out")
-    confidence = fraction(asked.confidence, "--confidence") or Fraction(95, 100)
-    if asked.relative is not None:
-        text, percent = asked.relative.strip(), asked.relative.strip().endswith("%")
-        most = exact_decimal(text.rstrip("%"), option="--relative") / (100 if percent else 1)
-    elif asked.error is not None:
-        most = exact_decimal(asked.error, option="--error")
-    else:
-        raise UsageFault("--confidence and --for go with --error or --relative; add one of them, or leave these out")
+    goals = {"--within": asked.within, "--mean-error": asked.error, "--relative": asked.relative}
+    stated = {option: text for option, text in goals.items() if text is not None}
+    if len(stated) > 1:
+        raise UsageFault(f"{' and '.join(stated)} each state a goal; leave all but one of them out")
+    if not stated:
+        raise UsageFault(
+            "--confidence and --for go with --within, --mean-error or --relative; add one of them, or leave these out"
+        )
+    ((option, given),) = stated.items()
+    text, relative = given.strip(), option == "--relative"
+    most = exact_decimal(text.rstrip("%") if relative else text, option=option)
     if not most:
-        raise UsageFault("--error and --relative must be above 0: no release with noise has no error")
-    return Goal(most=float(most), relative=asked.relative is not None, confidence=confidence, names=asked.names)
+        raise UsageFault(f"{option} must be above 0: no release with noise has no error")
+    return Goal(
+        most=float(most / (100 if relative and text.endswith("%") else 1)),
+        relative=relative,
+        within=option == "--within",
+        confidence=fraction(asked.confidence, "--confidence") or Fraction(95, 100),
+        names=asked.names,
+    )
 
 
 def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
@@ -324,32 +357,96 @@ TUNING = GoalSearchTuning()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a release shall keep, with probability `confidence` over its noise (and over made-up tables, if any).
+    """What a release shall keep.
 
-    most: of the mean absolute error of an answer, in records (or the summed column's unit); relative: of the L1 error
-    over n instead. names: every one of these blocks shall keep it; none: the mean over all blocks shall.
+    within: that the part `confidence` of the answers lie within `most` of the truth, as `ShareInside` tells it: of all
+    answers that are counts of records, or, with names, of the answers of each of these queries, in their own unit.
+    Otherwise: that with probability `confidence`, over its noise (and over made-up tables, if any), a mean error is at
+    most `most`: the mean absolute error of an answer, in records (or the unit of a sum or figure); relative: the L1
+    error over n instead. names: every one of these queries shall keep it; none: the mean over all blocks shall.
 
     >>> print(Goal(most=50.0).words)
-    the blocks' mean error is at most 50 records with probability 0.95
+    the queries' mean error is at most 50 records in 95% of the releases
+    >>> print(Goal(most=50.0, within=True).words)
+    95% of the counts lie within 50 records of the truth
     """
 
     most: float
     relative: bool = False
+    within: bool = False
     confidence: Fraction = Fraction(95, 100)
     names: tuple[str, ...] = ()
 
     @property
+    def of(self) -> str:
+        """What `most` bounds."""
+        return "each answer" if self.within else "L1 over n" if self.relative else "mean error"
+
+    @property
+    def part(self) -> str:
+        return f"{float(self.confidence) * 100:.6g}%"
+
+    @property
     def words(self) -> str:
-        what = f"{self.most:.4g} n in L1" if self.relative else f"{self.most:.6g} records"
-        whose = f"the error of {', '.join(map(repr, self.names))}" if self.names else "the blocks' mean error"
-        return f"{whose} is at most {what} with probability {float(self.confidence):g}"
+        named = ", ".join(map(repr, self.names))
+        if self.within and self.names:
+            each = "the answers of each of " if len(self.names) > 1 else "the answers of "
+            return f"{self.part} of {each}{named} lie within {self.most:.6g} of the truth, in their own unit"
+        if self.within:
+            return f"{self.part} of the counts lie within {self.most:.6g} records of the truth"
+        what = f"{self.most:.4g} n in L1" if self.relative else f"{self.most:.6g}{'' if self.names else ' records'}"
+        whose = f"the mean error of {named}" if self.names else "the queries' mean error"
+        return f"{whose} is at most {what} in {self.part} of the releases"
 
     def kept(self, found: PlanForecast) -> bool:
-        return self.reached(found) <= self.most
+        return self.reached(found) <= self.least
+
+    @property
+    def least(self) -> float:
+        """What `reached` may be at most: the goal's figure, or the share of answers that may lie outside."""
+        return float(1 - self.confidence) if self.within else self.most
 
     def reached(self, found: PlanForecast) -> float:
-        """What stays below the goal's figure with the goal's confidence. UsageFault: no block has such a name."""
+        """What stays below the goal's figure with the goal's confidence, or the share of the answers outside.
+        UsageFault: no query has such a name."""
+        if self.within:
+            return 1 - min(one.share(self.confidence) for one in self.shares(found))
         return self._worst(found).at_most(self.confidence)
+
+    def shares(self, found: PlanForecast) -> tuple[ShareInside, ...]:
+        """Of all that are meant. UsageFault: no query has such a name; there are no counts, and no name."""
+        if self.names:
+            return tuple(self._named(name, {one.name: one for one in found.shares}) for name in self.names)
+        counts = [one for one in found.shares if one.counts]
+        if not counts:
+            raise UsageFault(
+                f"--within {self.most:g}: is of counts, and none is asked for; name the queries that are meant, as "
+                f"--for {found.shares[-1].name!r}, whose answers then lie within {self.most:g} in their own unit"
+            )
+        return (ShareInside.together(counts),)
+
+    def worst_share(self, found: PlanForecast) -> ShareInside | None:
+        """The query among those meant whose answers lie within the distance least often; None: there is one."""
+        meant = self.shares(found) if self.names else [one for one in found.shares if one.counts]
+        return min(meant, key=lambda one: one.share(self.confidence)) if len(meant) > 1 else None
+
+    def shares_document(self, found: PlanForecast) -> dict[str, Any]:
+        """The shares within the goal's distance as plain JSON values."""
+        return {
+            "distance": self.most,
+            "queries": [
+                {"name": one.name, "answers": one.answers, "share": one.share(self.confidence), "counts": one.counts}
+                for one in found.shares
+            ],
+        }
+
+    def answers(self, plan: Plan) -> int:
+        """How many answers of one release are meant, at least."""
+        workload = plan.problem.workload
+        rows = {block.name: block.rows for block in workload.blocks} | {
+            one.name: one.groups for one in workload.figures
+        }
+        return min((rows.get(name, 1) for name in self.names), default=workload.rows)
 
     def typical(self, found: PlanForecast) -> float:
         """The mean of the same error."""
@@ -357,16 +454,21 @@ class Goal:
 
     def _worst(self, found: PlanForecast) -> ErrorDistribution:
         """Of the errors that shall keep the goal, the one that is furthest from it."""
-        known = {block.name: block for block in found.blocks}
-        errors = []
-        for name in self.names:
-            if name not in known:
-                raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
-            error = known[name].error
-            scale = known[name].over_n(found.records) / error.mean if self.relative and error.mean else 1.0
-            errors.append(ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale))
+        known: dict[str, ErrorDistribution] = {}
+        for block in found.blocks:
+            scale = block.over_n(found.records) / block.error.mean if self.relative and block.error.mean else 1.0
+            error = block.error
+            known[block.name] = ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale)
+        if not self.relative:
+            known |= {one.name: one.error for one in found.figures if one.error is not None}
+        errors = [self._named(name, known) for name in self.names]
         mean = found.over_n if self.relative else found.error
         return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
+
+    def _named(self, name: str, known: Mapping[str, T]) -> T:
+        if name not in known:
+            raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
+        return known[name]
 
 
 def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
@@ -383,7 +485,7 @@ def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
         # Where the line through both ends in logarithms meets the goal, kept off the ends.
         ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
         drop = ends[0] - ends[1]
-        part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
+        part = (ends[0] - math.log(goal.least)) / drop if drop > 0 else 0.5
         span = math.log(high.epsilon / low.epsilon)
         tried = _rounded(float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9)))
         if not low.epsilon < tried < high.epsilon:
@@ -402,8 +504,12 @@ def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, Pla
             return None, found
         if kept is None and found.epsilon >= Fraction(TUNING.most):
             raise InfeasiblePlan(
-                f"no epsilon up to {TUNING.most:g} keeps the goal, {goal.words}: at {TUNING.most:g} it would be "
-                f"{goal.reached(found):.4g}; state a larger error, or ask less"
+                f"no epsilon up to {TUNING.most:g} keeps the goal, {goal.words}: at {TUNING.most:g} "
+                + (
+                    f"{1 - goal.reached(found):.1%} would; state a larger distance, or ask less"
+                    if goal.within
+                    else f"it would be {goal.reached(found):.4g}; state a larger error, or ask less"
+                )
             )
         if missed is None or kept is None:
             step = TUNING.step if kept is None else 1 / TUNING.step
