@@ -77,7 +77,11 @@ def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
 
 
 @click.command("plan", cls=SectionedCommand)
-@takes(PlanCommand)
+@takes(
+    PlanCommand,
+    words={"max_rows": "Rows of each person that are used; several, such as 1,3,6, are compared."},
+    several=("max_rows",),
+)
 def plan_command(given: PlanCommand) -> None:
     """Plan a release, and forecast its error. No private table is named, and none is opened.
 
@@ -106,6 +110,8 @@ def plan_command(given: PlanCommand) -> None:
     require_option("queries")
     own = {"eps", *rows(ForecastOptions), *rows(PlanFileOptions)}
     stated = {name: value for name, value in keywords(given).items() if name not in own}
+    several = stated["max_rows"] if isinstance(stated["max_rows"], tuple) else ()
+    stated["max_rows"] = several[0] if several else stated["max_rows"]
     reading = {name: value for name, value in stated.items() if name in rows(ReadingOptions)}
     request = forecast_request(
         release_request(given["source"], eps="1", notes=settings_notes(), **stated),
@@ -116,6 +122,7 @@ def plan_command(given: PlanCommand) -> None:
         proxy=proxy_table(given["proxy"], reading),
         like=given["like"],
         runs=given["runs"],
+        max_rows=several,
     )
     # All files are looked at before anything is simulated.
     if given["html"]:
@@ -124,8 +131,10 @@ def plan_command(given: PlanCommand) -> None:
         if path:
             reserve_file(path, option=option)
     for option, path in (("--out", given["out"]), ("--html", given["html"])):
-        if path and len(request.epsilons) > 1:
-            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal")
+        if path and (len(request.epsilons) > 1 or several):
+            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal, and one --max-rows")
+    if given["svg"] and several:
+        raise click.UsageError("--svg plots errors by epsilon; give one --max-rows")
     place = None if given["out"] is None else plan_file(given["out"])
     forecasts = forecast_releases(request, remarks(given["progress"]))
     screen = Screen.of(given)
@@ -134,10 +143,10 @@ def plan_command(given: PlanCommand) -> None:
     if given["html"]:
         (point,) = forecasts.points
         write_new(given["html"], plan_html(point.plan, point.resources, _parts(forecasts)), "--html")
+    screen.show(shown_forecasts(forecasts, top=given["top"]))
     if len(forecasts.points) == 1 and not screen.as_json:
-        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
         product("")
-    screen.show(shown_forecasts(forecasts, top=given["top"], seconds=forecasts.seconds))
+        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
     if place:
         digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
         say(f"planned into {place.given}, sha256 {digest}")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Document, Figure, Path, figure, integer, run_sanitised
+from dpqr.python.checks import MOST_RECORDS, Document, Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.requests import release_request, table_source
 from dpqr.python.shown import Receipt, forecasts
@@ -105,6 +105,7 @@ def forecast(
     proxy: object = None,
     like: Path | None = None,
     runs: int | None = None,
+    row_bounds: Sequence[int] = (),
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -119,6 +120,7 @@ def forecast(
         goal_queries: each keeps it, in its own unit; none: all counts together, or the mean over all queries.
         proxy: a table that the caller declares public; its rows are looked at exactly. like: directory of an earlier
             release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
+        row_bounds: numbers to compare in place of max_rows, a forecast for each.
         options: those of `plan`; n: the number of records to forecast for.
 
     Raises:
@@ -134,7 +136,7 @@ def forecast(
     )
     goal = goal_request(goal_queries, within=within, error=error, relative=relative, confidence=confidence)
     table = proxy_table(proxy, options)
-    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs)
+    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs, max_rows=row_bounds)
     return Forecast(run_sanitised(lambda: forecast_releases(request)))
 
 
@@ -146,6 +148,7 @@ def forecast_request(
     proxy: TableSource | None,
     like: Path | None,
     runs: int | None,
+    max_rows: Sequence[int] = (),
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
     from dpqr.releases.forecast import ForecastRequest, epsilons
@@ -159,6 +162,7 @@ def forecast_request(
         proxy=proxy,
         like=None if like is None else os.fspath(like),
         runs=None if runs is None else integer("runs", runs),
+        max_rows=tuple(integer("max_rows", each, most=MOST_RECORDS) for each in max_rows),
     )
 
 

@@ -103,12 +103,18 @@ def prediction_plan(plan: PredictionPlan, alternatives: PlanAlternatives) -> Sho
 
 
 def forecasts(found: EpsilonForecasts, **shown: Any) -> Shown:
-    """The expected errors of releases, by epsilon. shown: `top` and `seconds` of `forecast_view`."""
+    """The expected errors of releases, by epsilon. shown: `top` of `forecast_view`."""
     from dpqr.releases.forecast import forecasts_document
+    from dpqr.releases.levers import levers
     from dpqr.report.forecast import forecast_view
 
-    plans = [point.forecast for point in found.points]
     return Shown(
-        lambda: forecast_view(plans, found.notes, found.goal, **shown),
+        lambda: forecast_view(
+            [point.forecast for point in found.points],
+            found.notes,
+            found.goal,
+            improved=levers(found.points[0].plan, found.points[0].forecast),
+            **shown,
+        ),
         lambda: forecasts_document(found),
     )

@@ -7,9 +7,11 @@ its rows are looked at as they are: the figures would disclose a private table i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from time import process_time
 from typing import Any, TypeVar
 
 from dpqr.domain.domain import Domain, with_titles
@@ -31,6 +33,7 @@ from dpqr.releases.forecast_error import (
     planned_runs,
     simulate_tables,
 )
+from dpqr.releases.levers import levers
 from dpqr.releases.planning import fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import DomainPart, written
@@ -54,6 +57,10 @@ PROXY = (
     "in its place"
 )
 ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
+BEYOND = (
+    "a person's rows beyond --max-rows are left out, and all answers are of the rows used; how many rows that leaves "
+    "out is not public, and no error here counts it"
+)
 MADE_UP = (
     "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
     "makes the forecast narrower"
@@ -80,6 +87,7 @@ class ForecastRequest:
 
     n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
     earlier release with synthetic rows. runs: simulated releases on each public table; None: `planned_runs`.
+    max_rows: of each person, one forecast for each; none: that of the release.
     """
 
     release: ReleaseRequest
@@ -89,6 +97,7 @@ class ForecastRequest:
     proxy: TableSource | None = None
     like: str | None = None
     runs: int | None = None
+    max_rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +111,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpsilonForecasts:
-    """Forecasts by epsilon, ascending. goal: what was asked for; then the point is the smallest epsilon that keeps it.
-
-    seconds: of a processor that the forecast of one epsilon takes, about. notes: what the figures rest on.
+    """Forecasts by epsilon, ascending, or by the bound on a person's rows. goal: what was asked for; then each point is
+    the smallest epsilon that keeps it. notes: what the figures rest on.
     """
 
     points: tuple[Point, ...]
-    seconds: float
     notes: tuple[str, ...]
     goal: Goal | None = None
 
@@ -130,8 +137,14 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         )
     if request.proxy is not None and request.like is not None:
         raise UsageFault("--proxy and --like each name a public table; leave one of them out")
+    if len(request.max_rows) > 1:
+        return _by_max_rows(request, begun)
+    if request.max_rows:
+        request = replace(request, release=_with_max_rows(request.release, *request.max_rows))
     goal = None if request.goal is None else _goal(request.goal)
+    started = process_time()
     first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
+    planning = process_time() - started
     tables, notes = _tables(request, first.problem)
     each = request.runs or planned_runs(first, len(tables))
     if goal is not None and goal.within and request.runs is None:
@@ -139,10 +152,15 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     runs = len(tables) * each
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
-    seconds = max(1.0, runs * loop_seconds(first))
+    taken: list[float] = []
 
     def announced(words: str) -> None:
-        begun(f"{words}: {count_words(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
+        each = sum(taken) / len(taken) if taken else planning + runs * loop_seconds(first)
+        if goal is not None and len(taken) < 2:
+            steps = f"about {TUNING.steps} of them, about {seconds_words(max(1.0, each * TUNING.steps))} in all"
+            words = f"{words}, the {'next' if taken else 'first'} forecast of a search, {steps}"
+        time = f"about {seconds_words(max(1.0, each))} of one processor"
+        begun(f"{words}: {count_words(runs, 'simulated release')}, {time}")
 
     near = None if goal is None or goal.relative else goal.most
     missing = None
@@ -152,13 +170,15 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
 
     def made(epsilon: str) -> PlanForecast:
         announced(f"forecasting epsilon {epsilon}")
+        started = process_time()
         plan = plan_without_output_checks(_at(request, epsilon))
         found = forecast(plan, tables, each, near)
-        if missing is None:
-            return found
-        # What the rows leave out widens every error, so as many lie within the distance as do within less of it.
-        shares = () if near is None else forecast(plan, tables, each, near / missing.factor(found)).shares
-        return replace(missing.added(found), shares=shares)
+        if missing is not None:
+            # What the rows leave out widens every error, so as many lie within the distance as do within less of it.
+            shares = () if near is None else forecast(plan, tables, each, near / missing.factor(found)).shares
+            found = replace(missing.added(found), shares=shares)
+        taken.append(process_time() - started)
+        return found
 
     if goal is None:
         points = [_point(request, made(epsilon), epsilon) for epsilon in request.epsilons]
@@ -168,7 +188,55 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
     staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
     likely = tuple(likely_words(plan, tables) for plan in staged)
-    return EpsilonForecasts(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
+    return EpsilonForecasts(points=ordered, notes=(*likely, *_surprises(ordered, goal), *notes), goal=goal)
+
+
+def _surprises(points: Sequence[Point], goal: Goal | None) -> Iterator[str]:
+    """Why a larger epsilon is forecast a larger error, why more rows may ask for a larger epsilon, and that a goal asks
+    for next to nothing."""
+    for less, more in pairwise(points):
+        low, high = less.forecast, more.forecast
+        if high.error.mean > low.error.mean or high.over_n.mean > low.over_n.mean:
+            spread = f"within what {count_words(high.runs, 'simulated release')} can tell apart"
+            other = f"epsilon {upward_text(high.epsilon)} measures other blocks than {upward_text(low.epsilon)}"
+            told = high.over_n.mean - low.over_n.mean <= max(high.over_n.deviation, low.over_n.deviation)
+            yield (
+                f"a larger error is forecast at epsilon {upward_text(high.epsilon)} than at "
+                f"{upward_text(low.epsilon)}: {spread if told else other}; --runs N simulates more of them"
+            )
+    if goal is None or not points:
+        return
+    (found,) = (one.forecast for one in points)
+    if found.over_n.mean > 1:
+        yield "at this epsilon the noise is larger than the counts: the goal asks for next to nothing"
+    if not goal.relative and not found.closed:
+        yield (
+            "the goal is in absolute figures, and what a fit to noisy answers misses grows with the rows: more rows "
+            "may ask for a larger epsilon; --schedule strategy has the same error for any number of rows"
+        )
+
+
+def _by_max_rows(request: ForecastRequest, begun: Callable[[str], None]) -> EpsilonForecasts:
+    """A forecast for every bound on a person's rows, at one epsilon or for one goal."""
+    if len(request.epsilons) > 1:
+        raise UsageFault("--eps and --max-rows each have several values; give one of either")
+    if len(set(request.max_rows)) < len(request.max_rows):
+        raise UsageFault(f"--max-rows {','.join(map(str, request.max_rows))}: names one number twice; leave it out")
+    found = []
+    for rows in sorted(request.max_rows):
+        begun(f"--max-rows {rows}")
+        one = replace(request, max_rows=(), release=_with_max_rows(request.release, rows))
+        found.append(forecast_releases(one, begun))
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    return EpsilonForecasts(
+        points=tuple(point for one in found for point in one.points),
+        notes=(BEYOND, *notes),
+        goal=found[0].goal,
+    )
+
+
+def _with_max_rows(release: ReleaseRequest, rows: int) -> ReleaseRequest:
+    return replace(release, plan=replace(release.plan, max_rows=rows))
 
 
 def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
@@ -188,6 +256,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         "notes": list(outlook.notes),
         "forecasts": [
             forecast_document(point.forecast, goal)
+            | {"levers": list(levers(point.plan, point.forecast))}
             | {"plan": plan_document(point.plan), "resources": asdict(point.resources)}
             for point in outlook.points
         ],
@@ -350,6 +419,7 @@ class GoalSearchTuning:
     least: float = 1e-6
     most: float = 1000.0
     digits: int = 3  # of an epsilon that is tried
+    steps: int = 8  # forecasts of a search, about
 
 
 TUNING = GoalSearchTuning()

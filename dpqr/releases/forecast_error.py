@@ -111,7 +111,8 @@ class PlanForecast:
     over its reach, in records. over_n: mean over the blocks of their L1 errors over n.
     tables: names of the public tables that were simulated; empty: a closed form. runs: simulated releases, all tables
     together. figures: in the workload's order; the answers that they are computed from are among the blocks too.
-    shares: of each block's and figure's answers within a distance, where one was asked about.
+    shares: of each block's and figure's answers within a distance, where one was asked about. max_rows: of each person
+    that are used; 1 where rows are protected.
     """
 
     epsilon: Fraction
@@ -125,6 +126,7 @@ class PlanForecast:
     closed: bool
     figures: tuple[ExpectedFigureError, ...] = ()
     shares: tuple[ShareInside, ...] = ()
+    max_rows: int = 1
 
 
 def closed_form(plan: Plan) -> FloatArray | None:
@@ -168,15 +170,7 @@ def forecast(
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
     n = round(float(records.mean()))
     means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
-    # A figure's own blocks are not asked for; the counts of the largest cells are.
-    workload = plan.problem.workload
-    parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
-    blocks = tuple(
-        ExpectedBlockError(
-            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
-        )
-        for block, most, one in zip(workload.blocks, reach, means, strict=True)
-    )
+    blocks = _expected_blocks(plan, reach, means)
     every = [one for runs_of in released for one in runs_of]
     return PlanForecast(
         epsilon=plan.budget.epsilon,
@@ -189,6 +183,7 @@ def forecast(
         runs=each * len(tables),
         closed=closed is not None,
         figures=_figure_errors(plan, np.array([[one.figures for one in runs_of] for runs_of in released])),
+        max_rows=plan.problem.unit.rows,
         shares=() if within is None else _shares(plan, blocks, every, within),
     )
 
@@ -263,6 +258,28 @@ def simulate(plan: Plan, table: PublicTable, seed: int, within: float | None = N
 def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
     return simulate(plan, table, seed).errors
+
+
+def count_share(plan: Plan, released: SimulatedRelease) -> float:
+    """The share of one release's counts that lie within the distance."""
+    law, reach = ErrorDistribution(mean=0.0, deviation=0.0), reaches(plan)
+    counts = [one.counts for one in _expected_blocks(plan, reach, [law] * len(reach))]
+    kept = np.flatnonzero(counts)
+    return float(released.inside[kept].sum() / released.seen[kept].sum())
+
+
+def _expected_blocks(
+    plan: Plan, reach: FloatArray, errors: Sequence[ErrorDistribution]
+) -> tuple[ExpectedBlockError, ...]:
+    """A figure's own blocks are not asked for; the counts of the largest cells are."""
+    workload = plan.problem.workload
+    parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
+    return tuple(
+        ExpectedBlockError(
+            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
+        )
+        for block, most, one in zip(workload.blocks, reach, errors, strict=True)
+    )
 
 
 def _figure_errors(plan: Plan, errors: FloatArray) -> tuple[ExpectedFigureError, ...]:
