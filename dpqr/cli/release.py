@@ -1,6 +1,8 @@
 """`dpqr release`: the main job.
 
 `dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened.
+
+`dpqr explain`: the noise, error and price of each query, and what would make it better.
 """
 
 from __future__ import annotations
@@ -22,7 +24,16 @@ from dpqr.cli.options import (
     takes,
 )
 from dpqr.cli.settings import settings_notes
-from dpqr.python.options import ForecastOptions, PlanCommand, PlanFileOptions, ReadingOptions, ReleaseCommand, rows
+from dpqr.python.options import (
+    ExplainCommand,
+    ForecastOptions,
+    PlanCommand,
+    PlanFileOptions,
+    PublicTableOptions,
+    ReadingOptions,
+    ReleaseCommand,
+    rows,
+)
 
 if TYPE_CHECKING:
     from dpqr.releases.forecast import EpsilonForecasts
@@ -150,6 +161,43 @@ def plan_command(given: PlanCommand) -> None:
     if place:
         digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
         say(f"planned into {place.given}, sha256 {digest}")
+
+
+@click.command("explain", cls=SectionedCommand)
+@click.argument("select", required=False, metavar="[SELECT]")
+@takes(ExplainCommand)
+def explain_command(select: str | None, given: ExplainCommand) -> None:
+    """Explain the SELECT statements, or the queries of a file: for each column of the answer its noise, its error and
+    its price, and what would make it better. No private table is named, and none is opened.
+
+    \b
+    dpqr explain "SELECT sex, AVG(cost) FROM t GROUP BY sex" --domain domain.json --n 50000
+    dpqr explain --queries q.json --eps 0.5
+    """
+    from dpqr.cli.screen import Screen, remarks
+    from dpqr.python.forecast import forecast_request, proxy_table
+    from dpqr.python.requests import release_request
+    from dpqr.python.shown import explained
+    from dpqr.releases.forecast import forecast_releases
+
+    if select is not None and given["sql"] is not None:
+        raise click.UsageError("SELECT and --sql both ask; give one of them")
+    given["sql"] = given["sql"] if select is None else select
+    if given["queries"] is None and given["sql"] is None:
+        raise click.UsageError("nothing is asked; give a SELECT statement in quotes, or --queries FILE")
+    stated = {name: value for name, value in keywords(given).items() if name not in rows(PublicTableOptions)}
+    eps = stated.pop("eps")
+    request = forecast_request(
+        release_request(None, eps="1", notes=settings_notes(), **stated),
+        eps="1" if eps is None else eps,
+        goal=None,
+        proxy=proxy_table(given["proxy"], {name: stated[name] for name in rows(ReadingOptions) if name in stated}),
+        like=given["like"],
+        runs=given["runs"],
+    )
+    if len(request.epsilons) > 1:
+        raise click.UsageError("--eps has several values; give one, or compare them with `dpqr plan`")
+    Screen.of(given).show(explained(forecast_releases(request, remarks(given["progress"]))))
 
 
 def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:

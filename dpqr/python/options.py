@@ -613,8 +613,8 @@ class ReleaseCommand(
     """All options of `dpqr release`."""
 
 
-class ForecastOptions(TypedDict, total=False):
-    """What is forecast, and on which public tables."""
+class GoalOptions(TypedDict, total=False):
+    """What a release shall keep, in the place of an epsilon."""
 
     within: Annotated[
         str | None,
@@ -644,6 +644,11 @@ class ForecastOptions(TypedDict, total=False):
             multiple=True,
         ),
     ]
+
+
+class PublicTableOptions(TypedDict, total=False):
+    """On which public tables a forecast is simulated."""
+
     proxy: Annotated[
         tuple[str, ...],
         forecast(
@@ -654,6 +659,11 @@ class ForecastOptions(TypedDict, total=False):
     runs: Annotated[
         int | None, forecast(Whole(1, 10_000), "N", "Simulated releases on each table. [default: 8 on one]")
     ]
+
+
+class ForecastOptions(GoalOptions, PublicTableOptions, total=False):
+    """What is forecast, on which public tables, and how it is shown."""
+
     top: Annotated[int, forecast(Whole(), "N", "Queries to show, worst first. [20]", default=20)]
     svg: Annotated[str | None, forecast(path, "FILE", "Write the plot into this new file.", file=True)]
     html: Annotated[
@@ -687,3 +697,17 @@ class PlanCommand(
     total=False,
 ):
     """All options of `dpqr plan`."""
+
+
+class ExplainCommand(
+    DocumentOptions,
+    StrictOptions,
+    EpsilonOptions,
+    GuaranteeOptions,
+    PublicTableOptions,
+    ScheduleOptions,
+    ReadingOptions,
+    DisplayOptions,
+    total=False,
+):
+    """All options of `dpqr explain`."""

@@ -43,7 +43,7 @@ from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.releases.roles import schedule_row
-from dpqr.releases.shares import ShareInside, runs_for_share
+from dpqr.releases.shares import ShareInside
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
@@ -148,7 +148,7 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     tables, notes = _tables(request, first.problem)
     each = request.runs or planned_runs(first, len(tables))
     if goal is not None and goal.within and request.runs is None:
-        each = max(each, min(runs_for_share(goal.answers(first), len(tables), goal.confidence), most_runs(len(tables))))
+        each = most_runs(len(tables))
     runs = len(tables) * each
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
@@ -509,14 +509,6 @@ class Goal:
                 for one in found.shares
             ],
         }
-
-    def answers(self, plan: Plan) -> int:
-        """How many answers of one release are meant, at least."""
-        workload = plan.problem.workload
-        rows = {block.name: block.rows for block in workload.blocks} | {
-            one.name: one.groups for one in workload.figures
-        }
-        return min((rows.get(name, 1) for name in self.names), default=workload.rows)
 
     def typical(self, found: PlanForecast) -> float:
         """The mean of the same error."""

@@ -171,7 +171,6 @@ def forecast(
     n = round(float(records.mean()))
     means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
     blocks = _expected_blocks(plan, reach, means)
-    every = [one for runs_of in released for one in runs_of]
     return PlanForecast(
         epsilon=plan.budget.epsilon,
         schedule=plan.schedule.name,
@@ -184,7 +183,7 @@ def forecast(
         closed=closed is not None,
         figures=_figure_errors(plan, np.array([[one.figures for one in runs_of] for runs_of in released])),
         max_rows=plan.problem.unit.rows,
-        shares=() if within is None else _shares(plan, blocks, every, within),
+        shares=() if within is None else _shares(plan, blocks, released, within),
     )
 
 
@@ -304,17 +303,29 @@ def _values(figure: Figure) -> int:
 
 
 def _shares(
-    plan: Plan, blocks: Sequence[ExpectedBlockError], released: Sequence[SimulatedRelease], most: float
+    plan: Plan,
+    blocks: Sequence[ExpectedBlockError],
+    released: Sequence[Sequence[SimulatedRelease]],
+    most: float,
 ) -> tuple[ShareInside, ...]:
-    """Of blocks, then of figures."""
+    """Of blocks, then of figures. released: by table."""
     queries = [(block.name, block.answers, block.counts) for block in blocks]
     queries += [(figure.name, _values(figure), False) for figure in plan.problem.workload.figures]
-    seen, inside, square = (sum(getattr(one, key) for one in released) for key in ("seen", "inside", "square"))
+    seen, square = (
+        np.sum([[getattr(one, key) for one in runs] for runs in released], axis=(0, 1)) for key in ("seen", "square")
+    )
+    inside = np.array([[one.inside for one in runs] for runs in released])
     return tuple(
         ShareInside(
-            name=name, answers=answers, seen=int(of), inside=int(near), square=float(sum_), most=most, counts=counts
+            name=name,
+            answers=answers,
+            seen=int(seen[place]),
+            inside=inside[:, :, place],
+            square=float(square[place]),
+            most=most,
+            counts=counts,
         )
-        for (name, answers, counts), of, near, sum_ in zip(queries, seen, inside, square, strict=True)
+        for place, (name, answers, counts) in enumerate(queries)
     )
 
 

@@ -1,25 +1,98 @@
-"""Levers: what would make the answers of a plan better, each with what it would do to the noise. Public facts only."""
+"""Levers: what would make the answers of a plan better, each with what it would do to the noise.
+
+Explanation: the noise, error and price of each query of a plan, and its levers. Public facts only.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.domain.attribute import Bins, Codes
-from dpqr.kernel.wording import amount
+from dpqr.kernel.budget import upward_text
+from dpqr.kernel.wording import amount, count_words
 from dpqr.releases.forecast_error import PlanForecast, reaches
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.ordered_columns import decimal_text
 from dpqr.workload.workload import named_axes
 
+GROUPED = ("mean", "median", "quantiles", "variance", "proportion", "ratio")
+"""Figures whose error falls with the records of a group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedQuery:
+    """One column of answers, or one figure.
+
+    noise: standard deviation of an answer, should it be measured, in records or the sum's unit; of a figure, that of
+    the answers that it is computed from, widest first. error: as forecast, in the figure's own unit. error_bound: what
+    it stays below in 95% of the releases. better: sentences.
+    """
+
+    name: str
+    answers: int
+    kind: str
+    noise: float
+    error: float | None
+    error_bound: float | None
+    better: tuple[str, ...]
+
+
+def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ...]:
+    """Every query that was asked for, figures last."""
+    noise = {one.name: one.deviation for one in plan.forecast}
+    better: dict[str, list[str]] = {}
+    for name, words in range_levers(plan, found):
+        better.setdefault(name, []).append(words.removeprefix(f"{name}: "))
+    answers = [
+        (one.name, one.answers, "count" if one.counts else "sum", one.error) for one in found.blocks if one.asked
+    ]
+    figures = [(one.name, one.values, one.kind, one.error) for one in found.figures if one.kind != "top"]
+    parts = {one.name: one.blocks for one in plan.problem.workload.figures}
+    explained = []
+    few = ("fewer groups leave more records in each, and the error falls with them",)
+    for name, count, kind, error in (*answers, *figures):
+        own = (name,) if kind in ("count", "sum") else parts[name]
+        widest = max(noise.get(each, math.nan) for each in own)
+        most = None if error is None else error.at_most(Fraction(95, 100))
+        explained.append(
+            ExplainedQuery(
+                name=name,
+                answers=count,
+                kind=kind,
+                noise=widest,
+                error=None if error is None else error.mean,
+                error_bound=most,
+                better=(*better.get(name, ()), *(few if kind in GROUPED and count > 1 else ())),
+            )
+        )
+    return tuple(explained)
+
+
+def price_of(plan: Plan) -> str:
+    """What the answers cost: they share the budget."""
+    whole = f"eps {upward_text(plan.budget.epsilon)}"
+    count = len(plan.problem.workload.blocks)
+    if count == 1:
+        return f"{whole} buys these answers"
+    shared = f"{whole} buys all {count_words(count, 'block')} of answers together"
+    return f"{shared}; a query less leaves more of it for the others, and none has a price of its own"
+
 
 def levers(plan: Plan, found: PlanForecast) -> tuple[str, ...]:
     """A sentence each: the ranges of sums and means, and the bound on each person's rows."""
+    return (*dict.fromkeys(words for _, words in range_levers(plan, found)), *row_levers(plan))
+
+
+def row_levers(plan: Plan) -> tuple[str, ...]:
+    """What the bound on each person's rows does, where persons are protected."""
     unit = plan.problem.unit
-    ranges = dict.fromkeys(words for _, words in range_levers(plan, found))
-    bound = f"noise is proportional to --max-rows {unit.rows}; several, as --max-rows 1,{unit.rows}, compare them"
-    return (*ranges, *([bound] if unit.column is not None and unit.rows > 1 else []))
+    if unit.column is None or unit.rows == 1:
+        return ()
+    return (f"noise is proportional to --max-rows {unit.rows}; several, as --max-rows 1,{unit.rows}, are compared",)
 
 
 def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -12,6 +13,7 @@ from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, plain
 from dpqr.releases.forecast import Goal
 from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
+from dpqr.releases.levers import ExplainedQuery
 from dpqr.releases.shares import ShareInside
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.report.html import facts
@@ -155,6 +157,25 @@ def _table(first: str, second: str, columns: Sequence[str]) -> Table:
     for name in (second, *columns):
         table.add_column(name, justify="right", no_wrap=True)
     return table
+
+
+def queries_view(
+    queries: Sequence[ExplainedQuery], price: str, found: PlanForecast, notes: Sequence[str]
+) -> RenderableType:
+    """Each query's noise and error, and what would make it better. Public; ASCII but for names that documents bring."""
+    parts: list[RenderableType] = []
+    for one in queries:
+        answers = count_words(one.answers, one.kind if one.kind in ("count", "sum") else "value")
+        lines = [("Answers", f"{answers}{'' if one.kind in ('count', 'sum') else f' of the {one.kind}'}")]
+        lines += [("Noise", f"standard deviation {amount(one.noise)} on each answer that it is made from")]
+        if one.error is not None and one.error_bound is not None:
+            unit = {"count": "records", "sum": "in the column's unit"}.get(one.kind, "in its own unit")
+            most = f"at most {amount(one.error_bound)} in 95% of the releases"
+            lines += [("Error", f"{amount(one.error)} {unit}, the mean of a release; {most}")]
+        lines += [("Better" if not place else "", words) for place, words in enumerate(one.better)]
+        parts += [Text(plain(one.name), style="bold"), Padding(facts(lines), (0, 0, 1, 2))]
+    rest = [("Price", price), ("Basis", f"{found.schedule}, {basis(found)}"), *(("Note", note) for note in notes)]
+    return Group(*parts, facts(rest))
 
 
 def _goal_words(goal: Goal, found: PlanForecast) -> str:

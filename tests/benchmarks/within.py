@@ -14,6 +14,7 @@ import argparse
 import csv
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ def written(codes: np.ndarray, sizes: dict[str, int], path: Path) -> None:
     """The rows as a CSV file that the domain reads."""
     columns = [codes[:, place].tolist() for place in range(codes.shape[1])]
     if "cost" in sizes:
-        middles = [(low + high) / 2 for low, high in zip(EDGES, EDGES[1:], strict=False)]
+        middles = [(low + high) / 2 for low, high in pairwise(EDGES)]
         columns = [
             *([f"v{code}" for code in column] for column in columns[:2]),
             [middles[code] for code in columns[2]],
