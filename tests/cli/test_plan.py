@@ -55,6 +55,37 @@ def test_the_inverse_in_json(desk):
     assert found["basis"] == "closed form"
 
 
+def test_a_distance_is_named_with_what_is_meant(desk):
+    told = desk.run(*PLAN[:-2], "--within", "20", "--schedule", "strategy", "--n", "2000").out
+    assert told.startswith("Goal       95% of the counts lie within 20 records of the truth\n")
+    assert "averaged over the noise" in told
+
+
+def test_a_mean_error_has_a_name_that_says_so_and_its_old_one(desk):
+    given = ("--schedule", "strategy", "--n", "2000", "--json")
+    old, new = (desk.run(*PLAN[:-2], option, "20", *given).json for option in ("--error", "--mean-error"))
+    assert old == new
+    assert new["goal"]["of"] == "mean error"
+    assert "mean error" in desk.run("plan", "--help").out
+
+
+def test_bounds_on_persons_rows_are_compared(desk):
+    ended = desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,3")
+    assert (ended.code, ended.err) == (0, "")
+    assert "max-rows 1  max-rows 3" in " ".join(ended.out.split()).replace("max-rows 1 max", "max-rows 1  max")
+    assert "how many rows that leaves out" in " ".join(ended.out.split())
+    assert_refusal(desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,x"), 2, "--max-rows")
+
+
+def test_a_select_statement_is_explained(desk):
+    ended = desk.run("explain", "--queries", "q.json", "--runs", "1", "--n", "300")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Noise" in ended.out
+    assert "Price  eps 1 buys" in ended.out
+    assert desk.run("explain", "--queries", "q.json", "--runs", "1", "--json").json["dpqr"] == "explanation/1"
+    assert_refusal(desk.run("explain"), 2, "nothing is asked")
+
+
 def test_progress_as_lines_says_what_is_simulated(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
     assert '"event": "forecast"' in ended.err
