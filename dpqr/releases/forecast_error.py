@@ -59,11 +59,15 @@ class ErrorDistribution:
 
     def at_most(self, confidence: Fraction) -> float:
         """What it exceeds with probability 1 - confidence, if it follows a gamma law: exact for no deviation, within
-        10% for |normal noise|, and upwards in its tail."""
-        from scipy.special import gammaincinv
+        10% for |normal noise|, and upwards in its tail. A deviation above the mean is that of errors of several sizes,
+        which follow a lognormal law."""
+        from scipy.special import gammaincinv, ndtri
 
         if self.deviation <= 1e-9 * self.mean:
             return self.mean
+        if self.deviation > self.mean:
+            wide = math.log1p((self.deviation / self.mean) ** 2)
+            return self.mean * math.exp(float(ndtri(float(confidence))) * math.sqrt(wide) - wide / 2)
         shape = (self.mean / self.deviation) ** 2
         return float(gammaincinv(shape, float(confidence)) * self.mean / shape)
 
@@ -282,12 +286,15 @@ def _expected_blocks(
 
 
 def _figure_errors(plan: Plan, errors: FloatArray) -> tuple[ExpectedFigureError, ...]:
-    """errors: shape (tables, runs, figures); tables in which a figure has no value say nothing of it."""
+    """The median over the tables, for in some of them a group has hardly any record, and its figure any value.
+
+    errors: shape (tables, runs, figures); tables in which a figure has no value say nothing of it.
+    """
     found = []
     for place, figure in enumerate(plan.problem.workload.figures):
         own = errors[:, :, place]
         own = own[~np.isnan(own).any(axis=1)]
-        law = _expected(own[:, :, None], None)[0] if len(own) else None
+        law = _expected(own[:, :, None], np.median(own.mean(axis=1), keepdims=True))[0] if len(own) else None
         found.append(ExpectedFigureError(name=figure.name, kind=figure.kind, values=_values(figure), error=law))
     return tuple(found)
 
