@@ -28,6 +28,7 @@ TASKS = {
         "check": "Check domain and queries together; no data is opened.",
     },
     "Release": {
+        "explain": "Explain a SELECT statement: its noise, error and price, and what makes it better.",
         "plan": "Plan a release, and forecast its error; no table is opened.",
         "release": "Release private answers to a workload of linear queries.",
         "predict": "Predict a column by a private learner, or release a private function.",
@@ -60,7 +61,7 @@ TASKS = {
 """The commands by what they are for, with what each does."""
 COMMANDS = {name: words for task in TASKS.values() for name, words in task.items()}
 SHARED = {
-    **dict.fromkeys(("release", "plan"), "release"),
+    **dict.fromkeys(("release", "plan", "explain"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
     **dict.fromkeys(("answer", "export", "show", "series", "report", "evaluate"), "releases"),

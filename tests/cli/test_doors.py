@@ -17,6 +17,7 @@ CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
     "release": ("release", "dpqr.python.requests:release_request"),
     "plan": ("plan", "dpqr.python.requests:release_request"),
+    "explain": ("forecast", "dpqr.python.forecast:forecast_request"),
     "show": ("read_release", "dpqr.releases.read_release:read_release"),
     "predict": ("predict", "dpqr.python.predict:prediction_request"),
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),

@@ -45,6 +45,11 @@ def test_the_law_of_an_error_fits_normal_noise(confidence, quantile):
     assert ErrorDistribution(mean=3.0, deviation=0.0).at_most(Fraction(confidence)) == 3.0
 
 
+def test_an_error_that_varies_more_than_it_is_large_keeps_an_upper_end_above_its_mean():
+    assert 2.7 < ErrorDistribution(mean=1.0, deviation=1.001).at_most(Fraction(95, 100)) < 3.0
+    assert ErrorDistribution(mean=1.0, deviation=50.0).at_most(Fraction(95, 100)) > 1.0
+
+
 def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():
     plan, table = planned(delta="1e-9"), tables()[0]
     measured = np.mean([simulated_errors(plan, table, seed) for seed in range(60)], axis=0)
