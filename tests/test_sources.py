@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import re
 
-import click
 import pytest
 from support.command_desk import DOMAIN, TABLE, Desk
 from support.guide_pages import ROOT, topic
 
-from dpqr.cli.main import main
-
 PAGE = topic("sources")
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in PAGE.text.splitlines()
-    if line.startswith("|") and not line.startswith("|---")
-]
 NUMBERED = {
     "S1": ("Section 4.2", "Definition 5.3", "Definition 5.4", "Definition 5.5", "5.4", "5.6", "Theorem 5.7"),
     "S2": ("Lemma 1", "Lemma 2", "Proposition 1", "Theorem 1", "Theorem 2", "Theorem 3"),
@@ -27,13 +19,23 @@ NUMBERED = {
         *("Corollary 1", "Corollary 3", "Corollary 4"),
     ),
 }
+TESTED = [
+    line.split(" | ")
+    for line in (ROOT / "tests" / "support" / "source_results.txt").read_text(encoding="utf-8").splitlines()
+]
+"""Part of the page, result, and a test of it."""
 ERRATA = {f"E{number}" for number in range(1, 21)}
 
 
-def results(heading: str) -> list[str]:
-    """First cells of the rows below a heading that starts with these words."""
+def section(heading: str) -> list[str]:
+    """Rows below a heading that starts with these words."""
     part = PAGE.text.partition(f"\n## {heading}")[2].partition("\n## ")[0]
-    return [line.strip("|").split("|")[0].strip() for line in part.splitlines() if line.startswith("|")]
+    return [line for line in part.splitlines() if line.startswith("|")]
+
+
+def results(heading: str) -> list[str]:
+    """First cells of these rows."""
+    return [line.strip("|").split("|")[0].strip() for line in section(heading)]
 
 
 @pytest.mark.parametrize("source", NUMBERED)
@@ -48,25 +50,63 @@ def test_every_erratum_has_a_row():
 
 
 def test_every_file_and_test_that_is_named_exists():
-    for place in re.findall(r"`((?:dpqr|tests)/[^`]+)`", PAGE.text):
+    named = re.findall(r"`((?:dpqr|tests)/[^`]+)`", PAGE.text) + [test for _, _, test in TESTED]
+    for place in named:
         path, _, name = place.partition("::")
         assert (ROOT / path).is_file(), place
         assert not name or f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), place
 
 
-def test_every_row_names_a_test_or_says_why_it_is_not_built():
-    for row in ROWS:
-        if row[0] not in ("short", "result", "erratum") and not re.fullmatch(r"S\d", row[0]):
-            assert "`tests/" in row[-1] or any("not built" in cell for cell in row), row
-
-
-def test_every_command_that_is_named_exists():
-    for command in re.findall(r"`dpqr (\w+)", PAGE.text):
-        assert command in main.list_commands(click.Context(main)), command
+@pytest.mark.parametrize("part", [*NUMBERED, "Neighbours", "What the sources print"])
+def test_every_row_has_a_test_or_says_that_it_is_not_built(part):
+    tested = {result for heading, result, _ in TESTED if heading == (part if "sources" not in part else "Errata")}
+    rows = [line for line in section(part) if not line.startswith(("|---", "| result "))]
+    assert tested
+    for row in rows:
+        name = row.split("|")[1].partition(" (")[0].strip()
+        assert (name in tested) != ("not built" in row), row
 
 
 NUMBERS = ("least-squares", "online", "quantile")
-COMMANDS = sorted(set(re.findall(r"`dpqr ((?:predict|release|strategies) [^`]*--[^`]*)`", PAGE.text)))
+COMMANDS = (
+    "predict --dry-run --learner aggregate",
+    "predict --dry-run --learner least-squares --radius 0.5",
+    "predict --dry-run --learner online",
+    "predict --dry-run --learner svm --smoothness 0.5",
+    "predict --dry-run --smoothness 0.5 --radius 3",
+    "predict --kernel gaussian --neighbours replace --points FILE",
+    "predict --kernel gaussian --release function",
+    "predict --lambda 0.00001",
+    "predict --lambda 0.01",
+    "predict --learner NAME --trust NAME",
+    "predict --learner aggregate",
+    "predict --learner aggregate --target-error 0.1",
+    "predict --learner aggregate --vote randomised",
+    "predict --learner least-squares",
+    "predict --learner least-squares --radius 0.5 --decay 2",
+    "predict --learner least-squares --smoothness 0.5",
+    "predict --learner online",
+    "predict --learner online --slots COLUMN",
+    "predict --learner online --theta 0.75",
+    "predict --learner quantile --method exact",
+    "predict --learner svm",
+    "predict --learner svm --smoothness 0.5",
+    "predict --method descent",
+    "predict --n 20000",
+    "predict --parts 10",
+    "predict --points FILE",
+    "predict --radius 3",
+    "predict --release function --method objective",
+    "release --certify 0.05",
+    "release --distinguisher exponential",
+    "release --schedule theory",
+    "release --schedule theory --update maximum-entropy",
+    "release --schedule theory --update median",
+    "release --schedule theory --update perceptron",
+    "release --schedule theory --variant printed",
+    "strategies --explain",
+)
+"""Commands that use the results: each makes a plan."""
 PACKAGES = {command for command in COMMANDS if "NAME" in command}
 """They need a learner of another package; see `test_third_party.py`."""
 
