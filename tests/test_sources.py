@@ -20,7 +20,7 @@ NUMBERED = {
     ),
 }
 TESTED = [
-    line.split(" | ")
+    line.split(" | ")[:3]
     for line in (ROOT / "tests" / "support" / "source_results.txt").read_text(encoding="utf-8").splitlines()
 ]
 """Part of the page, result, and a test of it."""
