@@ -65,7 +65,7 @@ USERS = {
     "which figures are too noisy to print": ("results/Small counts",),
     "what is delta": ("privacy",),
 }
-"""Twenty more, of four kinds of users. When they were written 6 found their answer among the first three; then the text
+"""Twenty more, of four kinds of users. When they were written 8 found their answer among the first three; then the text
 of the guide was mended, and never a synonym. Their writer had seen the list of synonyms by then, and not used it."""
 FIRST = {
     "how do I choose epsilon": "forecast/Which epsilon do I need?",
