@@ -59,7 +59,7 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
     """Whether `maximal_cliques` of the groups and `more` have at most `limit` cells (at least SMALL).
 
     Fast enough for thousands of candidates: larger eliminations are stopped early, only the components that `more`
-    touches are triangulated, and nothing is where the component's tree has no room to grow (`_growth`).
+    touches are triangulated, and nothing is where their trees have no room to grow (`_growth`).
     """
     room = max(limit, SMALL)
     touched = sum(1 << axis for axis in {axis for group in more for axis in group})
@@ -71,6 +71,11 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
         # The tree of a part that is too large itself is not known.
         if untouched + part.used > room or untouched + part.used + _growth(shape, part.cliques, more) > room:
             return False
+    # Two parts that a pair joins keep their trees, beside a clique of the pair; but one of a single clique may need
+    # fewer cells within a larger tree.
+    one_pair = len(met) == 2 and [len(group) for group in more] == [2]
+    if one_pair and untouched + sum(part.used for part in met if part.large) + cells(shape, more) > room:
+        return False
     together = frozenset(tuple(sorted(group)) for group in more).union(*(part.groups for part in met))
     # What one part, or one further group, joins is connected.
     connected = len(met) == 1 or len(more) == 1
@@ -108,6 +113,11 @@ class _Component:
     groups: frozenset[Axes]
     cliques: tuple[int, ...]
     used: float
+
+    @property
+    def large(self) -> bool:
+        """Whether its tree has several cliques."""
+        return len(self.cliques) > 1
 
 
 @lru_cache(maxsize=64)

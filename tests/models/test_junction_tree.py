@@ -134,6 +134,17 @@ def test_a_tree_grows_by_what_is_foretold_or_more(seed):
     assert max(foretold) > 0
 
 
+def test_a_pair_that_joins_two_trees_adds_its_own_clique_or_is_refused_without_a_search(monkeypatch):
+    shape = (30,) * 60
+    chains = frozenset((axis, axis + 1) for axis in range(59) if axis != 29)
+    full, pair = cells(shape, maximal_cliques(shape, chains)), frozenset([(0, 59)])
+    assert cells(shape, maximal_cliques(shape, chains | pair)) == full + 900
+    assert within(shape, chains, full + 900, pair)
+    assert not within(shape, chains, full + 899, pair)
+    monkeypatch.setattr(junction_tree, "_eliminated", None)
+    assert not within(shape, chains, full + 899, frozenset([(1, 58)]))
+
+
 def test_a_full_tree_is_left_as_it_is_without_a_search(monkeypatch):
     shape, chain = (30,) * 60, frozenset((axis, axis + 1) for axis in range(59))
     full = cells(shape, maximal_cliques(shape, chain))
