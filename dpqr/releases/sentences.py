@@ -17,7 +17,7 @@ from dpqr.releases.answers.noisy import LEVEL
 from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import Phase, Plan
 
-FEW, DOUBT = 1 / 20, 1 / 100
+FEW, DOUBT = 1 / 10, 1 / 100
 """Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
 
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
