@@ -38,9 +38,9 @@ QUESTIONS = [
 ]
 PAID = ("--dataset", "hospital", "--ledger", "budgets.sqlite")
 RELEASE = ("release", "discharges.csv", "--queries", "questions.json", "--eps", "2")
+PERSONS = ("--unit", "patient_id", "--max-rows", "3")
 COMMANDS = (
-    ("domain", "discharges.csv", *(f"--types={one}" for one in TYPES))
-    + ("--unit", "patient_id", "--max-rows", "3", "--out", "columns.json"),
+    ("domain", "discharges.csv", *(f"--types={one}" for one in TYPES), *PERSONS, "--out", "columns.json"),
     ("check", "--queries", "questions.json"),
     (*RELEASE, "--dry-run"),
     ("budget", "init", "hospital", "--eps", "5", "--unit", "patient_id", "--ledger", "budgets.sqlite"),
