@@ -129,7 +129,7 @@ class Commands(click.Group):
             # Print how the command ended; None: the reader of standard output has left, which is no fault.
             if (ending := ending_of(error)) is not None:
                 if ending.code in HINTED:
-                    ending = replace(ending, notes=(*ending.notes, *settings_hint(context, error)))
+                    ending = replace(ending, hint=settings_hint(context, error))
                 code = (signals or Signals()).code(ending.code)
                 say_ending(ending, error)
                 if JSON in options_of(arguments) and (context is None or not has_output(context)):

@@ -77,7 +77,7 @@ def test_a_row_names_its_group_and_its_flag() -> None:
         {**ROW, "sex": "m", "estimate": 12.0, "error": None, "lower": 0.0, "upper": 50.0, "flag": "small denominator"},
     ]
     shown = text(figures_view(rows))
-    assert "sex=f" in shown
+    assert "mean(pay) by sex\nsex  estimate" in shown
     assert "+-0.50" in shown
     assert "small denominator: the interval is all that a table can give" in shown
     assert "all that a table can give" not in text(figures_view(rows[:1]))
