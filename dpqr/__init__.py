@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpqr.python.predict import PredictionPlan, Predictions, predict
     from dpqr.python.queries import Queries, Sql, queries, sql
     from dpqr.python.release import Release, read_release, release
-    from dpqr.python.reports import write_report
+    from dpqr.python.reports import Label, label, write_report
     from dpqr.python.series import Series, series
     from dpqr.python.sessions import PredictionSession, Session, open_predictions, open_session
     from dpqr.python.shown import Receipt
@@ -60,6 +60,7 @@ __all__ = [
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
+    "Label",
     "Later",
     "Ledger",
     "LedgerError",
@@ -88,6 +89,7 @@ __all__ = [
     "forecast",
     "guide",
     "init",
+    "label",
     "list_strategies",
     "open_predictions",
     "open_session",
@@ -112,6 +114,7 @@ _PLACES = {
     "Domain": "dpqr.python.domain",
     "Evaluation": "dpqr.python.evaluate",
     "Forecast": "dpqr.python.forecast",
+    "Label": "dpqr.python.reports",
     "Later": "dpqr.python.answer",
     "Ledger": "dpqr.python.ledger",
     "Page": "dpqr.python.build",
@@ -136,6 +139,7 @@ _PLACES = {
     "forecast": "dpqr.python.forecast",
     "guide": "dpqr.python.build",
     "init": "dpqr.python.documents",
+    "label": "dpqr.python.reports",
     "list_strategies": "dpqr.python.build",
     "open_predictions": "dpqr.python.sessions",
     "open_session": "dpqr.python.sessions",

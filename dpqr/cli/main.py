@@ -37,6 +37,7 @@ TASKS = {
         "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
         "answer": "Answer new questions from a release, for free; no table is opened.",
         "report": "Report a release: a page to read and print, a registry record, a dataset card.",
+        "label": "What a release promises, and what its figures are for, on one card.",
         "series": "Releases of the same queries at several points in time: trends with their errors.",
         "compare": "Two releases or plans side by side.",
         "export": "Write a release as tables of a DuckDB file.",
@@ -63,7 +64,7 @@ SHARED = {
     **dict.fromkeys(("release", "plan"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
-    **dict.fromkeys(("answer", "export", "show", "series", "report", "evaluate"), "releases"),
+    **dict.fromkeys(("answer", "export", "show", "series", "report", "label", "evaluate"), "releases"),
     "interactive": "sessions",
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and
