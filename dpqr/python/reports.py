@@ -77,11 +77,11 @@ class Label:
 
     @property
     def html(self) -> str:
-        """A page that stands by itself. Raises: UsageFault where jinja2 and matplotlib are not installed."""
+        """A page that stands by itself; jinja2 and matplotlib make it."""
         return label_html(self.card)
 
     def as_form(self, form: LabelForm) -> str:
-        """The label in this form. Raises: UsageFault for another one."""
+        """The label in this form. UsageFault for another one."""
         if form not in FORMS:
             raise UsageFault(f"form {form!r}: a label is made as {', '.join(FORMS)}; give one of these")
         return f"{self.text}\n" if form == "text" else self.svg if form == "svg" else self.html
@@ -89,7 +89,9 @@ class Label:
     def save(self, path: Path, form: LabelForm | None = None) -> str:
         """Write it to a new file, in this form or in that of the file's ending; the file's name.
 
-        Raises: UsageFault, AlreadyThere.
+        Raises:
+            UsageFault: the ending is unknown, or what makes the form is not installed.
+            AlreadyThere: the file exists.
         """
         given = os.fspath(path)
         write_new(given, self.as_form(form or form_of(given)))

@@ -234,7 +234,10 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     tall = min(max(16 * len(grid.down), 90), 420)
     across, down = _ticks(len(grid.across), ACROSS_TICKS), _ticks(len(grid.down), tall // 10)
     left = 10 + 5.6 * min(max(len(grid.down[tick]) for tick in down), DOWN)
-    below = 8 + 4.7 * min(max(len(grid.across[tick]) for tick in across), ACROSS)
+    longest = min(max(len(grid.across[tick]) for tick in across), ACROSS)
+    # Names stand upright below a wide column, and aslant below a narrow one.
+    upright = 5.8 * longest + 6 <= (WIDTH - left - 8) / len(across)
+    below = 16 if upright else 8 + 4.7 * longest
     most = float(np.nanmax(block.estimate, initial=0.0))
 
     def draw(figure: Figure) -> None:
@@ -252,7 +255,8 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
         for spine in axes.spines.values():
             spine.set_visible(True)
         names = [label(grid.across[tick], ACROSS) for tick in across]
-        axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
+        turned: dict[str, Any] = {} if upright else {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(across + 0.5, names, **turned)
         axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
         axes.tick_params(left=False, bottom=False)
         # The scale of colours: nothing, a quarter and all of the largest estimate, by its square root.

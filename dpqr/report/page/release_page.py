@@ -19,6 +19,7 @@ from dpqr.releases.tidy import Row
 from dpqr.report.answers import (
     SAID,
     answer_texts,
+    bin_words,
     figure_precision,
     figure_texts,
     figures_legend,
@@ -288,6 +289,7 @@ def answers_section(found: ReportInput) -> Section:
     figures: dict[str, list[Row]] = {}
     for row in found.figures:
         figures.setdefault(row["figure"], []).append(row)
+    whole = _numbers(found)
     # Each figure stands where the first block does that it rests on.
     asked: dict[str, AnsweredBlock | None] = {}
     for block in found.blocks:
@@ -297,9 +299,9 @@ def answers_section(found: ReportInput) -> Section:
     shown = dict(list(asked.items())[:CHARTS])
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
     cards = [
-        figure_card(figures[name], _described(found, name), f"figure {number}")
+        figure_card(_in_words(figures[name], whole), _described(found, name), f"figure {number}")
         if block is None
-        else _card(readable(block), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
+        else _card(readable(block, whole), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
         for number, (name, block) in enumerate(shown.items())
     ]
     used = rows_words(found)
@@ -308,6 +310,24 @@ def answers_section(found: ReportInput) -> Section:
     if rest := [block for block in list(asked.values())[CHARTS:] if block]:
         parts.append(_listed(f"{count_words(len(rest), 'more block')}, without charts", rest))
     return Section(name="answers", title=f"Answers{', of the rows used' if used else ''}", parts=parts)
+
+
+def _numbers(found: ReportInput) -> dict[str, bool]:
+    """The columns of numbers by the domain file, and whether these are whole."""
+    fields = (found.document("domain") or {}).get("fields") or ()
+    kinds = {str(each.get("name")): each.get("type") for each in fields if isinstance(each, dict)}
+    return {name: kind == "integer" for name, kind in kinds.items() if kind in ("integer", "number")}
+
+
+def _in_words(rows: Sequence[Row], whole: Mapping[str, bool]) -> list[Row]:
+    """Rows of a figure with the bins of their groups in words."""
+    return [
+        {
+            key: bin_words(cell, whole[key]) if key in whole and isinstance(cell, str) else cell
+            for key, cell in row.items()
+        }
+        for row in rows
+    ]
 
 
 def _resting(found: ReportInput, block: AnsweredBlock) -> str | None:
