@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dpqr.python.series import Series, series
     from dpqr.python.sessions import PredictionSession, Session, open_predictions, open_session
     from dpqr.python.shown import Receipt
+    from dpqr.python.tutorial import Tutorial, tutorial
     from dpqr.python.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.11.0"
@@ -76,6 +77,7 @@ __all__ = [
     "Series",
     "Session",
     "Sql",
+    "Tutorial",
     "UsageFault",
     "Verification",
     "__version__",
@@ -104,6 +106,7 @@ __all__ = [
     "series",
     "sql",
     "sweep",
+    "tutorial",
     "verify",
     "write_report",
 ]
@@ -128,6 +131,7 @@ _PLACES = {
     "Series": "dpqr.python.series",
     "Session": "dpqr.python.sessions",
     "Sql": "dpqr.python.queries",
+    "Tutorial": "dpqr.python.tutorial",
     "Verification": "dpqr.python.verify",
     "answer": "dpqr.python.answer",
     "check": "dpqr.python.documents",
@@ -154,6 +158,7 @@ _PLACES = {
     "series": "dpqr.python.series",
     "sql": "dpqr.python.queries",
     "sweep": "dpqr.python.evaluate",
+    "tutorial": "dpqr.python.tutorial",
     "verify": "dpqr.python.verify",
     "write_report": "dpqr.python.reports",
 }

@@ -22,6 +22,7 @@ from dpqr.kernel.errors import DpqrError
 
 TASKS = {
     "Begin": {
+        "tutorial": "Fill a folder with made-up data, and walk through plan, ledger, release and report.",
         "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
         "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
         "domain": "Write the skeleton of a domain file from a table's column types.",
@@ -62,7 +63,7 @@ TASKS = {
 COMMANDS = {name: words for task in TASKS.values() for name, words in task.items()}
 SHARED = {
     **dict.fromkeys(("release", "plan"), "release"),
-    **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
+    **dict.fromkeys(("check", "domain", "schema", "init", "tutorial"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
     **dict.fromkeys(("answer", "export", "show", "series", "report", "label", "evaluate"), "releases"),
     "interactive": "sessions",

@@ -8,9 +8,9 @@ from support.plain_screen import kept, printed
 
 from dpqr.releases.answers.answered import answered_block
 from dpqr.report.answers import (
-    bin_words,
     answer_texts,
     answers_view,
+    bin_words,
     block_view,
     blocks_view,
     error_texts,
