@@ -31,6 +31,8 @@ BARS, CURVES, ACROSS_TICKS = 14, 4, 20
 DOWN, ACROSS = 20, 24
 """Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
+BEGIN = re.compile(r"(-?[\d,.]+) to .*")
+"""A bin of numbers in words, and where it begins."""
 Flags = NDArray[np.bool_]
 
 
@@ -202,7 +204,10 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
                 hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
                 axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
         chosen = _ticks(len(names), 5)
-        axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
+        # A bin of numbers is named by where it begins; names turn where they would meet.
+        words = [label(BEGIN.sub(r"\1", names[tick]), 14) for tick in chosen]
+        turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if max(map(len, words)) > 8 else {}
+        axes.set_xticks(chosen, words, **turned)
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
         figures(axes, "y")
