@@ -135,6 +135,7 @@ def _lines(found: ReportInput, receipt: Sequence[Fact]) -> Iterator[Fact]:
     # What the figures are, and what they may be used for.
     learnt = found.record.get("dpqr") in (PREDICTION_FORMAT, MODEL_FORMAT)
     if learnt:
+        yield "Use", LEARNT
         yield from ((name, text) for name, text in receipt if name in PREDICTED)
     else:
         workload = found.plan.get("workload") or {}

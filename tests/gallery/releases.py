@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,18 @@ def prepare(desk: Path, rows: int = ROWS) -> None:
 
 
 def release(
-    desk: Path, name: str, queries: list[dict[str, Any]], domain: Mapping[str, Any] = DOMAIN, **options: Any
+    desk: Path,
+    name: str,
+    queries: list[dict[str, Any]],
+    domain: Mapping[str, Any] = DOMAIN,
+    table: str = "discharges.csv",
+    **options: Any,
 ) -> Path:
     """A release of the table, in the folder `name`, and its page."""
     out = desk / name
     document = {"dpqr": "queries/1", "domain": domain, "queries": queries}
     ledger = desk / "budget.sqlite"
-    dpqr.release(desk / "discharges.csv", queries=document, ledger=ledger, out=out, by="M. Weber", **options)
+    dpqr.release(desk / table, queries=document, ledger=ledger, out=out, by="M. Weber", **options)
     dpqr.write_report(out, html=desk / f"{name}.html", ledger=ledger)
     return out
 
@@ -77,8 +83,16 @@ def figures(desk: Path) -> Path:
 
 def series(desk: Path) -> Path:
     """The same questions of three quarters, and how the answers change."""
+    # Which period a row is in is read from dates of ISO 8601 alone.
+    table = re.sub(r"\b(\d\d)\.(\d\d)\.(\d{4}) \d\d:\d\d\b", r"\3-\2-\1", (desk / "discharges.csv").read_text())
+    (desk / "quarters.csv").write_text(table)
     domain = {**DOMAIN, "period": {"column": "admitted", "every": "quarter"}}
-    shared: dict[str, Any] = {"eps": 0.5, "dataset": "hospital-quarters", "purpose": "Discharges by quarter"}
+    shared: dict[str, Any] = {
+        "table": "quarters.csv",
+        "eps": 0.5,
+        "dataset": "hospital-quarters",
+        "purpose": "Discharges by quarter",
+    }
     found = [release(desk, f"series-{each}", SERIES, domain, period=each, **shared) for each in PERIODS]
     dpqr.series(found).save(desk / "series.csv")
     return found[-1]
@@ -101,5 +115,6 @@ def make(desk: Path, rows: int = ROWS, wanted: Iterable[Callable[[Path], Path]] 
         prepare(desk, rows)
         for one in wanted:
             out = one(desk)
-            dpqr.label(out).save(desk / f"{one.__name__}-label.html")
-            dpqr.label(out).save(desk / f"{one.__name__}-label.svg")
+            label = dpqr.label(out, ledger=desk / "budget.sqlite")
+            label.save(desk / f"{one.__name__}-label.html")
+            label.save(desk / f"{one.__name__}-label.svg")

@@ -22,6 +22,7 @@ def require_finished(desk, pages, labels):
         require_alone(text)
         require_accessible(text)
         assert [said for said in PAGES[name] if said not in text] == []
+        assert "Warning" not in text
     for one in labels:
         text = (desk / f"{one.__name__}-label.html").read_text()
         require_alone(text)

@@ -191,10 +191,15 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
 
     names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+    # A bin of numbers is named by where it begins; names turn where they would meet.
+    chosen = _ticks(len(names), 5)
+    words = [label(BEGIN.sub(r"\1", names[tick]), 14) for tick in chosen]
+    aslant = max(map(len, words)) > 8
+    height = 196 if aslant else 176
 
     def draw(figure: Figure) -> None:
         axes = panel(figure, 48, 20, 208 if len(groups) > 1 else 276, 130)
-        figure.text(0.02, 1 - 9 / 196, unit, fontsize=9, va="center")
+        figure.text(0.02, 1 - 9 / height, unit, fontsize=9, va="center")
         for rows, line in zip(kept, LINES, strict=False):
             shown = block.chosen(rows)
             places, alone = np.arange(shown.rows), never_measured(shown)
@@ -203,10 +208,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
             if alone.any():
                 hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
                 axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
-        chosen = _ticks(len(names), 5)
-        # A bin of numbers is named by where it begins; names turn where they would meet.
-        words = [label(BEGIN.sub(r"\1", names[tick]), 14) for tick in chosen]
-        turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if max(map(len, words)) > 8 else {}
+        turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if aslant else {}
         axes.set_xticks(chosen, words, **turned)
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
@@ -227,7 +229,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
     return draw_chart(
         draw,
-        height=196,
+        height=height,
         alt=f"{kind} of {count_words(block.rows, 'answer')}, in {unit}: {_seen(block)}{left}",
         salt=salt,
     )
