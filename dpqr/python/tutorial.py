@@ -172,7 +172,11 @@ Next: `dpqr guide start` does the same with a messy table of your own.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tutorial:
-    """What was written. paths: the files. text: what to type, and what to look at."""
+    """What was written. paths: the files. text: what to type, and what to look at.
+
+    >>> Tutorial(paths=("steps/README.md",), text="# A first release").paths
+    ('steps/README.md',)
+    """
 
     paths: tuple[str, ...]
     text: str
