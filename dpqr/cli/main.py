@@ -22,6 +22,7 @@ from dpqr.kernel.errors import DpqrError
 
 TASKS = {
     "Begin": {
+        "tutorial": "Fill a folder with made-up data, and walk through plan, ledger, release and report.",
         "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
         "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
         "domain": "Write the skeleton of a domain file from a table's column types.",
@@ -38,6 +39,7 @@ TASKS = {
         "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
         "answer": "Answer new questions from a release, for free; no table is opened.",
         "report": "Report a release: a page to read and print, a registry record, a dataset card.",
+        "label": "What a release promises, and what its figures are for, on one card.",
         "series": "Releases of the same queries at several points in time: trends with their errors.",
         "compare": "Two releases or plans side by side.",
         "export": "Write a release as tables of a DuckDB file.",
@@ -62,9 +64,9 @@ TASKS = {
 COMMANDS = {name: words for task in TASKS.values() for name, words in task.items()}
 SHARED = {
     **dict.fromkeys(("release", "plan", "explain"), "release"),
-    **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
+    **dict.fromkeys(("check", "domain", "schema", "init", "tutorial"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
-    **dict.fromkeys(("answer", "export", "show", "series", "report", "evaluate"), "releases"),
+    **dict.fromkeys(("answer", "export", "show", "series", "report", "label", "evaluate"), "releases"),
     "interactive": "sessions",
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and

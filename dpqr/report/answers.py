@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
+from fractions import Fraction
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
@@ -209,10 +210,46 @@ def _sizes(errors: FloatArray) -> list[str]:
     return [f"+-{error}" if error else "" for error in error_texts(errors)]
 
 
-def readable(block: AnsweredBlock) -> AnsweredBlock:
-    """The same with cells as people write them: bins of dates by their names."""
-    columns = (replace(column, texts=tuple(map(cell_words, column.texts))) for column in block.columns)
+def readable(block: AnsweredBlock, whole: Mapping[str, bool] | None = None) -> AnsweredBlock:
+    """The same with cells as people write them: bins of dates by their names.
+
+    whole: columns whose bins of numbers are put in words too, and whether these are whole numbers; None: none.
+    """
+    columns = []
+    for column in block.columns:
+        texts = tuple(map(cell_words, column.texts))
+        if whole and column.name in whole:
+            texts = tuple(bin_words(text, whole[column.name]) for text in texts)
+        columns.append(replace(column, texts=texts))
     return replace(block, columns=tuple(columns))
+
+
+BIN = re.compile(r"([\[(])(-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)([\])])")
+GROUPED = 10_000
+"""Numbers from which on thousands are parted: years are not."""
+
+
+def bin_words(text: str, whole: bool) -> str:
+    """A bin of numbers as people write it; another cell as it is. whole: of whole numbers.
+
+    >>> bin_words("[18, 28)", True), bin_words("[0, 10000)", False), bin_words("(null)", True)
+    ('18 to 27', '0 to under 10,000', '(null)')
+    """
+    found = BIN.fullmatch(text)
+    if found is None:
+        return text
+    low, high = (Fraction(found[place]) for place in (2, 3))
+    if whole:
+        first = ceil(low) if found[1] == "[" else floor(low) + 1
+        last = floor(high) if found[4] == "]" else ceil(high) - 1
+        return _grouped(str(first)) if first == last else f"{_grouped(str(first))} to {_grouped(str(last))}"
+    above, under = ("" if found[1] == "[" else "above "), ("" if found[4] == "]" else "under ")
+    return f"{above}{_grouped(found[2])} to {under}{_grouped(found[3])}"
+
+
+def _grouped(number: str) -> str:
+    """A number as it is written, thousands parted from GROUPED on."""
+    return f"{int(number):,}" if "." not in number and abs(int(number)) >= GROUPED else number
 
 
 BIN_OF_DATES = re.compile(r"\[(\d{4}-\d\d-\d\d\S*), (\d{4}-\d\d-\d\d\S*)([])])")

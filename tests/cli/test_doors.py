@@ -37,6 +37,8 @@ SAME = {
     "answer": ("answer", "dpqr.python.answer:answer"),
     "export": ("export", "dpqr.python.answer:export"),
     "report": ("write_report", "dpqr.python.reports:write_report"),
+    "tutorial": ("tutorial", "dpqr.python.tutorial:tutorial"),
+    "label": ("label", "dpqr.python.reports:label"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""
