@@ -103,7 +103,8 @@ dpqr show first --query "mean(paid) by shop"
 ```
 
 ```screen
-mean(paid) by shop shop=Bakery
+mean(paid) by shop
+shop estimate error lower upper basis
 ```
 
 Look at: `estimate`, and the 95% interval from `lower` to `upper`. The means were made to lie near 8, 24 and 40 euros.
