@@ -26,10 +26,10 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import rows
 from dpqr.python.published_options import (
     AnswerCommand,
+    BoundOptions,
     BudgetFiles,
     EvaluateCommand,
     ExportCommand,
-    GoalOptions,
     LabelCommand,
     ReportCommand,
     SeriesCommand,
@@ -272,7 +272,7 @@ def evaluate_command(true: str, release: str, given: EvaluateCommand) -> None:
     require_option("queries")
     say_settings()
     options = keywords(given)
-    goals, top = {name: options.pop(name) for name in rows(GoalOptions)}, options.pop("top")
+    goals, top = {name: options.pop(name) for name in rows(BoundOptions)}, options.pop("top")
     found = evaluate(true, release, **options)
     Screen.of(given).show(
         Shown(lambda: accuracy_view(found.accuracy, top or 10, NOT_FOR_RELEASE), lambda: document(found.accuracy, top))

@@ -172,7 +172,7 @@ class CompareCommand(TypedDict, total=False):
     as_json: JsonFlag
 
 
-class GoalOptions(TypedDict, total=False):
+class BoundOptions(TypedDict, total=False):
     """Goals for the exact errors of a release, over n."""
 
     max_error: Annotated[
@@ -196,7 +196,7 @@ class TopOptions(TypedDict, total=False):
 
 
 class EvaluateCommand(
-    DocumentOptions, EvaluationOptions, GoalOptions, TopOptions, PayerOptions, CsvOptions, total=False
+    DocumentOptions, EvaluationOptions, BoundOptions, TopOptions, PayerOptions, CsvOptions, total=False
 ):
     """All options of `dpqr evaluate`."""
 

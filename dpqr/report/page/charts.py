@@ -208,8 +208,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
             if alone.any():
                 hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
                 axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
-        turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if aslant else {}
-        axes.set_xticks(chosen, words, **turned)
+        axes.set_xticks(chosen, words, rotation=20 if aslant else 0, ha="right" if aslant else "center")
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
         figures(axes, "y")
@@ -262,8 +261,8 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
         for spine in axes.spines.values():
             spine.set_visible(True)
         names = [label(grid.across[tick], ACROSS) for tick in across]
-        turned: dict[str, Any] = {} if upright else {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(across + 0.5, names, **turned)
+        side, turned = ("center", 0) if upright else ("right", 60)
+        axes.set_xticks(across + 0.5, names, rotation=turned, ha=side, rotation_mode="default" if upright else "anchor")
         axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
         axes.tick_params(left=False, bottom=False)
         # The scale of colours: nothing, a quarter and all of the largest estimate, by its square root.
