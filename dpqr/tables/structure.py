@@ -22,7 +22,7 @@ from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
 from dpqr.tables.parquet import parquet_schema
 from dpqr.tables.source import TableSource
-from dpqr.tables.wanted import columns_to_read
+from dpqr.tables.wanted import columns_to_read, require_period_texts
 
 if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
@@ -46,6 +46,7 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
             check_frame(file.frame, wanted, limits)
         elif file.kind == "csv":
             csv_names(file, tuple(wanted), limits)
+            require_period_texts(file.path, source.period, domain)
         else:
             parquet_schema(file, wanted, limits)
 

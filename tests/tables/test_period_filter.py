@@ -124,8 +124,18 @@ def test_a_row_is_in_one_period_or_in_none(forms):
 def test_the_column_may_be_an_attribute_too_whose_rules_and_spelling_change_nothing(forms):
     days = whole_bins([20_500, 20_520, 20_600], "date")
     column = Attribute(name="day", axis=days, missing=("2026-03-01",), spelling=Spelling(pattern="%d.%m.%Y"))
-    _, dropped = counted(forms[0], domain=Domain((*DOMAIN.attributes, column)))
+    _, dropped = counted(forms[1], domain=Domain((*DOMAIN.attributes, column)))
     assert dropped == 4  # all four rows of March, none of which the attribute's spelling reads
+
+
+def test_texts_that_the_domain_file_writes_otherwise_are_refused_before_any_row(tmp_path):
+    """Read as ISO 8601 none of them is in any period: all rows would be lost, and the budget spent."""
+    (source, *_) = texts_in_all_forms(tmp_path, ["05.03.2026", "06.03.2026"])
+    column = Attribute(name="day", axis=whole_bins([20_500, 20_600], "date"), spelling=Spelling(pattern="%d.%m.%Y"))
+    source = replace(source, period=MARCH)
+    check_table(source, DOMAIN, Limits())
+    with pytest.raises(DataError, match="--period reads ISO dates alone"):
+        check_table(source, Domain((*DOMAIN.attributes, column)), Limits())
 
 
 @pytest.mark.parametrize("other", [PrivacyUnit(column="day", rows=1), PrivacyUnit()], ids=["unit", "counts"])
