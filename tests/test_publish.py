@@ -46,6 +46,7 @@ def ran(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("publish")
 def test_every_step_ends_as_documented(ran):
     printed, _ = ran
     assert re.findall(r"^== (\d+) ", printed, re.MULTILINE) == STEPS
@@ -60,6 +61,7 @@ def history(place: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("publish")
 def test_plan_ledger_record_and_pages_agree(ran):
     """Each release was approved by one, asked for by another, paid once, and names what paid for it."""
     _, place = ran
