@@ -82,7 +82,7 @@ def read_label(place: str, ledger: str | None = None, anchor: str | None = None)
     spending = read_spending(run.record, place, ledger, anchor) if ledger else None
     try:
         return label_card(run, place, spending)
-    except (UsageFault, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+    except (UsageFault, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise DocumentError(f"{place}: states figures that dpqr cannot read; restore it, or release again") from None
 
 
