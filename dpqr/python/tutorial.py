@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpqr.kernel.errors import AlreadyThere
+from dpqr.kernel.noise.public import public_generator
 from dpqr.python.checks import Path, run_sanitised
 from dpqr.python.project import DOMAIN, QUERIES, write_files
 
@@ -211,17 +212,9 @@ def _written(directory: str) -> Tutorial:
 def _rows() -> Iterator[str]:
     """The lines of the table: one to three visits of each customer, the same on every machine."""
     yield "customer,shop,day,paid"
-    state = 7
-
-    def draw(below: int) -> int:
-        # A linear congruential generator (the constants of C's old rand); for show, and never for noise.
-        nonlocal state
-        state = (state * 1103515245 + 12345) % 2**31
-        return (state >> 8) % below
-
-    shops = tuple(SHOPS)
+    draw, shops = public_generator(7).integers, tuple(SHOPS)
     for customer in range(1, CUSTOMERS + 1):
-        for _ in range(1 + draw(3)):
+        for _ in range(draw(1, 4)):
             shop = shops[(draw(6) + 1) // 3]
             cents = SHOPS[shop] * 50 + draw(SHOPS[shop] * 100)
-            yield f"{customer},{shop},2024-{1 + draw(12):02d}-{1 + draw(28):02d},{cents // 100}.{cents % 100:02d}"
+            yield f"{customer},{shop},2024-{draw(1, 13):02d}-{draw(1, 29):02d},{cents // 100}.{cents % 100:02d}"

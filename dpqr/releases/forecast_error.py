@@ -258,19 +258,6 @@ def simulate(plan: Plan, table: PublicTable, seed: int, within: float | None = N
     )
 
 
-def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
-    """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
-    return simulate(plan, table, seed).errors
-
-
-def count_share(plan: Plan, released: SimulatedRelease) -> float:
-    """The share of one release's counts that lie within the distance."""
-    law, reach = ErrorDistribution(mean=0.0, deviation=0.0), reaches(plan)
-    counts = [one.counts for one in _expected_blocks(plan, reach, [law] * len(reach))]
-    kept = np.flatnonzero(counts)
-    return float(released.inside[kept].sum() / released.seen[kept].sum())
-
-
 def _expected_blocks(
     plan: Plan, reach: FloatArray, errors: Sequence[ErrorDistribution]
 ) -> tuple[ExpectedBlockError, ...]:

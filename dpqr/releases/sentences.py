@@ -328,8 +328,8 @@ SAID: tuple[tuple[str, str], ...] = (
     ),
     (
         r"estimates are the weighted mean of several models of the noisy answers: (.+); the weights are.*",
-        "Estimates are the mean of several models of what was measured: {0}. Each weighs as much as it is needed to "
-        "foretell measurements that no model has seen.",
+        "Estimates are the weighted mean of several models of what was measured: {0}. The weights are those that best "
+        "predicted noisy answers that no model had seen.",
     ),
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )

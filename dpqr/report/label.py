@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import msgspec
 
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import person_column
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.codec import JSON
 from dpqr.published.show import StoredRun, show
@@ -109,8 +109,7 @@ def _of_one_form(record: JSON) -> JSON:
     plan = dict(record.get("plan") or {})
     if record.get("dpqr") not in (PREDICTION_FORMAT, MODEL_FORMAT) or not isinstance(plan.get("unit"), str):
         return record
-    column = re.match(r"one person \(column '(.*?)'\) ", plan["unit"])
-    unit = {"words": plan["unit"], "column": column[1] if column else None}
+    unit = {"words": plan["unit"], "column": person_column(plan["unit"])}
     return {**record, "unit": plan["unit"], "trust": plan.get("notes"), "plan": plan | {"unit": unit}}
 
 

@@ -200,8 +200,9 @@ def _where(file: TableFile) -> str:
 def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limits) -> list[str]:
     """The names in the first line, which must hold every wanted column once.
 
-    Privacy: where the header is missing, that line is a private row. Of it nothing is shown, unless it holds all public
-    names in other capitals, or behind another delimiter: then it is no row.
+    Privacy: where the header is missing, that line is a private row. Nothing of it is shown but names that are stated,
+    in its capitals, and only where it holds all of them, in other capitals or behind another delimiter. Who guesses a
+    row so would learn as much from a file that is taken.
     """
     names, where = rows.header(), _where(file)
     if len(names) > limits.columns:

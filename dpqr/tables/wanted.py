@@ -6,7 +6,7 @@ from typing import Any
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
-from dpqr.kernel.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.encoders import count_refusal, encoder
 from dpqr.tables.parquet import Accepts
@@ -60,19 +60,6 @@ def columns_to_read(
         one = wanted.get(period.column, dates)
         wanted[period.column] = lambda kind: one(kind) or dates(kind)
     return wanted
-
-
-def require_period_texts(path: str, period: PeriodRows | None, domain: Domain) -> None:
-    """DataError where the domain file gives the texts of the period's column a format of their own.
-
-    No document may move a record to another period, so texts are read as ISO 8601 alone: all rows would be lost.
-    """
-    for attribute in domain.attributes:
-        if period is not None and attribute.name == period.column and attribute.spelling.pattern is not None:
-            raise DataError(
-                f"{path}: column {attribute.name!r} has the format {attribute.spelling.pattern!r} in the domain file, "
-                "and --period reads ISO dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
-            )
 
 
 def _accepts(refusal: Accepts) -> Accepts:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, count_share, simulate
+from dpqr.releases.forecast_error import PublicTable, simulate
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -123,7 +123,8 @@ def lines(codes: np.ndarray, sizes: dict[str, int], runs: int) -> Iterator[str]:
                 (point,) = forecast_releases(request).points
                 true = PublicTable.of("true", point.plan.problem.domain.shape, own)
                 found = [simulate(point.plan, true, SEED + seed, most) for seed in range(runs)]
-                shares = [count_share(point.plan, one) for one in found]
+                counts = np.flatnonzero([one.counts for one in point.forecast.blocks])
+                shares = [float(one.inside[counts].sum() / one.seen[counts].sum()) for one in found]
                 told = f"{schedule:8} {basis:7} W {most:g} eps {float(point.forecast.epsilon):.3g}"
                 inside = f"inside {np.mean(shares):.1%} (a run: {min(shares):.1%} to {max(shares):.1%})"
                 yield f"{told} {point.forecast.schedule}: {inside}"

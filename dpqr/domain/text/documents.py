@@ -274,7 +274,7 @@ def document_text(path: Path) -> bytes:
     if path.suffix.lower() in _TABLES:
         raise UsageFault(
             f"{str(path)!r} is a table, not a document; it stands without an option: "
-            f"dpqr release {shlex.quote(path.name)} --queries FILE"
+            f"dpqr release {shlex.quote(str(path))} --queries FILE"
         )
     as_json = _AS_JSON.get(path.suffix.lower())
     if as_json is None:
