@@ -135,7 +135,7 @@ dpqr: dataset 'visits': asked epsilon 2.5, spent 1 of 3, left 2
 ## 6. Ask again, for nothing
 
 ```sh
-dpqr answer first --sql "SELECT shop, COUNT(*) FROM data WHERE paid >= 40 GROUP BY shop"
+dpqr answer first --where "paid >= 40" --by shop
 ```
 
 ```screen

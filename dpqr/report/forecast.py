@@ -128,7 +128,9 @@ def forecast_view(
         more = count_words(len(ranked) - top, "more query") if len(ranked) - top > 1 else "1 more query"
         parts.append(Text(f"... and {more} of smaller error: --top N shows more"))
     if any(one.kind != "top" for one in first.figures):  # the largest counts are among the queries
-        parts += [*([Text()] if ranked else []), _figures(found, columns if several else columns[:-1], shares)]
+        own = {one.name: shares[one.name] for one in first.figures if one.name in shares}
+        heads = labels if several else [*columns[:2], *(within if own else [])]
+        parts += [*([Text()] if ranked else []), _figures(found, heads, own)]
     if several and not rows:
         parts += [Text(), MarksPlot(found=tuple(found))]
     better = [("" if place else "Better", words) for place, words in enumerate(improved)]

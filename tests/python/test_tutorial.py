@@ -35,6 +35,7 @@ def test_every_command_runs_and_prints_what_the_text_quotes(desk, folder):
             printed += " ".join(f"{ended.out} {ended.err}".split()) + " "
             commands += 1
     assert commands == 12
+    assert "--sql" not in folder  # which needs an extra that a first installation lacks
 
 
 def test_the_text_on_the_screen_is_that_of_the_folder(desk, folder):
