@@ -174,7 +174,15 @@ def forecast(
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
     n = round(float(records.mean()))
     means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
-    blocks = _expected_blocks(plan, reach, means)
+    # A figure's own blocks are not asked for; the counts of the largest cells are.
+    workload = plan.problem.workload
+    parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
+    blocks = tuple(
+        ExpectedBlockError(
+            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
+        )
+        for block, most, one in zip(workload.blocks, reach, means, strict=True)
+    )
     return PlanForecast(
         epsilon=plan.budget.epsilon,
         schedule=plan.schedule.name,
@@ -255,20 +263,6 @@ def simulate(plan: Plan, table: PublicTable, seed: int, within: float | None = N
         seen=seen.astype(np.int64),
         inside=inside.astype(np.int64),
         square=square,
-    )
-
-
-def _expected_blocks(
-    plan: Plan, reach: FloatArray, errors: Sequence[ErrorDistribution]
-) -> tuple[ExpectedBlockError, ...]:
-    """A figure's own blocks are not asked for; the counts of the largest cells are."""
-    workload = plan.problem.workload
-    parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
-    return tuple(
-        ExpectedBlockError(
-            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
-        )
-        for block, most, one in zip(workload.blocks, reach, errors, strict=True)
     )
 
 

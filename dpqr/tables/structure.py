@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpqr.domain.domain import Domain
-from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import is_text
@@ -21,7 +20,7 @@ from dpqr.tables.engines.known import refused_before
 from dpqr.tables.files import TableColumns, TableFile
 from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
-from dpqr.tables.parquet import Accepts, parquet_schema
+from dpqr.tables.parquet import parquet_schema
 from dpqr.tables.source import TableSource
 from dpqr.tables.wanted import columns_to_read
 
@@ -39,41 +38,29 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
-    wanted = columns_to_read(domain, unit, source.count_column, source.period)
-    parts = [file if file.frame is None else file.frame for file in source.files()]
-    for part in parts if source.engine is None else (_Structure(source.engine), *parts):
-        where, kind = _checked(part, wanted, limits)
-        if source.period is not None:
-            _require_period(where, kind(source.period.column), source.period, domain)
-
-
-def _checked(
-    part: TableFile | TableColumns, wanted: dict[str, Accepts], limits: Limits
-) -> tuple[str, Callable[[str], Any]]:
-    """Check names and types of a part of a table; what messages call it, and the Arrow type of each column."""
     import pyarrow as pa
 
-    if not isinstance(part, TableFile):
-        check_frame(part, wanted, limits)
-        return part.name, part.kind
-    if part.kind == "csv":
-        csv_names(part, tuple(wanted), limits)
-        return part.path, lambda _: pa.string()
-    schema = parquet_schema(part, wanted, limits)
-    return part.path, lambda name: schema.field(name).type
-
-
-def _require_period(where: str, kind: Any, period: PeriodRows, domain: Domain) -> None:
-    """DataError where the domain file gives the texts of the period's column a format of their own.
-
-    No document may move a record to another period, so texts are read as ISO 8601 alone: all rows would be lost.
-    """
-    written = {attribute.name: attribute.spelling.pattern for attribute in domain.attributes}.get(period.column)
-    if written is not None and is_text(getattr(kind, "value_type", kind)):
-        raise DataError(
-            f"{where}: column {period.column!r} has the format {written!r} in the domain file, and --period reads ISO "
-            "dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
-        )
+    wanted = columns_to_read(domain, unit, source.count_column, source.period)
+    # No document may move a record to another period, so texts of its column are read as ISO 8601 alone, and those of
+    # another format would all be in none.
+    dates = None if source.period is None else source.period.column
+    written = {attribute.name: attribute.spelling.pattern for attribute in domain.attributes}.get(dates or "")
+    parts = [file if file.frame is None else file.frame for file in source.files()]
+    for part in parts if source.engine is None else (_Structure(source.engine), *parts):
+        if not isinstance(part, TableFile):
+            check_frame(part, wanted, limits)
+            where, kind = part.name, part.kind(dates) if dates else None
+        elif part.kind == "csv":
+            csv_names(part, tuple(wanted), limits)
+            where, kind = part.path, pa.string()
+        else:
+            schema = parquet_schema(part, wanted, limits)
+            where, kind = part.path, schema.field(dates).type if dates else None
+        if written is not None and is_text(getattr(kind, "value_type", kind)):
+            raise DataError(
+                f"{where}: column {dates!r} has the format {written!r} in the domain file, and --period reads ISO "
+                "dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
+            )
 
 
 def require_single_rows(source: TableSource) -> None:

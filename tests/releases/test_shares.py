@@ -9,7 +9,7 @@ import pytest
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.forecast import ForecastRequest, Goal, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, count_share, forecast, simulate, simulate_tables
+from dpqr.releases.forecast_error import PublicTable, forecast, simulate, simulate_tables
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.releases.shares import ShareInside
@@ -61,7 +61,9 @@ def test_at_the_epsilon_that_is_found_as_many_counts_lie_within_the_distance_as_
     outlook = asked(GoalRequest(within="20", confidence=part), [{"marginal": ["ward", "cost"]}])
     (point,) = outlook.points
     table = PublicTable.of("other", point.plan.problem.domain.shape, np.array([[0, 0], [1, 2]]))
-    runs = [count_share(point.plan, simulate(point.plan, table, 900 + seed, 20.0)) for seed in range(100)]
+    counts = np.flatnonzero([one.counts for one in point.forecast.blocks])
+    found = [simulate(point.plan, table, 900 + seed, 20.0) for seed in range(100)]
+    runs = [float(one.inside[counts].sum() / one.seen[counts].sum()) for one in found]
     # Four standard errors of what is measured, and what three percent of epsilon and the conservative error may add.
     error = 4 * np.std(runs) / 10
     assert float(part) - error - 0.01 <= np.mean(runs) <= float(part) + 0.06
