@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from dpqr.python.predict import PredictionPlan, Predictions, predict
     from dpqr.python.queries import Queries, Sql, queries, sql
     from dpqr.python.release import Release, read_release, release
-    from dpqr.python.reports import write_report
+    from dpqr.python.reports import Label, label, write_report
     from dpqr.python.series import Series, series
     from dpqr.python.sessions import PredictionSession, Session, open_predictions, open_session
     from dpqr.python.shown import Receipt
+    from dpqr.python.tutorial import Tutorial, tutorial
     from dpqr.python.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.11.0"
@@ -60,6 +61,7 @@ __all__ = [
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
+    "Label",
     "Later",
     "Ledger",
     "LedgerError",
@@ -75,6 +77,7 @@ __all__ = [
     "Series",
     "Session",
     "Sql",
+    "Tutorial",
     "UsageFault",
     "Verification",
     "__version__",
@@ -88,6 +91,7 @@ __all__ = [
     "forecast",
     "guide",
     "init",
+    "label",
     "list_strategies",
     "open_predictions",
     "open_session",
@@ -102,6 +106,7 @@ __all__ = [
     "series",
     "sql",
     "sweep",
+    "tutorial",
     "verify",
     "write_report",
 ]
@@ -112,6 +117,7 @@ _PLACES = {
     "Domain": "dpqr.python.domain",
     "Evaluation": "dpqr.python.evaluate",
     "Forecast": "dpqr.python.forecast",
+    "Label": "dpqr.python.reports",
     "Later": "dpqr.python.answer",
     "Ledger": "dpqr.python.ledger",
     "Page": "dpqr.python.build",
@@ -125,6 +131,7 @@ _PLACES = {
     "Series": "dpqr.python.series",
     "Session": "dpqr.python.sessions",
     "Sql": "dpqr.python.queries",
+    "Tutorial": "dpqr.python.tutorial",
     "Verification": "dpqr.python.verify",
     "answer": "dpqr.python.answer",
     "check": "dpqr.python.documents",
@@ -136,6 +143,7 @@ _PLACES = {
     "forecast": "dpqr.python.forecast",
     "guide": "dpqr.python.build",
     "init": "dpqr.python.documents",
+    "label": "dpqr.python.reports",
     "list_strategies": "dpqr.python.build",
     "open_predictions": "dpqr.python.sessions",
     "open_session": "dpqr.python.sessions",
@@ -150,6 +158,7 @@ _PLACES = {
     "series": "dpqr.python.series",
     "sql": "dpqr.python.queries",
     "sweep": "dpqr.python.evaluate",
+    "tutorial": "dpqr.python.tutorial",
     "verify": "dpqr.python.verify",
     "write_report": "dpqr.python.reports",
 }

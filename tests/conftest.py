@@ -1,11 +1,13 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
 the tests marked slow and those marked quality, and says so in its last lines. Beside other workers a test has one
 thread for linear algebra. Bytecode is kept, for some hundred processes import what the last one has compiled. Garbage
-is looked for seldom: there are thousands of tests to walk over, and little of it.
+is looked for seldom: there are thousands of tests to walk over, and little of it. Their files lie in memory where there
+is room for them: a ledger syncs at every entry, and a process that is killed loses no page on either kind of disk.
 """
 
 import gc
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,6 +22,13 @@ gc.set_threshold(50_000, 50, 100)
 gc.disable()  # until all tests are found
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+MEMORY, ROOM = "/dev/shm", 4 * 2**30
+if (
+    os.access(MEMORY, os.W_OK)
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    and shutil.disk_usage(MEMORY).free > ROOM
+):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)  # pytest's own name for where tmp_path lies
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 

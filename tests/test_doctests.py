@@ -48,7 +48,8 @@ def _made(tree: ast.Module) -> Iterator[str]:
 
 def _examples(tree: ast.AST) -> str:
     documented = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
-    shown = (doctest.DocTestParser().get_examples(ast.get_docstring(node) or "") for node in documented)
+    texts = (ast.get_docstring(node) or "" for node in documented)
+    shown = (doctest.DocTestParser().get_examples(text) for text in texts if ">>> " in text)
     return " ".join(example.source + example.want for examples in shown for example in examples)
 
 

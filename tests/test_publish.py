@@ -16,12 +16,13 @@ SCRIPT = ROOT / "sample_data" / "publish.sh"
 STEPS = re.findall(r'^step "(\d+) ', SCRIPT.read_text(), re.MULTILINE)
 
 
-def test_the_guide_lists_the_steps_and_their_exit_codes():
+def test_the_guide_lists_the_steps_each_of_which_states_its_exit_codes():
+    assert [str(1 + n) for n in range(15)] == STEPS
     parts = re.split(r"^step .*$", SCRIPT.read_text(), flags=re.MULTILINE)[1:]
-    codes = [re.findall(r"^expect (\d+) ", part, re.MULTILINE) for part in parts]
-    rows = re.findall(r"^\| (\d+) (.+?) \| .* \| ([\d, ]+) \|$", topic("review").text, re.MULTILINE)
-    assert [number for number, _, _ in rows] == STEPS == [str(1 + n) for n in range(15)]
-    assert [stated.split(", ") for _, _, stated in rows] == [list(dict.fromkeys(part)) for part in codes]
+    assert all(re.search(r"^ *expect \d+ ", part, re.MULTILINE) for part in parts)
+    listed = " ".join(topic("review").text.split())
+    names = re.findall(r'^step "\d+ (\w+)', SCRIPT.read_text(), re.MULTILINE)
+    assert [name for name in names if name not in listed] == []
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ def ran(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("publish")
 def test_every_step_ends_as_documented(ran):
     printed, _ = ran
     assert re.findall(r"^== (\d+) ", printed, re.MULTILINE) == STEPS
@@ -59,6 +61,7 @@ def history(place: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("publish")
 def test_plan_ledger_record_and_pages_agree(ran):
     """Each release was approved by one, asked for by another, paid once, and names what paid for it."""
     _, place = ran

@@ -147,10 +147,9 @@ def test_every_strategy_of_the_house_is_in_the_guide():
             assert one["name"] in text
 
 
-@pytest.mark.parametrize("page", [README, topic("contributing")], ids=lambda page: page.name)
-def test_the_picture_of_the_tree_is_that_of_the_architecture(page):
+def test_the_picture_of_the_tree_is_that_of_the_architecture():
     """Every room of the product, the last one first, as the architecture's test holds it to."""
-    picture = next(block for block in page.all_of("text") if "kernel  " in block)
+    picture = next(block for block in README.all_of("text") if "kernel  " in block)
     shown = [name for names in re.findall(r"^(\w+(?:, \w+)*)  ", picture, re.MULTILINE) for name in names.split(", ")]
     assert shown == [*reversed(ROOMS)]
     modules = {path.stem for path in (ROOT / "dpqr").glob("*.py") if not path.stem.startswith("__")}

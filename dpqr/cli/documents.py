@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import sys
+from shlex import quote
 from typing import Any, Literal
 
 import click
@@ -94,6 +96,35 @@ def schema_command(document: Literal["domain", "queries", "release"]) -> None:
     from dpqr.python.documents import schema
 
     product_json(schema(document))
+
+
+# `dpqr tutorial`: a folder to learn in.
+
+
+@click.command("tutorial")
+@click.argument("directory", metavar="DIR", callback=require_file_name)
+@click.option("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
+def tutorial_command(directory: str, no_color: bool) -> None:
+    """Fill DIR with made-up data, and show how to plan, pay, release and report it.
+
+    DIR is a new or an empty folder. Its README.md holds the same text: every command, and what to look at.
+
+    \b
+    dpqr tutorial first-steps
+    cd first-steps
+    """
+    from dpqr.cli.streams import is_terminal, print_paged, product, render
+    from dpqr.kernel.wording import plain
+    from dpqr.python.tutorial import tutorial
+    from dpqr.report.guide import guide_view
+
+    made = tutorial(directory)
+    if is_terminal(sys.stdout):
+        print_paged(render(guide_view(made.text), sys.stdout, not no_color))
+    else:
+        product(made.text.rstrip("\n"))
+    *others, last = map(plain, made.paths)
+    say(f"wrote {', '.join(others)} and {last}; go on there: cd {quote(plain(directory))}")
 
 
 # `dpqr init`: the files that a new project begins with.

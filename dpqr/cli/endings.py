@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from types import FrameType
 from typing import Any
 
@@ -75,6 +76,7 @@ class Ending:
     """What ended a command, in public words. kind: the error's class, or a noun where it is none of the family.
 
     text: one or two lines. notes: what becomes of a paid run. faults: of documents, each with its place.
+    hint: on the settings that may have caused it; it goes into the second line.
     """
 
     code: int
@@ -82,6 +84,7 @@ class Ending:
     text: str
     notes: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    hint: str = ""
 
 
 def ending_of(error: BaseException) -> Ending | None:
@@ -123,7 +126,7 @@ def say_ending(ending: Ending, error: BaseException) -> None:
         _say_lines(fault_lines(error))
     else:
         first, _, second = ending.text.partition("\n")
-        _say_lines((first, second))  # two lines at most
+        _say_lines((first, "; ".join(filter(None, (second, ending.hint)))))  # two lines at most
     for note in ending.notes:
         say(wrap_line(note, sys.stderr))
 
@@ -143,7 +146,7 @@ def _unknown_option(error: click.NoSuchOption) -> str:
     found = RETIRED.get(error.option_name, "")
     if error.ctx and any(found.split()[0] in each.opts for each in error.ctx.command.params if found):
         return f"no such option {error.option_name!r} any more; give {found}"
-    near = "" if found else " or ".join(map(repr, sorted(error.possibilities or ())))
+    near = "" if found else " or ".join(map(repr, get_close_matches(error.option_name, error.possibilities or (), n=1)))
     return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
 
 
@@ -229,5 +232,5 @@ def failure_document(ending: Ending, code: int) -> dict[str, Any]:
             }
             for fault in ending.faults
         ],
-        "notes": list(ending.notes),
+        "notes": [*ending.notes, *filter(None, [ending.hint])],
     }

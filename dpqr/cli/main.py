@@ -22,12 +22,14 @@ from dpqr.kernel.errors import DpqrError
 
 TASKS = {
     "Begin": {
+        "tutorial": "Fill a folder with made-up data, and walk through plan, ledger, release and report.",
         "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
         "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
         "domain": "Write the skeleton of a domain file from a table's column types.",
         "check": "Check domain and queries together; no data is opened.",
     },
     "Release": {
+        "explain": "Explain a SELECT statement: its noise, error and price, and what makes it better.",
         "plan": "Plan a release, and forecast its error; no table is opened.",
         "release": "Release private answers to a workload of linear queries.",
         "predict": "Predict a column by a private learner, or release a private function.",
@@ -37,6 +39,7 @@ TASKS = {
         "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
         "answer": "Answer new questions from a release, for free; no table is opened.",
         "report": "Report a release: a page to read and print, a registry record, a dataset card.",
+        "label": "What a release promises, and what its figures are for, on one card.",
         "series": "Releases of the same queries at several points in time: trends with their errors.",
         "compare": "Two releases or plans side by side.",
         "export": "Write a release as tables of a DuckDB file.",
@@ -60,10 +63,10 @@ TASKS = {
 """The commands by what they are for, with what each does."""
 COMMANDS = {name: words for task in TASKS.values() for name, words in task.items()}
 SHARED = {
-    **dict.fromkeys(("release", "plan"), "release"),
-    **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
+    **dict.fromkeys(("release", "plan", "explain"), "release"),
+    **dict.fromkeys(("check", "domain", "schema", "init", "tutorial"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
-    **dict.fromkeys(("answer", "export", "show", "series", "report", "evaluate"), "releases"),
+    **dict.fromkeys(("answer", "export", "show", "series", "report", "label", "evaluate"), "releases"),
     "interactive": "sessions",
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and
@@ -128,7 +131,7 @@ class Commands(click.Group):
             # Print how the command ended; None: the reader of standard output has left, which is no fault.
             if (ending := ending_of(error)) is not None:
                 if ending.code in HINTED:
-                    ending = replace(ending, notes=(*ending.notes, *settings_hint(context, error)))
+                    ending = replace(ending, hint=settings_hint(context, error))
                 code = (signals or Signals()).code(ending.code)
                 say_ending(ending, error)
                 if JSON in options_of(arguments) and (context is None or not has_output(context)):

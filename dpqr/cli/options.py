@@ -36,6 +36,15 @@ class Integer(click.IntRange):
         return super().convert(value, param, ctx)
 
 
+class Integers(Integer):
+    """The same, or several with commas between them, as a tuple."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or "," not in value:
+            return super().convert(value, param, ctx)
+        return tuple(super(Integers, self).convert(each, param, ctx) for each in value.split(","))
+
+
 class Positive(click.types.FloatParamType):
     """A number above 0, as the nearest float."""
 
@@ -139,6 +148,7 @@ def takes(
     words: Mapping[str, str] | None = None,
     headings: Mapping[str, str] | None = None,
     unset: Collection[str] = (),
+    several: Collection[str] = (),
 ) -> Callable[[Decorated], Decorated]:
     """Give a command the options of a group, and hand their values to it as one argument `given`, a dict of that type.
 
@@ -146,6 +156,7 @@ def takes(
         options: the group, a TypedDict of `dpqr.python.options`.
         words, headings: other sentences of the help, and other headings, by option.
         unset: options that dpqr.toml does not state for this command, though it may for others.
+        several: numbers of which this command takes several too, with commas between them.
     """
     known = rows(options)
 
@@ -161,17 +172,17 @@ def takes(
                 section=(headings or {}).get(each, row.section),
                 setting=row.setting and each not in unset,
             )
-            gathering = click_option(each, stated)(gathering)
+            gathering = click_option(each, stated, several=each in several)(gathering)
         return cast(Decorated, gathering)
 
     return decorated
 
 
-def click_option(name: str, row: Option) -> Callable[[Any], Any]:
-    """The option of a row."""
+def click_option(name: str, row: Option, *, several: bool = False) -> Callable[[Any], Any]:
+    """The option of a row. several: see `takes`."""
     kinds: dict[str, Any] = {}
     if isinstance(row.check, Whole):
-        kinds["type"] = Integer(row.check.least, row.check.most)
+        kinds["type"] = (Integers if several else Integer)(row.check.least, row.check.most)
     elif isinstance(row.check, OneOf):
         kinds["type"] = click.Choice(row.check)
     elif row.check is above_zero:

@@ -1,6 +1,8 @@
 """`dpqr release`: the main job.
 
 `dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened.
+
+`dpqr explain`: the noise, error and price of each query, and what would make it better.
 """
 
 from __future__ import annotations
@@ -22,7 +24,16 @@ from dpqr.cli.options import (
     takes,
 )
 from dpqr.cli.settings import settings_notes
-from dpqr.python.options import ForecastOptions, PlanCommand, PlanFileOptions, ReadingOptions, ReleaseCommand, rows
+from dpqr.python.options import (
+    ExplainCommand,
+    ForecastOptions,
+    PlanCommand,
+    PlanFileOptions,
+    PublicTableOptions,
+    ReadingOptions,
+    ReleaseCommand,
+    rows,
+)
 
 if TYPE_CHECKING:
     from dpqr.releases.forecast import EpsilonForecasts
@@ -77,7 +88,11 @@ def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
 
 
 @click.command("plan", cls=SectionedCommand)
-@takes(PlanCommand)
+@takes(
+    PlanCommand,
+    words={"max_rows": "Rows of each person that are used; several, such as 1,3,6, are compared."},
+    several=("max_rows",),
+)
 def plan_command(given: PlanCommand) -> None:
     """Plan a release, and forecast its error. No private table is named, and none is opened.
 
@@ -86,7 +101,7 @@ def plan_command(given: PlanCommand) -> None:
     \b
     dpqr plan --queries q.json --eps 1 --n 50000
     dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
-    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
+    dpqr plan --queries q.json --within 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
     from dpqr.cli.screen import Screen, remarks
@@ -106,14 +121,19 @@ def plan_command(given: PlanCommand) -> None:
     require_option("queries")
     own = {"eps", *rows(ForecastOptions), *rows(PlanFileOptions)}
     stated = {name: value for name, value in keywords(given).items() if name not in own}
+    several = stated["max_rows"] if isinstance(stated["max_rows"], tuple) else ()
+    stated["max_rows"] = several[0] if several else stated["max_rows"]
     reading = {name: value for name, value in stated.items() if name in rows(ReadingOptions)}
     request = forecast_request(
         release_request(given["source"], eps="1", notes=settings_notes(), **stated),
         eps=None if given["eps"] is None else str(given["eps"]).split(","),
-        goal=goal_request(given["error"], given["relative"], given["confidence"], given["names"]),
+        goal=goal_request(
+            given["names"], **{name: given[name] for name in ("within", "error", "relative", "confidence")}
+        ),
         proxy=proxy_table(given["proxy"], reading),
         like=given["like"],
         runs=given["runs"],
+        max_rows=several,
     )
     # All files are looked at before anything is simulated.
     if given["html"]:
@@ -122,8 +142,10 @@ def plan_command(given: PlanCommand) -> None:
         if path:
             reserve_file(path, option=option)
     for option, path in (("--out", given["out"]), ("--html", given["html"])):
-        if path and len(request.epsilons) > 1:
-            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal")
+        if path and (len(request.epsilons) > 1 or several):
+            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal, and one --max-rows")
+    if given["svg"] and several:
+        raise click.UsageError("--svg plots errors by epsilon; give one --max-rows")
     place = None if given["out"] is None else plan_file(given["out"])
     forecasts = forecast_releases(request, remarks(given["progress"]))
     screen = Screen.of(given)
@@ -132,17 +154,56 @@ def plan_command(given: PlanCommand) -> None:
     if given["html"]:
         (point,) = forecasts.points
         write_new(given["html"], plan_html(point.plan, point.resources, _parts(forecasts)), "--html")
+    screen.show(shown_forecasts(forecasts, top=given["top"]))
     if len(forecasts.points) == 1 and not screen.as_json:
-        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
         product("")
-    screen.show(shown_forecasts(forecasts, top=given["top"], seconds=forecasts.seconds))
+        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
     if place:
         digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
         say(f"planned into {place.given}, sha256 {digest}")
+
+
+@click.command("explain", cls=SectionedCommand)
+@click.argument("select", required=False, metavar="[SELECT]")
+@takes(ExplainCommand)
+def explain_command(select: str | None, given: ExplainCommand) -> None:
+    """Explain the SELECT statements, or the queries of a file: for each column of the answer its noise, its error and
+    its price, and what would make it better. No private table is named, and none is opened.
+
+    \b
+    dpqr explain "SELECT sex, AVG(cost) FROM t GROUP BY sex" --domain domain.json --n 50000
+    dpqr explain --queries q.json --eps 0.5
+    """
+    from dpqr.cli.screen import Screen, remarks
+    from dpqr.python.forecast import forecast_request, proxy_table
+    from dpqr.python.requests import release_request
+    from dpqr.python.shown import explained
+    from dpqr.releases.forecast import forecast_releases
+
+    if select is not None and given["sql"] is not None:
+        raise click.UsageError("SELECT and --sql both ask; give one of them")
+    given["sql"] = given["sql"] if select is None else select
+    if given["queries"] is None and given["sql"] is None:
+        raise click.UsageError("nothing is asked; give a SELECT statement in quotes, or --queries FILE")
+    stated = {name: value for name, value in keywords(given).items() if name not in rows(PublicTableOptions)}
+    eps = stated.pop("eps")
+    request = forecast_request(
+        release_request(None, eps="1", notes=settings_notes(), **stated),
+        eps="1" if eps is None else eps,
+        goal=None,
+        proxy=proxy_table(given["proxy"], {name: stated[name] for name in rows(ReadingOptions) if name in stated}),
+        like=given["like"],
+        runs=given["runs"],
+    )
+    if len(request.epsilons) > 1:
+        raise click.UsageError("--eps has several values; give one, or compare them with `dpqr plan`")
+    Screen.of(given).show(explained(forecast_releases(request, remarks(given["progress"]))))
 
 
 def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
     from dpqr.releases.forecast import forecast_document
 
-    return {"expected": forecast_document(forecasts.points[0].forecast) | {"notes": list(forecasts.notes)}}
+    return {
+        "expected": forecast_document(forecasts.points[0].forecast, forecasts.goal) | {"notes": list(forecasts.notes)}
+    }

@@ -8,6 +8,8 @@
 
 `dpqr report`: a release as a page, as a record for the deployments registry, and as a dataset card.
 
+`dpqr label`: what a release promises, on one card.
+
 `dpqr evaluate`: exact errors of a release, for public and synthetic tables.
 """
 
@@ -24,9 +26,11 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import rows
 from dpqr.python.published_options import (
     AnswerCommand,
+    BoundOptions,
+    BudgetFiles,
     EvaluateCommand,
     ExportCommand,
-    GoalOptions,
+    LabelCommand,
     ReportCommand,
     SeriesCommand,
     ShowCommand,
@@ -195,11 +199,51 @@ def report_command(release: str, given: ReportCommand) -> None:
 
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
-    if is_typed("ledger") and os.path.isdir(release) and read_release(release).dataset is None:
-        ledger = plain(str(given["ledger"]))
-        say(f"--ledger {ledger}: no ledger paid for {plain(release)}, so there is no budget to show")
+    if os.path.isdir(release) and read_release(release).dataset is None:
+        _say_unpaid(release, given)
     for path in write_report(release, **given):
         say(f"wrote {plain(path)}")
+
+
+def _say_unpaid(release: str, given: BudgetFiles) -> None:
+    """That a ledger was named for a release that none has paid for."""
+    from dpqr.cli.streams import say
+    from dpqr.kernel.wording import plain
+
+    if is_typed("ledger"):
+        ledger = plain(str(given["ledger"]))
+        say(f"--ledger {ledger}: no ledger paid for {plain(release)}, so there is no budget to show")
+
+
+@click.command("label", cls=SectionedCommand)
+@click.argument("release", metavar="RELEASE", callback=require_file_name)
+@takes(LabelCommand)
+def label_command(release: str, given: LabelCommand) -> None:
+    """Show what RELEASE promises, what it cost and what its figures are for, on one card.
+
+    RELEASE is the directory that `dpqr release` has made, or the file of `dpqr predict`. No table is opened, and
+    nothing is spent.
+
+    \b
+    dpqr label release/
+    dpqr label release/ --ledger budgets.sqlite
+    dpqr label release/ --format svg > label.svg
+    dpqr label release/ --out label.html
+    """
+    from dpqr.cli.streams import print_paged, product, render, say
+    from dpqr.kernel.wording import plain
+    from dpqr.python.reports import label
+    from dpqr.report.html import facts
+
+    made, form, out = label(release, ledger=given["ledger"], anchor=given["anchor"]), given["form"], given["out"]
+    if not made.card.paid:
+        _say_unpaid(release, given)
+    if out is not None:
+        say(f"wrote {plain(made.save(out, form))}")
+    elif form in (None, "text"):
+        print_paged(render(facts(made.card.facts), sys.stdout, not given["no_color"]))
+    else:
+        product(made.as_form(form).rstrip("\n"))
 
 
 @click.command("evaluate", cls=SectionedCommand)
@@ -228,7 +272,7 @@ def evaluate_command(true: str, release: str, given: EvaluateCommand) -> None:
     require_option("queries")
     say_settings()
     options = keywords(given)
-    goals, top = {name: options.pop(name) for name in rows(GoalOptions)}, options.pop("top")
+    goals, top = {name: options.pop(name) for name in rows(BoundOptions)}, options.pop("top")
     found = evaluate(true, release, **options)
     Screen.of(given).show(
         Shown(lambda: accuracy_view(found.accuracy, top or 10, NOT_FOR_RELEASE), lambda: document(found.accuracy, top))

@@ -62,19 +62,19 @@ def is_typed(name: str) -> bool:
     return _source(click.get_current_context(), name) is ParameterSource.COMMANDLINE
 
 
-def settings_hint(context: click.Context | None, error: BaseException) -> tuple[str, ...]:
+def settings_hint(context: click.Context | None, error: BaseException) -> str:
     """How to do without the settings of a command that has failed under them; nothing where the command line itself was
     mistyped, which no setting can fix."""
     file = context.meta.get(_FILE) if context else None
     if file is None:
-        return ()
+        return ""
     if isinstance(error, click.UsageError) and error.ctx is not None:
         stated = getattr(error, "param", None)
         if stated is None or _source(error.ctx, stated.name) is not ParameterSource.DEFAULT_MAP:
-            return ()
+            return ""
     from dpqr.python.settings import VARIABLE
 
-    return (f"defaults of {file} are in use; {VARIABLE}=none does without them",)
+    return f"defaults of {file} are in use; {VARIABLE}=none does without them"
 
 
 def _source(context: click.Context, name: str | None) -> ParameterSource | None:

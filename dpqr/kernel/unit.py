@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -109,6 +111,16 @@ class PrivacyUnit:
             return f"{self.whom}; how many of them the domain's rules keep is private" if hidden else self.whom
         kept = "1 row of each is used" if self.rows == 1 else f"{self.rows} rows of each are used"
         return f"{self.whom}; at most {kept}"
+
+
+def person_column(words: str) -> str | None:
+    """The column in the `words` of a unit; None: no persons are protected.
+
+    >>> person_column(PrivacyUnit(column="owner's id", rows=2).words), person_column(PrivacyUnit().words)
+    ("owner's id", None)
+    """
+    found = re.match(r"""one person \(column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\) """, words)
+    return None if found is None else str(ast.literal_eval(found[1]))
 
 
 def _change(replaced: bool) -> str:

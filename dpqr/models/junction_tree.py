@@ -5,15 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from heapq import heapify, heappop, heappush
 from itertools import combinations
+from operator import or_
 
 from dpqr.kernel.arrays import Axes
 
 Neighbourhoods = list[int]
 """For every attribute a bit mask of its neighbours: attributes that share a group or a fill edge with it."""
 
-Cost = Callable[[Neighbourhoods, Sequence[float], int], tuple[float, ...]]
+
+class LogSizes(dict[int, float]):
+    """Sums of the logarithms of sizes, by bit masks of attributes; each is added up once, up to `most` of them."""
+
+    most = 2**16
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.each = [math.log(number) for number in shape]
+
+    def __missing__(self, mask: int) -> float:
+        if len(self) >= self.most:
+            self.clear()
+        found = self[mask] = sum(self.each[axis] for axis in _bits(mask))
+        return found
+
+
+log_sizes = lru_cache(maxsize=4)(LogSizes)
+"""Kept by shape: thousands of candidate trees ask for the same sums."""
+
+
+Cost = Callable[[Neighbourhoods, LogSizes, int], tuple[float, ...]]
 
 
 SMALL = 2**14
@@ -36,46 +59,76 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
     """Whether `maximal_cliques` of the groups and `more` have at most `limit` cells (at least SMALL).
 
     Fast enough for thousands of candidates: larger eliminations are stopped early, only the components that `more`
-    touches are triangulated, and nothing is where the component's tree has no room to grow (`_growth`).
+    touches are triangulated, and nothing is where their trees have no room to grow (`_growth`).
     """
     room = max(limit, SMALL)
     touched = sum(1 << axis for axis in {axis for group in more for axis in group})
     parts = _parts(shape, groups, room)
-    met = [(part, used) for mask, part, used in parts if mask & touched]
-    untouched = sum(used for mask, _, used in parts if not mask & touched)
+    met = [part for part in parts if part.mask & touched]
+    untouched = sum(part.used for part in parts if not part.mask & touched)
     if len(met) == 1:
-        (part, used), *_ = met
+        (part,) = met
         # The tree of a part that is too large itself is not known.
-        if untouched + used > room or untouched + used + _growth(shape, _cheapest(shape, part, room), more) > room:
+        if untouched + part.used > room or untouched + part.used + _growth(shape, part.cliques, more) > room:
             return False
-    together = more.union(*(part for part, _ in met))
-    joined = sum(_bounded(shape, part, room) for part in _components(0, together))
+    # Two parts that a pair joins keep their trees, beside a clique of the pair; but one of a single clique may need
+    # fewer cells within a larger tree.
+    one_pair = len(met) == 2 and [len(group) for group in more] == [2]
+    if one_pair and untouched + sum(part.used for part in met if part.large) + cells(shape, more) > room:
+        return False
+    together = frozenset(tuple(sorted(group)) for group in more).union(*(part.groups for part in met))
+    # What one part, or one further group, joins is connected.
+    connected = len(met) == 1 or len(more) == 1
+    joined = sum(_bounded(shape, one, room) for one in ([together] if connected else _components(0, together)))
     return untouched + joined <= room
 
 
-def _growth(shape: tuple[int, ...], cliques: Iterable[Axes], more: frozenset[Axes]) -> int:
+def _growth(shape: tuple[int, ...], cliques: Iterable[int], more: frozenset[Axes]) -> int:
     """Return a number of cells by which a component's tree grows at least, until its cliques hold all of `more`.
 
     Of two attributes that no clique holds together, some chordal graph on the way to the new tree is the first to join
     them (Rose, Tarjan and Lueker 1976: edges can be added one at a time). They have a common neighbour there, for the
     component is connected. Of sizes a, b and c, the new clique has c a b cells and makes at most those of c a and c b
     superfluous; no other added edge makes a tree smaller. Attributes have two values or more.
+
+    Args:
+        cliques: of the component's tree, as bit masks.
     """
-    held = [set(clique) for clique in cliques]
-    third = min(shape[axis] for clique in held for axis in clique)
     pairs = {pair for group in more for pair in combinations(group, 2)}
-    apart = [pair for pair in pairs if not any(clique.issuperset(pair) for clique in held)]
-    return third * max((shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart), default=0)
+    masks = ((a, b, 1 << a | 1 << b) for a, b in pairs)
+    apart = [(a, b) for a, b, pair in masks if not any(clique & pair == pair for clique in cliques)]
+    if not apart:
+        return 0
+    every = reduce(or_, cliques)
+    third = min(shape[axis] for axis in _bits(every))
+    return third * max(shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart)
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """mask: its attributes. cliques: those of its tree, as bit masks; none where they have no room. used: their cells,
+    infinity where they have no room."""
+
+    mask: int
+    groups: frozenset[Axes]
+    cliques: tuple[int, ...]
+    used: float
+
+    @property
+    def large(self) -> bool:
+        """Whether its tree has several cliques."""
+        return len(self.cliques) > 1
 
 
 @lru_cache(maxsize=64)
-def _parts(
-    shape: tuple[int, ...], groups: frozenset[Axes], room: int
-) -> tuple[tuple[int, frozenset[Axes], float], ...]:
-    """Return for each component its attributes as a bit mask, its groups and its cells."""
-    parts = _components(len(shape), groups)
-    masks = [sum(1 << axis for axis in {axis for group in part for axis in group}) for part in parts]
-    return tuple((mask, part, _bounded(shape, part, room)) for mask, part in zip(masks, parts, strict=True))
+def _parts(shape: tuple[int, ...], groups: frozenset[Axes], room: int) -> tuple[_Component, ...]:
+    """Return the components."""
+    found = []
+    for part in _components(len(shape), groups):
+        cliques = tuple(sum(1 << axis for axis in clique) for clique in _cheapest(shape, part, room))
+        mask = sum(1 << axis for axis in {axis for group in part for axis in group})
+        found.append(_Component(mask, part, cliques, _bounded(shape, part, room)))
+    return tuple(found)
 
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
@@ -141,43 +194,58 @@ def _eliminated(
         mask = sum(1 << axis for axis in group)
         for axis in group:
             near[axis] |= mask & ~(1 << axis)
-    logs = [math.log(number) for number in shape]
+    logs = log_sizes(shape)
     costs = {axis: cost(near, logs, axis) for axis in {axis for group in groups for axis in group}}
+    waiting = [(price, axis) for axis, price in costs.items()]
+    heapify(waiting)
     cliques: list[int] = []
+    holding: dict[int, list[int]] = {axis: [] for axis in costs}  # the cliques that hold each attribute
     room = math.inf if limit is None else limit
     while costs:
-        axis = min(costs, key=lambda one: (costs[one], one))
+        price, axis = heappop(waiting)
+        if costs.get(axis) != price:  # updated since, or gone
+            continue
         del costs[axis]
         around = near[axis]
         clique = around | 1 << axis
-        if not any(clique & other == clique for other in cliques):
+        if not any(clique & other == clique for other in holding[axis]):
             cliques.append(clique)
+            for one in _bits(clique):
+                holding[one].append(clique)
             room -= cells(shape, [_bits(clique)])
             if room < 0:
                 return ()
-        touched = around
+        joined = touched = 0
         for other in _bits(around):
+            if around & ~near[other] & ~(1 << other):
+                joined |= 1 << other
+                touched |= near[other]
             near[other] = (near[other] | around) & ~(1 << other) & ~(1 << axis)
-            touched |= near[other]
-        for other in _bits(touched):
-            costs[other] = cost(near, logs, other)
+        # Costs change for the neighbours, and for attributes that are next to both ends of a new edge.
+        for other in _bits((touched | around) & ~(1 << axis)):
+            if around >> other & 1 or (near[other] & joined).bit_count() > 1:
+                price = cost(near, logs, other)
+                if price != costs[other]:
+                    costs[other] = price
+                    heappush(waiting, (price, other))
     return tuple(sorted(_bits(clique) for clique in cliques))
 
 
-def _by_size(near: Neighbourhoods, logs: Sequence[float], axis: int) -> tuple[float, ...]:
+def _by_size(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[float, ...]:
     """The logarithm of the clique's cells; then twice the number of new edges."""
     around = near[axis]
     edges = sum((around & ~near[other]).bit_count() - 1 for other in _bits(around))
-    return (logs[axis] + sum(logs[other] for other in _bits(around)), edges)
+    return (logs.each[axis] + logs[around], edges)
 
 
-def _by_edges(near: Neighbourhoods, logs: Sequence[float], axis: int) -> tuple[float, ...]:
+def _by_edges(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[float, ...]:
     """The weight of the new edges, each the product of the logarithms of its ends; then the larger attribute."""
-    around = near[axis]
-    joined = (
-        logs[one] * sum(logs[other] for other in _bits(around & ~near[one] & ~(1 << one))) for one in _bits(around)
-    )
-    return (sum(joined), -logs[axis])
+    around, joined = near[axis], 0.0
+    for one in _bits(around):
+        missing = around & ~near[one] & ~(1 << one)
+        if missing:
+            joined += logs.each[one] * logs[missing]
+    return (joined, -logs.each[axis])
 
 
 COSTS = (_by_edges, _by_size)

@@ -40,6 +40,7 @@ from dpqr.published.evidence import (
     same_documents,
     walked_ledger,
 )
+from dpqr.releases.files import RECORD
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
 from dpqr.releases.read_release import prediction_record, read_table
 from dpqr.releases.reading import parse_prediction_request
@@ -74,7 +75,13 @@ class PredictionEvidence:
         except DocumentError as fault:
             raise GoalMissed(str(fault)) from None
         if found is None:
-            raise GoalMissed(f"{self.path}: no record of predictions lies beside it, and it is none itself")
+            release = (self.path.parent / RECORD).is_file()
+            fix = (
+                f"give the directory of the release: {self.path.parent}"
+                if release
+                else "give what `dpqr predict` wrote"
+            )
+            raise GoalMissed(f"{self.path}: no record of predictions lies beside it, and it is none itself; {fix}")
         own = Path(record_path(str(self.path)))
         require_same_text(found, own if own.is_file() else self.path)
         if SEAL in found and seal_document(found) != found:

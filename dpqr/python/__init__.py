@@ -26,6 +26,7 @@ Other rooms import these modules, and no others:
     sessions           sessions
     settings           dpqr.toml
     shown              what a notebook shows
+    tutorial           a folder to learn in: made-up data, and what to type
     verify             verify, reprice, compare
 
 Inside:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Document, Figure, Path, figure, integer, run_sanitised
+from dpqr.python.checks import MOST_RECORDS, Document, Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.requests import release_request, table_source
 from dpqr.python.shown import Receipt, forecasts
@@ -97,6 +97,7 @@ def forecast(
     queries: Document,
     domain: Document | None = None,
     eps: Figure | Sequence[Figure] | None = None,
+    within: Figure | None = None,
     error: Figure | None = None,
     relative: Figure | None = None,
     confidence: Figure | None = None,
@@ -104,6 +105,7 @@ def forecast(
     proxy: object = None,
     like: Path | None = None,
     runs: int | None = None,
+    row_bounds: Sequence[int] = (),
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -112,11 +114,13 @@ def forecast(
     """Forecast the error of releases, or find the smallest epsilon that keeps a goal.
 
     Args:
-        eps: one epsilon or several; in its place the goal: error, the mean absolute error of an answer in records, or
-            relative, the L1 error over n.
-        confidence: the part of the releases that keep it; None: 0.95. goal_queries: each keeps it; none: their mean.
+        eps: one epsilon or several; in its place the goal: within, the distance from the truth within which an answer
+            lies; error, the mean absolute error of an answer in records; or relative, the L1 error over n.
+        confidence: of within, the share of the answers; of the others, the part of the releases; None: 0.95.
+        goal_queries: each keeps it, in its own unit; none: all counts together, or the mean over all queries.
         proxy: a table that the caller declares public; its rows are looked at exactly. like: directory of an earlier
             release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
+        row_bounds: numbers to compare in place of max_rows, a forecast for each.
         options: those of `plan`; n: the number of records to forecast for.
 
     Raises:
@@ -130,8 +134,9 @@ def forecast(
     planned = release_request(
         None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
-    goal, table = goal_request(error, relative, confidence, goal_queries), proxy_table(proxy, options)
-    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs)
+    goal = goal_request(goal_queries, within=within, error=error, relative=relative, confidence=confidence)
+    table = proxy_table(proxy, options)
+    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs, max_rows=row_bounds)
     return Forecast(run_sanitised(lambda: forecast_releases(request)))
 
 
@@ -143,6 +148,7 @@ def forecast_request(
     proxy: TableSource | None,
     like: Path | None,
     runs: int | None,
+    max_rows: Sequence[int] = (),
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
     from dpqr.releases.forecast import ForecastRequest, epsilons
@@ -156,6 +162,7 @@ def forecast_request(
         proxy=proxy,
         like=None if like is None else os.fspath(like),
         runs=None if runs is None else integer("runs", runs),
+        max_rows=tuple(integer("max_rows", each, most=MOST_RECORDS) for each in max_rows),
     )
 
 
@@ -165,19 +172,11 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
     return None if none else table_source(proxy, reading)
 
 
-def goal_request(
-    error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
-) -> GoalRequest | None:
-    """The goal in place of an epsilon; None: nothing is stated of it."""
+def goal_request(names: Sequence[str], **given: Figure | None) -> GoalRequest | None:
+    """The goal in place of an epsilon; None: nothing is stated of it. given: the other fields of `GoalRequest`."""
     from dpqr.releases.forecast import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")
-    if error is None and relative is None and confidence is None and not names:
-        return None
-    texts = (
-        None if value is None else figure(name, value)
-        for name, value in (("error", error), ("relative", relative), ("confidence", confidence))
-    )
-    most, over_n, sure = texts
-    return GoalRequest(error=most, relative=over_n, confidence=sure, names=tuple(names))
+    texts = {name: figure(name, value) for name, value in given.items() if value is not None}
+    return GoalRequest(**texts, names=tuple(names)) if texts or names else None

@@ -613,22 +613,42 @@ class ReleaseCommand(
     """All options of `dpqr release`."""
 
 
-class ForecastOptions(TypedDict, total=False):
-    """What is forecast, and on which public tables."""
+class GoalOptions(TypedDict, total=False):
+    """What a release shall keep, in the place of an epsilon."""
 
+    within: Annotated[
+        str | None,
+        forecast(figure, "W", "Find the smallest epsilon: the share P of the counts lie within W of the truth."),
+    ]
     error: Annotated[
-        str | None, forecast(figure, "X", "Find the smallest epsilon: an answer's mean error is at most X records.")
+        str | None,
+        forecast(
+            figure,
+            "X",
+            "The same: the queries' mean error is at most X records; single answers are further off.",
+            flags=("--mean-error", "--error", "error"),
+        ),
     ]
     relative: Annotated[str | None, forecast(figure, "X", "The same for the L1 error over n, 0.02 or 2%.")]
     confidence: Annotated[
-        str | None, forecast(figure, "P", "The part of the releases that keep the goal. [default: 0.95]")
+        str | None,
+        forecast(figure, "P", "The share of answers within W; of releases that keep another goal. [default: 0.95]"),
     ]
     names: Annotated[
         tuple[str, ...],
         forecast(
-            texts, "QUERY", "Queries that each keep the goal. [their mean]", flags=("--for", "names"), multiple=True
+            texts,
+            "QUERY",
+            "Queries that each keep the goal, in their own unit. [all counts, or the queries' mean]",
+            flags=("--for", "names"),
+            multiple=True,
         ),
     ]
+
+
+class PublicTableOptions(TypedDict, total=False):
+    """On which public tables a forecast is simulated."""
+
     proxy: Annotated[
         tuple[str, ...],
         forecast(
@@ -639,6 +659,11 @@ class ForecastOptions(TypedDict, total=False):
     runs: Annotated[
         int | None, forecast(Whole(1, 10_000), "N", "Simulated releases on each table. [default: 8 on one]")
     ]
+
+
+class ForecastOptions(GoalOptions, PublicTableOptions, total=False):
+    """What is forecast, on which public tables, and how it is shown."""
+
     top: Annotated[int, forecast(Whole(), "N", "Queries to show, worst first. [20]", default=20)]
     svg: Annotated[str | None, forecast(path, "FILE", "Write the plot into this new file.", file=True)]
     html: Annotated[
@@ -672,3 +697,17 @@ class PlanCommand(
     total=False,
 ):
     """All options of `dpqr plan`."""
+
+
+class ExplainCommand(
+    DocumentOptions,
+    StrictOptions,
+    EpsilonOptions,
+    GuaranteeOptions,
+    PublicTableOptions,
+    ScheduleOptions,
+    ReadingOptions,
+    DisplayOptions,
+    total=False,
+):
+    """All options of `dpqr explain`."""

@@ -21,6 +21,7 @@ from dpqr.python.owner_options import HumanFields
 
 if TYPE_CHECKING:
     from dpqr.releases.requests import ExistingForm
+    from dpqr.report.label import LabelForm
     from dpqr.report.release import Form, SeriesForm
 
 questions = partial(Option, section="Questions")
@@ -97,12 +98,9 @@ class SeriesCommand(TypedDict, total=False):
     no_color: NoColor
 
 
-class ReportFiles(TypedDict, total=False):
-    """What is written of a release, and whose budget the page shows."""
+class BudgetFiles(TypedDict, total=False):
+    """Whose budget is shown beside a release."""
 
-    html: Annotated[Path | None, files(path, "FILE", "A page that stands by itself.", file=True)]
-    registry: Annotated[Path | None, files(path, "FILE", "A record for the deployments registry.", file=True)]
-    croissant: Annotated[Path | None, files(path, "FILE", "A dataset card (Croissant 1.0, JSON-LD).", file=True)]
     ledger: Annotated[
         Path | None,
         paid(
@@ -117,8 +115,35 @@ class ReportFiles(TypedDict, total=False):
     anchor: Annotated[Path | None, paid(path, "FILE", "What finds rollbacks of the ledger.", file=True)]
 
 
+class ReportFiles(BudgetFiles, total=False):
+    """What is written of a release, and whose budget the page shows."""
+
+    html: Annotated[Path | None, files(path, "FILE", "A page that stands by itself.", file=True)]
+    registry: Annotated[Path | None, files(path, "FILE", "A record for the deployments registry.", file=True)]
+    croissant: Annotated[Path | None, files(path, "FILE", "A dataset card (Croissant 1.0, JSON-LD).", file=True)]
+
+
 class ReportCommand(ReportFiles, HumanFields, total=False):
     """All options of `dpqr report`."""
+
+
+class LabelCommand(BudgetFiles, total=False):
+    """All options of `dpqr label`."""
+
+    form: Annotated[
+        "LabelForm | None",
+        screen(
+            OneOf(("text", "svg", "html")),
+            None,
+            "Form of the label. [default: by the name of FILE, else text]",
+            flags=("--format", "form"),
+        ),
+    ]
+    out: Annotated[
+        Path | None,
+        screen(path, "FILE", "Write it to this new file. [default: stdout]", file=True, flags=("--out", "-o")),
+    ]
+    no_color: NoColor
 
 
 class VerifyCommand(TypedDict, total=False):
@@ -148,7 +173,7 @@ class CompareCommand(TypedDict, total=False):
     as_json: JsonFlag
 
 
-class GoalOptions(TypedDict, total=False):
+class BoundOptions(TypedDict, total=False):
     """Goals for the exact errors of a release, over n."""
 
     max_error: Annotated[
@@ -172,7 +197,7 @@ class TopOptions(TypedDict, total=False):
 
 
 class EvaluateCommand(
-    DocumentOptions, EvaluationOptions, GoalOptions, TopOptions, PayerOptions, CsvOptions, total=False
+    DocumentOptions, EvaluationOptions, BoundOptions, TopOptions, PayerOptions, CsvOptions, total=False
 ):
     """All options of `dpqr evaluate`."""
 

@@ -178,8 +178,9 @@ class Release:
         return f"Release({asked}, {promise[:1].lower()}{promise[1:]})"
 
     def _repr_html_(self) -> str:
+        """The answers, then one receipt."""
         shown: str = self.answers.to_html(max_rows=20, border=0)
-        return self.receipt._repr_html_() + shown
+        return shown + self.receipt._repr_html_()
 
 
 def release(

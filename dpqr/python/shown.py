@@ -102,13 +102,39 @@ def prediction_plan(plan: PredictionPlan, alternatives: PlanAlternatives) -> Sho
     )
 
 
+def explained(found: EpsilonForecasts) -> Shown:
+    """Noise, error, price and levers of each query, at the forecast's one epsilon."""
+    from dpqr.releases.levers import explain_queries, price_of, row_levers
+    from dpqr.report.forecast import queries_view
+
+    (point,) = found.points
+    queries = explain_queries(point.plan, point.forecast)
+    price, notes = price_of(point.plan), (*row_levers(point.plan), *found.notes)
+    return Shown(
+        lambda: queries_view(queries, price, point.forecast, notes),
+        lambda: {
+            "dpqr": "explanation/1",
+            "epsilon": float(point.forecast.epsilon),
+            "price": price,
+            "queries": [asdict(one) | {"better": list(one.better)} for one in queries],
+            "notes": list(notes),
+        },
+    )
+
+
 def forecasts(found: EpsilonForecasts, **shown: Any) -> Shown:
-    """The expected errors of releases, by epsilon. shown: `top` and `seconds` of `forecast_view`."""
+    """The expected errors of releases, by epsilon. shown: `top` of `forecast_view`."""
     from dpqr.releases.forecast import forecasts_document
+    from dpqr.releases.levers import levers
     from dpqr.report.forecast import forecast_view
 
-    plans = [point.forecast for point in found.points]
     return Shown(
-        lambda: forecast_view(plans, found.notes, found.goal, **shown),
+        lambda: forecast_view(
+            [point.forecast for point in found.points],
+            found.notes,
+            found.goal,
+            improved=levers(found.points[0].plan, found.points[0].forecast),
+            **shown,
+        ),
         lambda: forecasts_document(found),
     )

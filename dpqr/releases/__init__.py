@@ -18,6 +18,7 @@ Other rooms import these modules, and no others:
     formats.known            the formats of tables, a row each
     formats.parquet_files    Parquet
     journal                  draws on the disk before anything depends on them
+    levers                   what would make answers better; queries explained
     locked_plan              plans written to be reviewed, and followed or refused
     loop                     the Iterative Construction, as on the book's page
     paying                   bills, and runs that a ledger pays for
@@ -37,6 +38,7 @@ Other rooms import these modules, and no others:
     result                   all that a run gives away
     roles                    names of strategies to strategies
     sentences                what a release promises, in words
+    shares                   the share of answers within a distance
     start                    what a later release starts from
     table_files              tables written in any format
     tidy                     tidy tables of texts and figures

@@ -7,10 +7,12 @@ its rows are looked at as they are: the figures would disclose a private table i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from time import process_time
+from typing import Any, TypeVar
 
 from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal, upward_text
@@ -27,9 +29,11 @@ from dpqr.releases.forecast_error import (
     closed_form,
     forecast,
     likely_words,
+    most_runs,
     planned_runs,
     simulate_tables,
 )
+from dpqr.releases.levers import levers
 from dpqr.releases.planning import fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import DomainPart, written
@@ -39,6 +43,7 @@ from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.releases.roles import schedule_row
+from dpqr.releases.shares import ShareInside
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
@@ -46,11 +51,16 @@ from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
 
+T = TypeVar("T")
 PROXY = (
     "{name} was declared public: its rows are looked at as they are, and these figures would disclose a private table "
     "in its place"
 )
 ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
+BEYOND = (
+    "a person's rows beyond --max-rows are left out, and all answers are of the rows used; how many rows that leaves "
+    "out is not public, and no error here counts it"
+)
 MADE_UP = (
     "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
     "makes the forecast narrower"
@@ -59,11 +69,12 @@ MADE_UP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalRequest:
-    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
+    """What a release shall keep, as decimal text: one of within, error (--mean-error) and relative, which may end in %.
 
-    names: of the queries that shall keep it (--for); none: their mean shall.
+    names: of the queries that shall keep it (--for); none: all counts together, or the mean over the queries.
     """
 
+    within: str | None = None
     error: str | None = None
     relative: str | None = None
     confidence: str | None = None
@@ -76,6 +87,7 @@ class ForecastRequest:
 
     n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
     earlier release with synthetic rows. runs: simulated releases on each public table; None: `planned_runs`.
+    max_rows: of each person, one forecast for each; none: that of the release.
     """
 
     release: ReleaseRequest
@@ -85,6 +97,7 @@ class ForecastRequest:
     proxy: TableSource | None = None
     like: str | None = None
     runs: int | None = None
+    max_rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +111,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpsilonForecasts:
-    """Forecasts by epsilon, ascending. goal: what was asked for; then the point is the smallest epsilon that keeps it.
-
-    seconds: of a processor that the forecast of one epsilon takes, about. notes: what the figures rest on.
+    """Forecasts by epsilon, ascending, or by the bound on a person's rows. goal: what was asked for; then each point is
+    the smallest epsilon that keeps it. notes: what the figures rest on.
     """
 
     points: tuple[Point, ...]
-    seconds: float
     notes: tuple[str, ...]
     goal: Goal | None = None
 
@@ -121,21 +132,37 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     """
     if bool(request.epsilons) is (request.goal is not None):
         raise UsageFault(
-            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
+            "state either --eps, for the errors at these epsilons, or --within, --mean-error or --relative, for the "
+            "smallest epsilon"
         )
     if request.proxy is not None and request.like is not None:
         raise UsageFault("--proxy and --like each name a public table; leave one of them out")
+    if len(request.max_rows) > 1:
+        return _by_max_rows(request, begun)
+    if request.max_rows:
+        request = replace(request, release=_with_max_rows(request.release, *request.max_rows))
     goal = None if request.goal is None else _goal(request.goal)
+    started = process_time()
     first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
+    planning = process_time() - started
     tables, notes = _tables(request, first.problem)
-    runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
+    each = request.runs or planned_runs(first, len(tables))
+    if goal is not None and goal.within and request.runs is None:
+        each = most_runs(len(tables))
+    runs = len(tables) * each
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
-    seconds = max(1.0, runs * loop_seconds(first))
+    taken: list[float] = []
 
     def announced(words: str) -> None:
-        begun(f"{words}: {count_words(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
+        each = sum(taken) / len(taken) if taken else planning + runs * loop_seconds(first)
+        if goal is not None and len(taken) < 2:
+            steps = f"about {TUNING.steps} of them, about {seconds_words(max(1.0, each * TUNING.steps))} in all"
+            words = f"{words}, the {'next' if taken else 'first'} forecast of a search, {steps}"
+        time = f"about {seconds_words(max(1.0, each))} of one processor"
+        begun(f"{words}: {count_words(runs, 'simulated release')}, {time}")
 
+    near = None if goal is None or goal.relative else goal.most
     missing = None
     if request.like is not None and closed_form(first) is None:
         missing, note = _missing_error(request.like, request, first.problem.domain, announced)
@@ -143,8 +170,15 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
 
     def made(epsilon: str) -> PlanForecast:
         announced(f"forecasting epsilon {epsilon}")
-        found = forecast(plan_without_output_checks(_at(request, epsilon)), tables, request.runs)
-        return found if missing is None else missing.added(found)
+        started = process_time()
+        plan = plan_without_output_checks(_at(request, epsilon))
+        found = forecast(plan, tables, each, near)
+        if missing is not None:
+            # What the rows leave out widens every error, so as many lie within the distance as do within less of it.
+            shares = () if near is None else forecast(plan, tables, each, near / missing.factor(found)).shares
+            found = replace(missing.added(found), shares=shares)
+        taken.append(process_time() - started)
+        return found
 
     if goal is None:
         points = [_point(request, made(epsilon), epsilon) for epsilon in request.epsilons]
@@ -154,7 +188,55 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
     staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
     likely = tuple(likely_words(plan, tables) for plan in staged)
-    return EpsilonForecasts(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
+    return EpsilonForecasts(points=ordered, notes=(*likely, *_surprises(ordered, goal), *notes), goal=goal)
+
+
+def _surprises(points: Sequence[Point], goal: Goal | None) -> Iterator[str]:
+    """Why a larger epsilon is forecast a larger error, why more rows may ask for a larger epsilon, and that a goal asks
+    for next to nothing."""
+    for less, more in pairwise(points):
+        low, high = less.forecast, more.forecast
+        if high.error.mean > low.error.mean or high.over_n.mean > low.over_n.mean:
+            spread = f"within what {count_words(high.runs, 'simulated release')} can tell apart"
+            other = f"epsilon {upward_text(high.epsilon)} measures other blocks than {upward_text(low.epsilon)}"
+            told = high.over_n.mean - low.over_n.mean <= max(high.over_n.deviation, low.over_n.deviation)
+            yield (
+                f"a larger error is forecast at epsilon {upward_text(high.epsilon)} than at "
+                f"{upward_text(low.epsilon)}: {spread if told else other}; --runs N simulates more of them"
+            )
+    if goal is None or not points:
+        return
+    (found,) = (one.forecast for one in points)
+    if found.over_n.mean > 1:
+        yield "at this epsilon the noise is larger than the counts: the goal asks for next to nothing"
+    if not goal.relative and not found.closed:
+        yield (
+            "the goal is in absolute figures, and what a fit to noisy answers misses grows with the rows: more rows "
+            "may ask for a larger epsilon; --schedule strategy has the same error for any number of rows"
+        )
+
+
+def _by_max_rows(request: ForecastRequest, begun: Callable[[str], None]) -> EpsilonForecasts:
+    """A forecast for every bound on a person's rows, at one epsilon or for one goal."""
+    if len(request.epsilons) > 1:
+        raise UsageFault("--eps and --max-rows each have several values; give one of either")
+    if len(set(request.max_rows)) < len(request.max_rows):
+        raise UsageFault(f"--max-rows {','.join(map(str, request.max_rows))}: names one number twice; leave it out")
+    found = []
+    for rows in sorted(request.max_rows):
+        begun(f"--max-rows {rows}")
+        one = replace(request, max_rows=(), release=_with_max_rows(request.release, rows))
+        found.append(forecast_releases(one, begun))
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    return EpsilonForecasts(
+        points=tuple(point for one in found for point in one.points),
+        notes=(BEYOND, *notes),
+        goal=found[0].goal,
+    )
+
+
+def _with_max_rows(release: ReleaseRequest, rows: int) -> ReleaseRequest:
+    return replace(release, plan=replace(release.plan, max_rows=rows))
 
 
 def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
@@ -165,6 +247,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         "goal": None
         if goal is None
         else {
+            "of": goal.of,
             "most": goal.most,
             "relative": goal.relative,
             "confidence": float(goal.confidence),
@@ -172,15 +255,17 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         },
         "notes": list(outlook.notes),
         "forecasts": [
-            forecast_document(point.forecast)
+            forecast_document(point.forecast, goal)
+            | {"levers": list(levers(point.plan, point.forecast))}
             | {"plan": plan_document(point.plan), "resources": asdict(point.resources)}
             for point in outlook.points
         ],
     }
 
 
-def forecast_document(found: PlanForecast) -> dict[str, Any]:
-    """One forecast as plain JSON values; errors are mean absolute errors of an answer."""
+def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
+    """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
+    shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
     return {
         "epsilon": float(found.epsilon),
         "schedule": found.schedule,
@@ -199,6 +284,16 @@ def forecast_document(found: PlanForecast) -> dict[str, Any]:
             }
             for block in found.blocks
         ],
+        "figures": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "values": one.values,
+                "error": one.error and {"mean": one.error.mean, "deviation": one.error.deviation},
+            }
+            for one in found.figures
+        ],
+        **shares,
     }
 
 
@@ -212,19 +307,26 @@ def epsilons(text: str) -> tuple[str, ...]:
 
 
 def _goal(asked: GoalRequest) -> Goal:
-    if asked.error is not None and asked.relative is not None:
-        raise UsageFault("--error and --relative each state a goal; leave one of them out")
-    confidence = fraction(asked.confidence, "--confidence") or Fraction(95, 100)
-    if asked.relative is not None:
-        text, percent = asked.relative.strip(), asked.relative.strip().endswith("%")
-        most = exact_decimal(text.rstrip("%"), option="--relative") / (100 if percent else 1)
-    elif asked.error is not None:
-        most = exact_decimal(asked.error, option="--error")
-    else:
-        raise UsageFault("--confidence and --for go with --error or --relative; add one of them, or leave these out")
+    goals = {"--within": asked.within, "--mean-error": asked.error, "--relative": asked.relative}
+    stated = {option: text for option, text in goals.items() if text is not None}
+    if len(stated) > 1:
+        raise UsageFault(f"{' and '.join(stated)} each state a goal; leave all but one of them out")
+    if not stated:
+        raise UsageFault(
+            "--confidence and --for go with --within, --mean-error or --relative; add one of them, or leave these out"
+        )
+    ((option, given),) = stated.items()
+    text, relative = given.strip(), option == "--relative"
+    most = exact_decimal(text.rstrip("%") if relative else text, option=option)
     if not most:
-        raise UsageFault("--error and --relative must be above 0: no release with noise has no error")
-    return Goal(most=float(most), relative=asked.relative is not None, confidence=confidence, names=asked.names)
+        raise UsageFault(f"{option} must be above 0: no release with noise has no error")
+    return Goal(
+        most=float(most / (100 if relative and text.endswith("%") else 1)),
+        relative=relative,
+        within=option == "--within",
+        confidence=fraction(asked.confidence, "--confidence") or Fraction(95, 100),
+        names=asked.names,
+    )
 
 
 def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
@@ -317,6 +419,7 @@ class GoalSearchTuning:
     least: float = 1e-6
     most: float = 1000.0
     digits: int = 3  # of an epsilon that is tried
+    steps: int = 8  # forecasts of a search, about
 
 
 TUNING = GoalSearchTuning()
@@ -324,32 +427,88 @@ TUNING = GoalSearchTuning()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a release shall keep, with probability `confidence` over its noise (and over made-up tables, if any).
+    """What a release shall keep.
 
-    most: of the mean absolute error of an answer, in records (or the summed column's unit); relative: of the L1 error
-    over n instead. names: every one of these blocks shall keep it; none: the mean over all blocks shall.
+    within: that the part `confidence` of the answers lie within `most` of the truth, as `ShareInside` tells it: of all
+    answers that are counts of records, or, with names, of the answers of each of these queries, in their own unit.
+    Otherwise: that with probability `confidence`, over its noise (and over made-up tables, if any), a mean error is at
+    most `most`: the mean absolute error of an answer, in records (or the unit of a sum or figure); relative: the L1
+    error over n instead. names: every one of these queries shall keep it; none: the mean over all blocks shall.
 
     >>> print(Goal(most=50.0).words)
-    the blocks' mean error is at most 50 records with probability 0.95
+    the queries' mean error is at most 50 records in 95% of the releases
+    >>> print(Goal(most=50.0, within=True).words)
+    95% of the counts lie within 50 records of the truth
     """
 
     most: float
     relative: bool = False
+    within: bool = False
     confidence: Fraction = Fraction(95, 100)
     names: tuple[str, ...] = ()
 
     @property
+    def of(self) -> str:
+        """What `most` bounds."""
+        return "each answer" if self.within else "L1 over n" if self.relative else "mean error"
+
+    @property
+    def part(self) -> str:
+        return f"{float(self.confidence) * 100:.6g}%"
+
+    @property
     def words(self) -> str:
-        what = f"{self.most:.4g} n in L1" if self.relative else f"{self.most:.6g} records"
-        whose = f"the error of {', '.join(map(repr, self.names))}" if self.names else "the blocks' mean error"
-        return f"{whose} is at most {what} with probability {float(self.confidence):g}"
+        named = ", ".join(map(repr, self.names))
+        if self.within and self.names:
+            each = "the answers of each of " if len(self.names) > 1 else "the answers of "
+            return f"{self.part} of {each}{named} lie within {self.most:.6g} of the truth, in their own unit"
+        if self.within:
+            return f"{self.part} of the counts lie within {self.most:.6g} records of the truth"
+        what = f"{self.most:.4g} n in L1" if self.relative else f"{self.most:.6g}{'' if self.names else ' records'}"
+        whose = f"the mean error of {named}" if self.names else "the queries' mean error"
+        return f"{whose} is at most {what} in {self.part} of the releases"
 
     def kept(self, found: PlanForecast) -> bool:
-        return self.reached(found) <= self.most
+        return self.reached(found) <= self.least
+
+    @property
+    def least(self) -> float:
+        """What `reached` may be at most: the goal's figure, or the share of answers that may lie outside."""
+        return float(1 - self.confidence) if self.within else self.most
 
     def reached(self, found: PlanForecast) -> float:
-        """What stays below the goal's figure with the goal's confidence. UsageFault: no block has such a name."""
+        """What stays below the goal's figure with the goal's confidence, or the share of the answers outside.
+        UsageFault: no query has such a name."""
+        if self.within:
+            return 1 - min(one.share(self.confidence) for one in self.shares(found))
         return self._worst(found).at_most(self.confidence)
+
+    def shares(self, found: PlanForecast) -> tuple[ShareInside, ...]:
+        """Of all that are meant. UsageFault: no query has such a name; there are no counts, and no name."""
+        if self.names:
+            return tuple(self._named(name, {one.name: one for one in found.shares}) for name in self.names)
+        counts = [one for one in found.shares if one.counts]
+        if not counts:
+            raise UsageFault(
+                f"--within {self.most:g}: is of counts, and none is asked for; name the queries that are meant, as "
+                f"--for {found.shares[-1].name!r}, whose answers then lie within {self.most:g} in their own unit"
+            )
+        return (ShareInside.together(counts),)
+
+    def worst_share(self, found: PlanForecast) -> ShareInside | None:
+        """The query among those meant whose answers lie within the distance least often; None: there is one."""
+        meant = self.shares(found) if self.names else [one for one in found.shares if one.counts]
+        return min(meant, key=lambda one: one.share(self.confidence)) if len(meant) > 1 else None
+
+    def shares_document(self, found: PlanForecast) -> dict[str, Any]:
+        """The shares within the goal's distance as plain JSON values."""
+        return {
+            "distance": self.most,
+            "queries": [
+                {"name": one.name, "answers": one.answers, "share": one.share(self.confidence), "counts": one.counts}
+                for one in found.shares
+            ],
+        }
 
     def typical(self, found: PlanForecast) -> float:
         """The mean of the same error."""
@@ -357,16 +516,21 @@ class Goal:
 
     def _worst(self, found: PlanForecast) -> ErrorDistribution:
         """Of the errors that shall keep the goal, the one that is furthest from it."""
-        known = {block.name: block for block in found.blocks}
-        errors = []
-        for name in self.names:
-            if name not in known:
-                raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
-            error = known[name].error
-            scale = known[name].over_n(found.records) / error.mean if self.relative and error.mean else 1.0
-            errors.append(ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale))
+        known: dict[str, ErrorDistribution] = {}
+        for block in found.blocks:
+            scale = block.over_n(found.records) / block.error.mean if self.relative and block.error.mean else 1.0
+            error = block.error
+            known[block.name] = ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale)
+        if not self.relative:
+            known |= {one.name: one.error for one in found.figures if one.error is not None}
+        errors = [self._named(name, known) for name in self.names]
         mean = found.over_n if self.relative else found.error
         return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
+
+    def _named(self, name: str, known: Mapping[str, T]) -> T:
+        if name not in known:
+            raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
+        return known[name]
 
 
 def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
@@ -383,7 +547,7 @@ def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
         # Where the line through both ends in logarithms meets the goal, kept off the ends.
         ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
         drop = ends[0] - ends[1]
-        part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
+        part = (ends[0] - math.log(goal.least)) / drop if drop > 0 else 0.5
         span = math.log(high.epsilon / low.epsilon)
         tried = _rounded(float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9)))
         if not low.epsilon < tried < high.epsilon:
@@ -402,8 +566,12 @@ def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, Pla
             return None, found
         if kept is None and found.epsilon >= Fraction(TUNING.most):
             raise InfeasiblePlan(
-                f"no epsilon up to {TUNING.most:g} keeps the goal, {goal.words}: at {TUNING.most:g} it would be "
-                f"{goal.reached(found):.4g}; state a larger error, or ask less"
+                f"no epsilon up to {TUNING.most:g} keeps the goal, {goal.words}: at {TUNING.most:g} "
+                + (
+                    f"{1 - goal.reached(found):.1%} would; state a larger distance, or ask less"
+                    if goal.within
+                    else f"it would be {goal.reached(found):.4g}; state a larger error, or ask less"
+                )
             )
         if missed is None or kept is None:
             step = TUNING.step if kept is None else 1 / TUNING.step

@@ -19,10 +19,13 @@ from dpqr.kernel.noise.public import PublicGenerator, PublicNoise, public_genera
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.hypothesis import prepare
+from dpqr.releases.answers.figures import figure_values
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import SILENT, iterative_construction, released_hypothesis
+from dpqr.releases.shares import ShareInside
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
+from dpqr.workload.figures import Figure, Largest, Quantiles
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 _ROW = PrivacyUnit()
@@ -56,27 +59,52 @@ class ErrorDistribution:
 
     def at_most(self, confidence: Fraction) -> float:
         """What it exceeds with probability 1 - confidence, if it follows a gamma law: exact for no deviation, within
-        10% for |normal noise|, and upwards in its tail."""
-        from scipy.special import gammaincinv
+        10% for |normal noise|, and upwards in its tail. A deviation above the mean is that of errors of several sizes,
+        which follow a lognormal law."""
+        from scipy.special import gammaincinv, ndtri
 
         if self.deviation <= 1e-9 * self.mean:
             return self.mean
+        if self.deviation > self.mean:
+            wide = math.log1p((self.deviation / self.mean) ** 2)
+            return self.mean * math.exp(float(ndtri(float(confidence))) * math.sqrt(wide) - wide / 2)
         shape = (self.mean / self.deviation) ** 2
         return float(gammaincinv(shape, float(confidence)) * self.mean / shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedBlockError:
-    """One block. reach: the most that one record can change an answer; 1 for counts."""
+    """One block. reach: the most that one record can change an answer; 1 for counts. asked: whether its answers are
+    asked for by themselves; they are not where a mean, median or ratio is computed from them."""
 
     name: str
     answers: int
     reach: float
     error: ErrorDistribution
+    asked: bool = True
+
+    @property
+    def counts(self) -> bool:
+        """Whether its answers are counts of records that are asked for."""
+        return self.asked and self.reach == 1.0
 
     def over_n(self, records: int) -> float:
         """Its expected L1 error over `records` times the reach: what `dpqr evaluate` calls L1 / n."""
         return self.error.mean * self.answers / self.reach / records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedFigureError:
+    """One figure: a mean, median, quantiles, variance, ratio, proportion or largest counts.
+
+    values: of one release. error: mean absolute error of a value in its own unit, over the groups that have records in
+    table and release; None: no simulated release had such a group.
+    """
+
+    name: str
+    kind: str
+    values: int
+    error: ErrorDistribution | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +114,9 @@ class PlanForecast:
     records: n, as declared, assumed, or held by the public table. error: mean over the blocks of their errors, each
     over its reach, in records. over_n: mean over the blocks of their L1 errors over n.
     tables: names of the public tables that were simulated; empty: a closed form. runs: simulated releases, all tables
-    together.
+    together. figures: in the workload's order; the answers that they are computed from are among the blocks too.
+    shares: of each block's and figure's answers within a distance, where one was asked about. max_rows: of each person
+    that are used; 1 where rows are protected.
     """
 
     epsilon: Fraction
@@ -98,6 +128,9 @@ class PlanForecast:
     tables: tuple[str, ...]
     runs: int
     closed: bool
+    figures: tuple[ExpectedFigureError, ...] = ()
+    shares: tuple[ShareInside, ...] = ()
+    max_rows: int = 1
 
 
 def closed_form(plan: Plan) -> FloatArray | None:
@@ -113,7 +146,9 @@ def closed_mean(plan: Plan) -> float | None:
     return None if closed is None else float((closed / reaches(plan)).mean())
 
 
-def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None) -> PlanForecast:
+def forecast(
+    plan: Plan, tables: Sequence[PublicTable], runs: int | None = None, within: float | None = None
+) -> PlanForecast:
     """Release every table several times by the plan, with public noise, and compare with its answers.
 
     Where there is a closed form, the means are its, and the runs show the spread alone. The same seeds serve every
@@ -122,6 +157,7 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     Args:
         tables: at least one; the forecast is the geometric mean over them.
         runs: on each table; None: `planned_runs`.
+        within: the distance of `PlanForecast.shares`; None: there are none.
 
     Privacy:
         Public: plan, tables and noise are. Nothing is charged to any budget.
@@ -129,37 +165,50 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     each = runs or planned_runs(plan, len(tables))
     answers = np.array([block.rows for block in plan.problem.workload.blocks], dtype=np.float64)
     reach, records = reaches(plan), np.array([max(1, table.records) for table in tables], dtype=np.float64)
-    errors = np.array(
-        [
-            [simulated_errors(plan, table, plan.problem.seed + place * each + run) for run in range(each)]
-            for place, table in enumerate(tables)
-        ]
-    )
+    released = [
+        [simulate(plan, table, plan.problem.seed + place * each + run, within) for run in range(each)]
+        for place, table in enumerate(tables)
+    ]
+    errors = np.array([[one.errors for one in runs_of] for runs_of in released])
     closed = closed_form(plan)
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
     n = round(float(records.mean()))
     means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
+    # A figure's own blocks are not asked for; the counts of the largest cells are.
+    workload = plan.problem.workload
+    parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
+    blocks = tuple(
+        ExpectedBlockError(
+            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
+        )
+        for block, most, one in zip(workload.blocks, reach, means, strict=True)
+    )
     return PlanForecast(
         epsilon=plan.budget.epsilon,
         schedule=plan.schedule.name,
         records=n,
-        blocks=tuple(
-            ExpectedBlockError(name=block.name, answers=block.rows, reach=float(most), error=one)
-            for block, most, one in zip(plan.problem.workload.blocks, reach, means, strict=True)
-        ),
+        blocks=blocks,
         error=_expected((errors / reach).mean(axis=2)[..., None], _mean(closed, 1 / reach))[0],
         over_n=_expected(over_n[..., None], _mean(closed, answers / reach / n))[0],
         tables=tuple(table.name for table in tables),
         runs=each * len(tables),
         closed=closed is not None,
+        figures=_figure_errors(plan, np.array([[one.figures for one in runs_of] for runs_of in released])),
+        max_rows=plan.problem.unit.rows,
+        shares=() if within is None else _shares(plan, blocks, released, within),
     )
 
 
 def planned_runs(plan: Plan, tables: int) -> int:
     """On each table."""
     if closed_form(plan) is not None:
-        return max(1, TUNING.closed // tables)
+        return most_runs(tables)
     return TUNING.single if tables == 1 else TUNING.each
+
+
+def most_runs(tables: int) -> int:
+    """On each table, at most."""
+    return max(1, TUNING.closed // tables)
 
 
 def reaches(plan: Plan) -> FloatArray:
@@ -168,17 +217,104 @@ def reaches(plan: Plan) -> FloatArray:
     return np.array([(sensitivity((block,), Norm.LARGEST, _ROW) or 1) * float(block.scale) for block in blocks])
 
 
-def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
-    """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SimulatedRelease:
+    """Distances of one simulated release from its table.
+
+    errors: mean of each block, shape (blocks,). figures: mean of each figure, NaN where no group has records, shape
+    (figures,). seen, inside, square: of each block and then of each figure, as `ShareInside` has them.
+    """
+
+    errors: FloatArray
+    figures: FloatArray
+    seen: IntArray
+    inside: IntArray
+    square: FloatArray
+
+
+def simulate(plan: Plan, table: PublicTable, seed: int, within: float | None = None) -> SimulatedRelease:
+    """Release a public table by the plan, with public noise. within: see `forecast`."""
     draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
     shown = released_hypothesis(plan, iterative_construction(draws, plan, SILENT))
-    blocks = plan.problem.workload.blocks
-    prepare(shown, blocks)
-    table.counts.prefetch([block.axes for block in blocks])
-    distances = (
-        np.abs(shown.answer(block) - block.answer(table.counts)).mean() * float(block.scale) for block in blocks
+    workload, most = plan.problem.workload, math.inf if within is None else within
+    used = {name for figure in workload.figures for name in figure.blocks}
+    prepare(shown, workload.blocks)
+    table.counts.prefetch([block.axes for block in workload.blocks])
+    means, sums, kept = [], [], {}
+    for block in workload.blocks:
+        scale = float(block.scale)
+        answers, true = shown.answer(block), block.answer(table.counts)
+        distances = np.abs(answers - true) * scale
+        means.append(distances.mean())
+        sums.append((len(distances), (distances <= most).sum(), (distances**2).sum()))
+        if block.name in used:
+            kept[block.name] = np.stack([answers, true]).astype(np.float64) * scale
+    figures = []
+    for figure in workload.figures:
+        released, exact = np.concatenate([kept[name] for name in figure.blocks], axis=1)
+        distances = np.abs(figure_values(figure, released) - figure_values(figure, exact))
+        distances = distances[~np.isnan(distances)]
+        figures.append(distances.mean() if len(distances) else np.nan)
+        sums.append((len(distances), (distances <= most).sum(), (distances**2).sum()))
+    seen, inside, square = np.array(sums, dtype=np.float64).T
+    return SimulatedRelease(
+        errors=np.array(means, dtype=np.float64),
+        figures=np.array(figures, dtype=np.float64),
+        seen=seen.astype(np.int64),
+        inside=inside.astype(np.int64),
+        square=square,
     )
-    return np.fromiter(distances, dtype=np.float64, count=len(blocks))
+
+
+def _figure_errors(plan: Plan, errors: FloatArray) -> tuple[ExpectedFigureError, ...]:
+    """The median over the tables, for in some of them a group has hardly any record, and its figure any value.
+
+    errors: shape (tables, runs, figures); tables in which a figure has no value say nothing of it.
+    """
+    found = []
+    for place, figure in enumerate(plan.problem.workload.figures):
+        own = errors[:, :, place]
+        own = own[~np.isnan(own).any(axis=1)]
+        law = _expected(own[:, :, None], np.median(own.mean(axis=1), keepdims=True))[0] if len(own) else None
+        found.append(ExpectedFigureError(name=figure.name, kind=figure.kind, values=_values(figure), error=law))
+    return tuple(found)
+
+
+def _values(figure: Figure) -> int:
+    """How many a figure has."""
+    match figure.formula:
+        case Largest(count=each):
+            return figure.groups * each
+        case Quantiles(at=at):
+            return figure.groups * len(at)
+    return figure.groups
+
+
+def _shares(
+    plan: Plan,
+    blocks: Sequence[ExpectedBlockError],
+    released: Sequence[Sequence[SimulatedRelease]],
+    most: float,
+) -> tuple[ShareInside, ...]:
+    """Of blocks, then of figures. released: by table."""
+    queries = [(block.name, block.answers, block.counts) for block in blocks]
+    queries += [(figure.name, _values(figure), False) for figure in plan.problem.workload.figures]
+    seen, square = (
+        np.sum([[getattr(one, key) for one in runs] for runs in released], axis=(0, 1)) for key in ("seen", "square")
+    )
+    inside = np.array([[one.inside for one in runs] for runs in released])
+    return tuple(
+        ShareInside(
+            name=name,
+            answers=answers,
+            seen=int(seen[place]),
+            inside=inside[:, :, place],
+            square=float(square[place]),
+            most=most,
+            counts=counts,
+        )
+        for place, (name, answers, counts) in enumerate(queries)
+    )
 
 
 def _expected(
@@ -288,7 +424,12 @@ class MissingError:
             return ErrorDistribution(mean=error.mean * (1 + more), deviation=deviation)
 
         blocks = tuple(replace(block, error=grown(block.error)) for block in found.blocks)
-        return replace(found, blocks=blocks, error=grown(found.error), over_n=grown(found.over_n))
+        figures = tuple(replace(one, error=one.error and grown(one.error)) for one in found.figures)
+        return replace(found, blocks=blocks, figures=figures, error=grown(found.error), over_n=grown(found.over_n))
+
+    def factor(self, found: PlanForecast) -> float:
+        """By how much the mean errors of that forecast, on the same rows, fall short."""
+        return 1 + self.at(_precision(found)).mean / found.over_n.mean if found.over_n.mean else 1.0
 
 
 def _precision(found: PlanForecast) -> float:

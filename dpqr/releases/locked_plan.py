@@ -184,6 +184,8 @@ FORECAST_KEYS: Mapping[str, Any] = {
     **dict.fromkeys(("epsilon", "schedule", "records", "basis", "tables", "runs", "notes")),
     **{name: dict.fromkeys(("mean", "deviation")) for name in ("error", "l1_over_n")},
     "blocks": {"name": None, "answers": None, "error": dict.fromkeys(("mean", "deviation")), "l1_over_n": None},
+    "figures": {**dict.fromkeys(("name", "kind", "values")), "error": dict.fromkeys(("mean", "deviation"))},
+    "within": {"distance": None, "queries": dict.fromkeys(("name", "answers", "share", "counts"))},
 }
 """The keys of a forecast, nested as they are; those of each of a list's members."""
 

@@ -326,6 +326,11 @@ SAID: tuple[tuple[str, str], ...] = (
         "A noisy sum over all pairs of columns, which decided what was measured, found them about {0} away from "
         "independence, as a part of the records.",
     ),
+    (
+        r"estimates are the weighted mean of several models of the noisy answers: (.+); the weights are.*",
+        "Estimates are the weighted mean of several models of what was measured: {0}. The weights are those that best "
+        "predicted noisy answers that no model had seen.",
+    ),
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )
 """Notes of a plan that speak to its maker, and what a reader gets instead; nothing: the first sentence says it."""

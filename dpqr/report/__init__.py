@@ -10,6 +10,7 @@ Other rooms import these modules, and no others:
     forecast    forecasts and explanations as text
     guide       the topics of the guide, and their text on a terminal
     html        views and facts for notebooks; faults as lines
+    label       one card for whoever meets the figures of a release
     page.parts  sections, tables, cards; their input and their HTML
     release     a release on the screen
     reports     page, registry record and dataset card of a release

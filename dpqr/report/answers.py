@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
+from fractions import Fraction
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
@@ -23,8 +24,8 @@ from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, M
 
 GAP = 2
 """Blanks between two columns."""
-NARROW, WIDEST = 12, 1000
-"""The fewest columns of text for cells that share a column; a screen on which everything fits."""
+WIDEST = 1000
+"""A screen on which everything fits."""
 LONGEST_WORD = 24
 """Columns of text that a cell keeps for its longest word, so that none is broken."""
 UNKNOWN = "no error is known: these answers come from the model alone"
@@ -37,6 +38,8 @@ LEGENDS = {
 """By what intervals rest on."""
 ERROR = "error: estimated root mean square error of the estimate"
 FIGURES = ("estimate", "error", "measured", "noise", "lower", "upper", "basis")
+SPARED = ("noise", "measured", "basis", "error")
+"""Figures that a narrow screen does without, the least needed one first."""
 
 
 def plain_table(expand: bool = False) -> Table:
@@ -58,15 +61,19 @@ def longest_word(text: str) -> int:
 def answers_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
     """All answers of some blocks as one table."""
     rows = [(plain(block.name), _about(block, row), *figures) for block in blocks for row, figures in _figured(block)]
-    table = plain_table()
-    add_texts(table, "query", (row[0] for row in rows))
-    add_texts(table, "cells", (row[1] for row in rows))
     held = [place for place, figure in enumerate(FIGURES) if figure != "error" or any(row[2 + place] for row in rows)]
-    for place in held:
-        _add_figure(table, FIGURES[place])
-    for query, cells, *figures in rows:
-        table.add_row(*map(Text, (query, cells, *(figures[place] for place in held))))
-    return table
+
+    def made(_: bool, spared: Sequence[str]) -> Table:
+        table, shown = plain_table(), [place for place in held if FIGURES[place] not in spared]
+        add_texts(table, "query", (row[0] for row in rows))
+        add_texts(table, "cells", (row[1] for row in rows))
+        for place in shown:
+            _add_figure(table, FIGURES[place])
+        for query, cells, *figures in rows:
+            table.add_row(*map(Text, (query, cells, *(figures[place] for place in shown))))
+        return table
+
+    return FittedTable(made, [each for each in SPARED if FIGURES.index(each) in held])
 
 
 def blocks_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
@@ -106,16 +113,17 @@ def block_table(block: AnsweredBlock) -> RenderableType:
         if (len({row[place] for row in figures}) > 1 if name == "basis" else any(row[place] for row in figures))
     ]
 
-    def made(cells: CellColumns) -> Table:
-        table = plain_table()
+    def made(apart: bool, spared: Sequence[str]) -> Table:
+        table, cells = plain_table(), CellColumns(block, apart)
+        shown = [place for place in held if FIGURES[place] not in spared]
         cells.add(table)
-        for place in held:
+        for place in shown:
             _add_figure(table, FIGURES[place])
         for row, texts in enumerate(figures):
-            table.add_row(*cells.row(row), *(Text(texts[place]) for place in held))
+            table.add_row(*cells.row(row), *(Text(texts[place]) for place in shown))
         return table
 
-    return AnswersTable(block, made)
+    return FittedTable(made, [each for each in SPARED if FIGURES.index(each) in held])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +135,7 @@ class CellColumns:
 
     def add(self, table: Table) -> None:
         if not self.apart:
-            table.add_column("cells", overflow="fold", min_width=NARROW)
+            add_texts(table, "cells", (_about(self.block, row) for row in range(self.block.rows)))
             return
         for column in self.block.columns:
             add_texts(table, plain(column.name), {plain(column.texts[place]) for place in column.places.tolist()})
@@ -137,22 +145,42 @@ class CellColumns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswersTable:
-    """A table of answers that names cells in columns of their own where the screen has room, else in one that wraps.
+class FittedTable:
+    """A table that fits the screen: one that names cells in columns of their own, else in one that wraps, else without
+    the columns that are needed least, and with a line that names them.
 
-    Where not even the figures fit, it is wider than the screen: a column that is cut off is not missed by its reader.
+    made: the table with cells apart or not, and without some columns. spared: these, the least needed one first.
+    Where not even the others fit, it is wider than the screen: a column that is cut off is not missed by its reader.
     """
 
-    block: AnsweredBlock
-    made: Callable[[CellColumns], Table]
+    made: Callable[[bool, Sequence[str]], Table]
+    spared: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table, wide = (self.made(CellColumns(self.block, apart=apart)) for apart in (False, True))
-        narrowest, apart = (
-            Measurement.get(console, options.update(width=WIDEST), each).minimum for each in (table, wide)
-        )
-        chosen = wide if apart <= options.max_width else table
-        yield from console.render(chosen, options.update(width=max(options.max_width, narrowest)))
+        for apart, count in [(True, 0), *((False, count) for count in range(len(self.spared) + 1))]:
+            table = self.made(apart, self.spared[:count])
+            narrowest = Measurement.get(console, options.update(width=WIDEST), table).minimum
+            if narrowest <= options.max_width:
+                break
+        width = max(options.max_width, narrowest)
+        if not any(column.ratio for column in table.columns):
+            narrow_columns(table, width)
+        yield from console.render(table, options.update(width=width))
+        if count:
+            missing = ", ".join(self.spared[:count])
+            yield Text(f"no room for: {missing}; --json has all", style="dim")
+
+
+def narrow_columns(table: Table, width: int) -> None:
+    """Take what is too wide from columns of texts, the widest first, down to the longest word of each: rich would take
+    more from the widest one, and the table would end wider than the screen."""
+    texts = ((column, max(cell_len(str(cell)) for cell in (column.header, *column.cells))) for column in table.columns)
+    widest = sorted(texts, key=lambda pair: -pair[1])
+    excess = sum(wide for _, wide in widest) + GAP * (len(widest) - 1) - width
+    for column, wide in widest:
+        if excess > 0 and column.min_width is not None:
+            column.width = max(column.min_width, wide - excess)
+            excess -= wide - column.width
 
 
 def more_words(left: int) -> list[Text]:
@@ -182,10 +210,46 @@ def _sizes(errors: FloatArray) -> list[str]:
     return [f"+-{error}" if error else "" for error in error_texts(errors)]
 
 
-def readable(block: AnsweredBlock) -> AnsweredBlock:
-    """The same with cells as people write them: bins of dates by their names."""
-    columns = (replace(column, texts=tuple(map(cell_words, column.texts))) for column in block.columns)
+def readable(block: AnsweredBlock, whole: Mapping[str, bool] | None = None) -> AnsweredBlock:
+    """The same with cells as people write them: bins of dates by their names.
+
+    whole: columns whose bins of numbers are put in words too, and whether these are whole numbers; None: none.
+    """
+    columns = []
+    for column in block.columns:
+        texts = tuple(map(cell_words, column.texts))
+        if whole and column.name in whole:
+            texts = tuple(bin_words(text, whole[column.name]) for text in texts)
+        columns.append(replace(column, texts=texts))
     return replace(block, columns=tuple(columns))
+
+
+BIN = re.compile(r"([\[(])(-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)([\])])")
+GROUPED = 10_000
+"""Numbers from which on thousands are parted: years are not."""
+
+
+def bin_words(text: str, whole: bool) -> str:
+    """A bin of numbers as people write it; another cell as it is. whole: of whole numbers.
+
+    >>> bin_words("[18, 28)", True), bin_words("[0, 10000)", False), bin_words("(null)", True)
+    ('18 to 27', '0 to under 10,000', '(null)')
+    """
+    found = BIN.fullmatch(text)
+    if found is None:
+        return text
+    low, high = (Fraction(found[place]) for place in (2, 3))
+    if whole:
+        first = ceil(low) if found[1] == "[" else floor(low) + 1
+        last = floor(high) if found[4] == "]" else ceil(high) - 1
+        return _grouped(str(first)) if first == last else f"{_grouped(str(first))} to {_grouped(str(last))}"
+    above, under = ("" if found[1] == "[" else "above "), ("" if found[4] == "]" else "under ")
+    return f"{above}{_grouped(found[2])} to {under}{_grouped(found[3])}"
+
+
+def _grouped(number: str) -> str:
+    """A number as it is written, thousands parted from GROUPED on."""
+    return f"{int(number):,}" if "." not in number and abs(int(number)) >= GROUPED else number
 
 
 BIN_OF_DATES = re.compile(r"\[(\d{4}-\d\d-\d\d\S*), (\d{4}-\d\d-\d\d\S*)([])])")
@@ -269,16 +333,31 @@ def figures_legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
 def figures_view(records: Sequence[dict[str, Any]]) -> RenderableType:
     """Rows of the table of figures, as text for people."""
     rows = figure_texts(records)
-    table = plain_table()
-    add_texts(table, "figure", (row[0] for row in rows))
-    add_texts(table, "cells", (row[1] for row in rows))
-    for name in NUMBERS:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("basis", "flag"):
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return Group(table, *(Text(line, style="dim") for line in figures_legend(records)))
+    names, title = ["figure", "cells", *NUMBERS, "basis", "flag"], []
+    held = [
+        place for place, name in enumerate(names) if name not in ("cells", "flag") or any(row[place] for row in rows)
+    ]
+    if len({row[0] for row in rows}) == 1 and 1 in held:
+        # One figure is named once, above its table; so is its one column of groups.
+        title, held = [Text(rows[0][0], style="bold")], held[1:]
+        groups = {tuple(name for name in one if name not in SAID and one[name] is not None) for one in records}
+        if len(groups) == 1 and len(columns := groups.pop()) == 1:
+            names[1] = plain(columns[0])
+            rows = [(row[0], row[1].removeprefix(f"{names[1]}="), *row[2:]) for row in rows]
+
+    def made(_: bool, spared: Sequence[str]) -> Table:
+        table, shown = plain_table(), [place for place in held if names[place] not in spared]
+        for place in shown:
+            if names[place] in NUMBERS:
+                table.add_column(names[place], justify="right", no_wrap=True)
+            else:
+                add_texts(table, names[place], (row[place] for row in rows))
+        for row in rows:
+            table.add_row(*(Text(row[place]) for place in shown))
+        return table
+
+    table = FittedTable(made, ("basis", "error", *(name for name in ("flag",) if names.index(name) in held)))
+    return Group(*title, table, *(Text(line, style="dim") for line in figures_legend(records)))
 
 
 def views_view(records: Sequence[dict[str, Any]], bias: Sequence[str], base: int) -> RenderableType:

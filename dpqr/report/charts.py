@@ -28,8 +28,8 @@ from dpqr.report.answers import (
     GAP,
     LONGEST_WORD,
     UNKNOWN,
-    AnswersTable,
     CellColumns,
+    FittedTable,
     answer_texts,
     longest_word,
     lower_texts,
@@ -99,8 +99,8 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
         for value, lower, upper in zip(*(column.tolist() for column in columns), strict=True)
     ]
 
-    def made(cells: CellColumns) -> Table:
-        table = plain_table(expand=True)
+    def made(apart: bool, _: Sequence[str]) -> Table:
+        table, cells = plain_table(expand=True), CellColumns(shown, apart)
         cells.add(table)
         table.add_column("estimate", justify="right", no_wrap=True)
         if shown.certain:
@@ -111,7 +111,7 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
             table.add_row(*cells.row(row), Text(estimates[row]), *certain, bar)
         return table
 
-    return Group(AnswersTable(shown, made), *more_words(block.rows - rows), shading(shown))
+    return Group(FittedTable(made), *more_words(block.rows - rows), shading(shown))
 
 
 def shading(block: AnsweredBlock) -> Text:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, plain, seconds_words
+from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, plain
 from dpqr.releases.forecast import Goal
 from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
+from dpqr.releases.levers import ExplainedQuery
+from dpqr.releases.shares import ShareInside
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.report.html import facts
 from dpqr.strategies.explanation import Explanation, ScheduleForecast
@@ -74,9 +77,11 @@ def _schedule_words(schedule: ScheduleForecast) -> str:
 # Forecasts as text: the expected error of each block by epsilon, what it rests on, and the epsilon of a goal.
 
 TOP = 20
+NOTHING = 1000
+"""Of a mean, the part that a reader takes for 0."""
 MEASURE = (
-    "mean absolute error of an answer in one release, in records (a sum's in its column's unit); L1 / n as in `dpqr "
-    "evaluate`; every figure is an estimate"
+    "mean absolute error of an answer in one release, in records (a sum's in its column's unit, a figure's in its "
+    "own); L1 / n as in `dpqr evaluate`; every error is an estimate, against the rows used"
 )
 
 
@@ -86,49 +91,112 @@ def forecast_view(
     goal: Goal | None = None,
     *,
     top: int = TOP,
-    seconds: float = 0.0,
+    improved: Sequence[str] = (),
 ) -> RenderableType:
-    """Forecasts of one workload by epsilon, ascending. Public; ASCII but for names that documents bring.
+    """Forecasts of one workload by epsilon or by --max-rows, ascending: what was asked for, then each query, then what
+    makes them better and what they rest on. Public; ASCII but for names that documents bring.
 
-    seconds: that the forecast of one epsilon took, about.
+    improved: the levers of the first.
     """
-    first = found[0]
-    head = []
-    if goal is not None:
-        # The epsilon, the goal's own figure there, and the mean, which is below it.
-        mean = f"{goal.typical(first):.4g}{' n' if goal.relative else ' records'} on average"
-        most = f"at most {goal.reached(first):.4g} with probability {float(goal.confidence):g}"
-        smallest = f"{upward_text(first.epsilon)} is the smallest that is forecast to keep it"
-        head += [("Goal", goal.words), ("Epsilon", f"{smallest}: {mean}, {most}")]
-    head += [("Error", MEASURE), ("Basis", basis(first))]
-    for one in found:
+    first, several = found[0], len(found) > 1
+    rows = several and first.max_rows != found[-1].max_rows
+    labels = [f"max-rows {one.max_rows}" if rows else f"eps {upward_text(one.epsilon)}" for one in found]
+    head = [("Goal", goal.words)] if goal is not None else []
+    for one, label in zip(found, labels, strict=True):
+        if goal is not None:
+            head.append((label if rows else "Epsilon", _goal_words(goal, one)))
         spread = "one run shows no spread" if one.runs == 1 else f"{nine_of_ten(one.error)} in 9 of 10 releases"
-        figures = f"mean of the blocks {amount(one.error.mean)} ({spread}), L1 / n {one.over_n.mean:.3g}"
-        head.append((f"eps {upward_text(one.epsilon)}", f"{one.schedule}: {figures}"))
-    if seconds:
-        time = f"about {seconds_words(seconds)} of one processor for the forecast of one epsilon"
-        head.append(("Time", time))
-    # One epsilon with all figures of a block; of several the mean errors alone.
-    single = ("error", "in 9 of 10 releases", "L1 / n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("query", overflow="fold")
-    columns = single if len(found) == 1 else [f"eps {upward_text(one.epsilon)}" for one in found]
-    for name in ("answers", *columns):
-        table.add_column(name, justify="right", no_wrap=True)
-    ranked = sorted(first.blocks, key=lambda block: -block.over_n(first.records))
+        figures = f"mean of the queries {amount(one.error.mean)} ({spread}), L1 / n {one.over_n.mean:.3g}"
+        head.append((label, f"{one.schedule}: {figures}"))
+    # One forecast with all its figures; of several the mean errors alone.
+    near = first.shares if goal is not None and not several else ()
+    meant = [one for one in near if one.counts or (goal is not None and one.name in goal.names)]
+    shares = {one.name: f"{one.share(goal.confidence):.1%}" for one in meant} if goal is not None else {}
+    within = [f"within {goal.most:.6g}"] if goal is not None and shares else []
+    columns = labels if several else ["error", "in 9 of 10 releases", *within, "L1 / n"]
+    table = _table("query", "answers", columns)
+    ranked = sorted((block for block in first.blocks if block.asked), key=lambda block: -block.over_n(first.records))
     means = [{block.name: block.error.mean for block in one.blocks} for one in found]
     for block in ranked[:top]:
         cells = [amount(known[block.name]) for known in means]
-        if len(found) == 1:
-            cells += [nine_of_ten(block.error), f"{block.over_n(first.records):.3g}"]
+        if not several:
+            cells += [nine_of_ten(block.error), *([shares.get(block.name, "")] if within else [])]
+            cells += [f"{block.over_n(first.records):.3g}"]
         table.add_row(Text(plain(block.name)), f"{block.answers:,}", *cells)
-    parts: list[RenderableType] = [facts(head), Text(), table]
+    parts: list[RenderableType] = [facts(head), Text(), *([table] if ranked else [])]
     if len(ranked) > top:
         more = count_words(len(ranked) - top, "more query") if len(ranked) - top > 1 else "1 more query"
         parts.append(Text(f"... and {more} of smaller error: --top N shows more"))
-    if len(found) > 1:
+    if any(one.kind != "top" for one in first.figures):  # the largest counts are among the queries
+        own = {one.name: shares[one.name] for one in first.figures if one.name in shares}
+        heads = labels if several else [*columns[:2], *(within if own else [])]
+        parts += [*([Text()] if ranked else []), _figures(found, heads, own)]
+    if several and not rows:
         parts += [Text(), MarksPlot(found=tuple(found))]
-    return Group(*parts, Text(), facts(("Note", note) for note in notes))
+    better = [("" if place else "Better", words) for place, words in enumerate(improved)]
+    rest = [("Error", MEASURE), ("Basis", basis(first)), *(("Note", note) for note in notes)]
+    return Group(*parts, Text(), facts([*better, *rest]))
+
+
+def _figures(found: Sequence[PlanForecast], columns: Sequence[str], shares: Mapping[str, str]) -> Table:
+    """Means, medians, ratios and the like, in their own units."""
+    table = _table("in its own unit", "values", columns)
+    for place, figure in enumerate(found[0].figures):
+        if figure.kind == "top":
+            continue
+        errors = [one.figures[place].error for one in found]
+        cells = ["unknown" if error is None else amount(error.mean) for error in errors]
+        if len(found) == 1:
+            cells += ["" if errors[0] is None else nine_of_ten(errors[0])]
+            cells += [shares.get(figure.name, "")] if shares else []
+        table.add_row(Text(plain(figure.name)), f"{figure.values:,}", *cells)
+    return table
+
+
+def _table(first: str, second: str, columns: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, overflow="fold")
+    for name in (second, *columns):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def queries_view(
+    queries: Sequence[ExplainedQuery], price: str, found: PlanForecast, notes: Sequence[str]
+) -> RenderableType:
+    """Each query's noise and error, and what would make it better. Public; ASCII but for names that documents bring."""
+    parts: list[RenderableType] = []
+    for one in queries:
+        answers = count_words(one.answers, one.kind if one.kind in ("count", "sum") else "value")
+        lines = [("Answers", f"{answers}{'' if one.kind in ('count', 'sum') else f' of the {one.kind}'}")]
+        lines += [("Noise", f"standard deviation {amount(one.noise)} on each answer that it is made from")]
+        if one.error is not None and one.error_bound is not None:
+            unit = {"count": "records", "sum": "in the column's unit"}.get(one.kind, "in its own unit")
+            most = f"at most {amount(one.error_bound)} in 95% of the releases"
+            lines += [("Error", f"{amount(one.error)} {unit}, the mean of a release; {most}")]
+        lines += [("Better" if not place else "", words) for place, words in enumerate(one.better)]
+        parts += [Text(plain(one.name), style="bold"), Padding(facts(lines), (0, 0, 1, 2))]
+    rest = [("Price", price), ("Basis", f"{found.schedule}, {basis(found)}"), *(("Note", note) for note in notes)]
+    return Group(*parts, facts(rest))
+
+
+def _goal_words(goal: Goal, found: PlanForecast) -> str:
+    """The epsilon, and how the goal stands there."""
+    words = f"{upward_text(found.epsilon)} is the smallest that is forecast to keep it: "
+    counts = [one for one in found.shares if one.counts]
+    if goal.within:
+        meant = "each" if goal.names else f"of {sum(one.answers for one in counts):,} counts"
+        words += f"{1 - goal.reached(found):.1%} {meant}, averaged over the noise"
+        worst = goal.worst_share(found)
+        return words if worst is None else f"{words}; least in {worst.name!r}, {worst.share(goal.confidence):.1%}"
+    unit = " n" if goal.relative else "" if goal.names else " records"
+    words += (
+        f"{goal.typical(found):.4g}{unit} on average, at most {goal.reached(found):.4g} in {goal.part} of the releases"
+    )
+    if not counts or goal.names:
+        return words
+    share = ShareInside.together(counts).share(goal.confidence)
+    return f"{words}; of the single counts {share:.0%} lie within {goal.most:.6g}, and --within is about these"
 
 
 def basis(found: PlanForecast) -> str:
@@ -139,5 +207,6 @@ def basis(found: PlanForecast) -> str:
 
 
 def nine_of_ten(error: ErrorDistribution) -> str:
-    """The range of one release."""
-    return f"{amount(error.at_most(LOW))} to {amount(error.at_most(HIGH))}"
+    """The range of one release; without its lower end where that is next to nothing."""
+    low, high = error.at_most(LOW), error.at_most(HIGH)
+    return f"up to {amount(high)}" if low < error.mean / NOTHING else f"{amount(low)} to {amount(high)}"

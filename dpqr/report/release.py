@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from shlex import join, quote
@@ -29,21 +30,29 @@ from dpqr.releases.sentences import (
     release_guarantee,
     release_notes,
 )
+from dpqr.releases.table_files import figures_table
 from dpqr.report.answers import (
+    FittedTable,
     add_texts,
     answer_texts,
     block_view,
     error_texts,
     figures_view,
     heading,
+    interval_words,
+    lower_texts,
+    more_words,
     plain_table,
     readable,
+    upper_texts,
 )
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
 from dpqr.report.html import facts
 
-BARS, NOTES = 6, 3
-"""Answers and notes that a digest has room for on a screen of 24 lines."""
+TOTALS, BARS, NOTES = 2, 5, 1
+"""Single answers, answers of a block, and notes that a digest has room for on a screen of 24 lines."""
+HASHED = re.compile(r"[0-9a-f]{64}\.\w+")
+"""Files of the release that hold what the queries file names, under their hash."""
 MARGIN = len("Guarantee")
 COMMAND = 80 - MARGIN - 2
 """Columns of text that a command may take: a broken one cannot be copied."""
@@ -58,8 +67,6 @@ def release_view(
     ledger: the options that named the ledger on the command line, which the next command needs too.
     """
     plan, paid = release.plan, release.paid
-    largest = max(release.answers, key=lambda answers: answers.block.rows)
-    block = readable(answered_block(largest, plan.problem.domain))
     # What may have gone wrong; whom it protects, and what it cost.
     warning = left_out_warning(release)
     promise = [("Warning", f"{warning}; {CHECK}")] if warning else []
@@ -76,15 +83,13 @@ def release_view(
     if release.dropped and not warning:
         count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
         promise.append(("Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}"))
-    # The largest answers of the largest block.
-    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     workload = plan.problem.workload
     unit, domain = plan.problem.unit, plan.problem.domain
     clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
     bound = f" (at most {unit.rows} of each {plain(unit.column)!r})" if unit.column else ""
     used = f", of the rows used{bound}" if unit.column or clipped or may_drop_rows(domain) else ""
     whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}{used}"
-    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
+    answers, block = first_answers(release)
     # What a person can do next.
     if place is None:
         following = [("Kept", "nothing but this screen; --out DIR keeps answers, record and receipt")]
@@ -92,7 +97,9 @@ def release_view(
         show = f"dpqr show {quote(place)}"
         one = f"{show} --query {quote(block.name)}"
         form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
-        following = [("Files", f"{place}: {', '.join(files)}")]
+        named = [name for name in files if not HASHED.fullmatch(name)]
+        named += [f"{count_words(len(files) - len(named), 'file')} of the queries"] if files[len(named) :] else []
+        following = [("Files", f"{place}: {', '.join(named)}")]
         following.append(("Next", f"{show}  (the full receipt, and all queries by name)"))
         following.append(("", form if len(form) <= COMMAND else one))
         if paid is not None:
@@ -100,11 +107,39 @@ def release_view(
     return Group(
         facts([*promise, *_warnings(release, place)], MARGIN),
         Text(""),
-        facts([("Answers", f"{whole}; the {part} in {block.name!r}:")], MARGIN),
-        bars_view(shown, shown.rows),
+        facts([("Answers", whole)], MARGIN),
+        *answers,
         Text(""),
         facts(following, MARGIN),
     )
+
+
+def first_answers(release: FinishedRun) -> tuple[list[RenderableType], AnsweredBlock]:
+    """The first answers in the order of the questions: single ones, the first figure, and the first block with the
+    largest of its answers; and that block. What a figure rests on comes last.
+    """
+    workload, domain = release.plan.problem.workload, release.plan.problem.domain
+    behind = {name for figure in workload.figures for name in figure.blocks}
+    own = [each for each in release.answers if each.block.name not in behind] or list(release.answers)
+    single = [answered_block(each, domain) for each in own if each.block.rows == 1][:TOTALS]
+    lines: list[Fact] = []
+    for block in single:
+        (estimate,) = answer_texts(block.estimate, block.precision)
+        (lower,), (upper,) = lower_texts(block.lower, block.spread), upper_texts(block.upper, block.spread)
+        certain = f" (95% interval {interval_words(lower, upper)})" if lower else ""
+        lines.append(("", f"{block.name}: {estimate}{certain}"))
+    parts: list[RenderableType] = [facts(lines, MARGIN)] if lines else []
+    if release.figures:
+        rows = figures_table(release).records()
+        first = [row for row in rows if row["figure"] == rows[0]["figure"]]
+        parts += [Text(""), figures_view(first[:BARS]), *more_words(len(first[BARS:]))]
+    several = next((each for each in own if each.block.rows > 1), None)
+    block = readable(answered_block(several or own[0], domain))
+    if several is not None:
+        shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+        part = f"the {BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
+        parts += [Text(f"{plain(block.name)}: {part}", style="bold"), bars_view(shown, shown.rows)]
+    return parts, block
 
 
 def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
@@ -145,14 +180,20 @@ def stored_run_view(
     """The whole receipt, the queries by name, and the first figures."""
     if not asked:
         return facts(receipt)
-    table = plain_table()
     longest = max(len(plain(name)) for name, _, _ in asked)
-    table.add_column("query", min_width=min(longest, NAME), overflow="fold")
-    table.add_column("answers", justify="right", no_wrap=True)
-    add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
-    for name, rows, columns in asked:
-        table.add_row(Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns))))
-    parts: list[RenderableType] = [facts(receipt), Text(""), table]
+
+    def made(_: bool, spared: Sequence[str]) -> Table:
+        table = plain_table()
+        table.add_column("query", min_width=min(longest, NAME), overflow="fold")
+        table.add_column("answers", justify="right", no_wrap=True)
+        if not spared:
+            add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
+        for name, rows, columns in asked:
+            texts = Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns)))
+            table.add_row(*texts[: 2 if spared else 3])
+        return table
+
+    parts: list[RenderableType] = [facts(receipt), Text(""), FittedTable(made, ("columns",))]
     if figures:
         parts += [Text(""), figures_view(figures[:FIGURES])]
     if len(figures) > FIGURES:

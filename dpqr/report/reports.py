@@ -22,6 +22,7 @@ import yaml
 from dpqr.kernel.budget import upward, upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
+from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
 from dpqr.releases.files import RECORD
@@ -368,7 +369,7 @@ def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str |
         record=files.record,
         blocks=tuple(all_answers(files)),
         place=str(files.path),
-        spending=_spending(files, ledger, anchor) if ledger else None,
+        spending=read_spending(files.record, str(files.path), ledger, anchor) if ledger else None,
         preview=Preview(columns=preview[0], rows=preview[1]) if preview else None,
         hashes=file_hashes(files),
         figures=read_figures(files),
@@ -384,15 +385,18 @@ def reported_release(release: FinishedRun, record: dict[str, Any]) -> ReportInpu
     return ReportInput(record=record, blocks=blocks, place="RELEASE", figures=figures)
 
 
-def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending | None:
-    """None where no ledger paid. UsageFault where another one did."""
-    if files.dataset is None:
+def read_spending(published: JSON, place: str, ledger: str, anchor: str | None = None) -> Spending | None:
+    """What the budget has paid for that paid for a release; None where none did. UsageFault where another one did.
+
+    published: the record of the release. place: where it lies.
+    """
+    paid = published.get("ledger")
+    if not isinstance(paid, dict):
         return None
     record = configured_ledger(ledger, anchor).walk()
-    account = record.state.account(files.dataset)
-    own, seal = (files.record["ledger"][name] for name in ("entry", "seal"))
-    if not any(entry.number == own and entry.hash == seal for entry in record.entries):
-        raise UsageFault(f"--ledger {ledger}: did not pay for {files.path}; name the ledger that did")
+    if not any(entry.number == paid["entry"] and entry.hash == paid["seal"] for entry in record.entries):
+        raise UsageFault(f"--ledger {ledger}: did not pay for {place}; name the ledger that did")
+    account = record.state.account(paid["dataset"])
     # What each reservation of the dataset has cost in the end.
     settled = {entry.settles: entry.cost for entry in record.entries if entry.settles is not None}
     charges = tuple(
@@ -400,7 +404,7 @@ def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending 
             number=entry.number,
             date=entry.time[:10],
             cost=settled.get(entry.number, entry.cost),
-            own=entry.number == own,
+            own=entry.number == paid["entry"],
         )
         for entry in record.entries
         if entry.kind == "reserve" and entry.dataset == account.terms.dataset

@@ -37,6 +37,8 @@ from dpqr.tables.policy import UTF_8
 
 HEADER_BYTES, PIECE_BYTES = 2**15, 2**22
 """Bytes that are read at a time, in search of the header's end and after it."""
+DELIMITERS = {",": "','", ";": "';'", "\t": r"'\t'", "|": "'|'"}
+"""Usual delimiters, as a shell takes them."""
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING = 4
 """Bytes that are read before all others: the longest mark of an encoding."""
@@ -196,8 +198,11 @@ def _where(file: TableFile) -> str:
 
 
 def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limits) -> list[str]:
-    """The names in the first line, which must hold every wanted column once. They are never shown: where the header
-    is missing or the delimiter is wrong, that line is a private row.
+    """The names in the first line, which must hold every wanted column once.
+
+    Privacy: where the header is missing, that line is a private row. Nothing of it is shown but names that are stated,
+    in its capitals, and only where it holds all of them, in other capitals or behind another delimiter. Who guesses a
+    row so would learn as much from a file that is taken.
     """
     names, where = rows.header(), _where(file)
     if len(names) > limits.columns:
@@ -205,14 +210,28 @@ def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limi
     times = Counter(names)
     for name in columns:
         if not times[name]:
+            other = "name another with --delimiter or --encoding, or correct it where it is stated"
+            fix = _header_fix(names, file.delimiter, columns) or f"{other} (domain file, --unit, --counts)"
             raise DataError(
                 f"{where} has no column {name!r} in its first line, read as {file.encoding} with the delimiter "
-                f"{file.delimiter!r}\nname another with --delimiter or --encoding, or correct it where it is stated "
-                "(domain file, --unit, --counts)"
+                f"{file.delimiter!r}\n{fix}"
             )
         if times[name] > 1:
             raise DataError(f"{where} has the column {name!r} twice; keep one of them")
     return names
+
+
+def _header_fix(names: Sequence[str], delimiter: str, columns: Sequence[str]) -> str | None:
+    """What is wrong with a first line that holds all wanted columns in another form; None: it may be a row."""
+    written = {name.strip().casefold(): name for name in names}
+    if all(name.strip().casefold() in written for name in columns):
+        wrong = [name for name in columns if name not in names]
+        pairs = (f"{written[name.strip().casefold()]!r}, not {name!r}" for name in wrong)
+        return f"it is written {'; '.join(pairs)}: correct it in the table, or where it is stated"
+    for other in DELIMITERS:
+        if set(columns) <= {name.strip('"') for name in delimiter.join(names).split(other)}:
+            return f"its first line is cut by {other!r}: add --delimiter {DELIMITERS[other]}"
+    return None
 
 
 def _explainer(file: TableFile) -> Callable[[Exception], str]:
@@ -222,7 +241,8 @@ def _explainer(file: TableFile) -> Callable[[Exception], str]:
     def explain(failure: Exception) -> str:
         if isinstance(failure, EOFError | OSError) or type(failure).__module__ == "zlib":
             return f"{where} cannot be read to its end; if it is packed by gzip, it is cut short or damaged"
-        return f"{where} cannot be read as CSV; check the delimiter, the header and the quoting"
+        read = f"in {file.encoding} with the delimiter {file.delimiter!r}"
+        return f"{where} cannot be read as CSV {read}; check --encoding, --delimiter, the header and the quoting"
 
     return explain
 

@@ -17,7 +17,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.csv_table import csv_names
 from dpqr.tables.engines.known import refused_before
-from dpqr.tables.files import TableColumns
+from dpqr.tables.files import TableColumns, TableFile
 from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
 from dpqr.tables.parquet import parquet_schema
@@ -38,16 +38,29 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
+    import pyarrow as pa
+
     wanted = columns_to_read(domain, unit, source.count_column, source.period)
-    if source.engine is not None:
-        check_frame(_Structure(source.engine), wanted, limits)
-    for file in source.files():
-        if file.frame is not None:
-            check_frame(file.frame, wanted, limits)
-        elif file.kind == "csv":
-            csv_names(file, tuple(wanted), limits)
+    # No document may move a record to another period, so texts of its column are read as ISO 8601 alone, and those of
+    # another format would all be in none.
+    dates = None if source.period is None else source.period.column
+    written = {attribute.name: attribute.spelling.pattern for attribute in domain.attributes}.get(dates or "")
+    parts = [file if file.frame is None else file.frame for file in source.files()]
+    for part in parts if source.engine is None else (_Structure(source.engine), *parts):
+        if not isinstance(part, TableFile):
+            check_frame(part, wanted, limits)
+            where, kind = part.name, part.kind(dates) if dates else None
+        elif part.kind == "csv":
+            csv_names(part, tuple(wanted), limits)
+            where, kind = part.path, pa.string()
         else:
-            parquet_schema(file, wanted, limits)
+            schema = parquet_schema(part, wanted, limits)
+            where, kind = part.path, schema.field(dates).type if dates else None
+        if written is not None and is_text(getattr(kind, "value_type", kind)):
+            raise DataError(
+                f"{where}: column {dates!r} has the format {written!r} in the domain file, and --period reads ISO "
+                "dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
+            )
 
 
 def require_single_rows(source: TableSource) -> None:

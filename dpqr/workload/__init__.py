@@ -7,6 +7,7 @@ Other rooms import these modules, and no others:
     figures            means, quantiles, ratios from released answers
     form               the form of the queries file, and the JSON schemas
     matrix             integer matrices, each with its own fast product
+    ordered_columns    cumulative counts, ranges, sums
     partition          partitions of cells into buckets
     queries_file       the queries file, compiled into a workload
     ranges             intervals and boxes of an ordered axis
@@ -23,7 +24,6 @@ Inside:
     conditions       predicates as queries: where, by, random conjunctions
     entry            what one entry of a queries file compiles to
     figure_entries   entries of means, quantiles, ratios; survey weights
-    ordered_columns  cumulative counts, ranges, sums
     sql.aggregates   what SELECT computes, by groups
     sql.conditions   WHERE and FILTER as predicates
     sql.statements   SQL taken apart, and refused by name

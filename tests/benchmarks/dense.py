@@ -1,6 +1,6 @@
 """Prefixes, ranges and rectangles of ordered columns: root mean square error a query over n, against closed forms.
 
-python tests/benchmarks/dense.py --data FOLDER [--runs 50] [--eps 0.01 0.1 1] [--schedule auto] [--svg FILE]
+python tests/benchmarks/dense.py --data FOLDER [--runs 50] [--eps 0.01 0.1 1] [--schedule auto]
 
 FOLDER holds HEPTH.npy, MEDCOST.npy, NETTRACE.npy (4,096 cells; 1,024 are sums of 4 neighbours), ADULT-2D.npy and
 STROKE.npy (64 x 64): public histograms (DPBench). Each run is a release with pure eps under add-remove, n private,
@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from plot import bars
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SystemNoise
@@ -100,7 +99,6 @@ def main() -> None:
     parser.add_argument("--eps", nargs="+", default=["0.01", "0.1", "1"])
     parser.add_argument("--cells", nargs="+", type=int, default=[1024, 4096])
     parser.add_argument("--schedule", default="auto")
-    parser.add_argument("--svg", type=Path)
     given = parser.parse_args()
     started = time.process_time()
     found = []
@@ -111,9 +109,6 @@ def main() -> None:
     print(
         f"{time.process_time() - started:.0f} s of processor time, {given.runs} runs each, --schedule {given.schedule}"
     )
-    if given.svg:
-        labels = [f"{'x'.join(map(str, c.sizes))} {c.workload} {c.data} eps {c.eps}" for c in found]
-        given.svg.write_text(bars(labels, [c.error / c.reference for c in found]), encoding="utf-8")
 
 
 def grid(given: argparse.Namespace) -> Iterator[Cell]:

@@ -36,7 +36,7 @@ from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
 from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, forecast, simulate_tables, simulated_errors
+from dpqr.releases.forecast_error import PublicTable, forecast, simulate, simulate_tables
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -77,7 +77,7 @@ class Case:
         """Mean L1 / n of each run on the table itself."""
         plan = plan_release(self.request(schedule, epsilon), self.document)
         answers = np.array([block.rows for block in plan.problem.workload.blocks])
-        errors = [simulated_errors(plan, self.true, seed + run) * answers for run in range(runs)]
+        errors = [simulate(plan, self.true, seed + run).errors * answers for run in range(runs)]
         return np.mean(errors, axis=1) / self.task.records
 
     def asked(self, schedule: str, basis: str, **more: object) -> ForecastRequest:
@@ -171,7 +171,7 @@ def unseen(name: str, adult: Path | None, epsilons: list[str]) -> Iterator[tuple
     for epsilon in epsilons:
         plan = plan_release(PlanRequest(queries=document, epsilon=epsilon, delta=DELTA))
         answers = np.array([block.rows for block in plan.problem.workload.blocks])
-        errors = [simulated_errors(plan, true, SEED + run) * answers for run in range(2)]
+        errors = [simulate(plan, true, SEED + run).errors * answers for run in range(2)]
         measured = float(np.mean(errors)) / task.records
         found = forecast(plan, simulate_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
         ratio, spread = found.mean / max(measured, 1e-9), math.log1p(found.deviation / found.mean)

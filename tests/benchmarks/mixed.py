@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from regret import SEED
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.forecast_error import PublicTable, reaches, simulate
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.requests import PlanRequest
 
@@ -95,7 +95,7 @@ def errors(
     rows = np.array([block.rows for block in plan.problem.workload.blocks]) / reaches(plan)
     if not runs:
         return plan.schedule.name, 0.0
-    runs_of = [simulated_errors(plan, table, SEED + run) * rows for run in range(runs)]
+    runs_of = [simulate(plan, table, SEED + run).errors * rows for run in range(runs)]
     return plan.schedule.name, float(np.mean(runs_of)) / len(codes)
 
 

@@ -43,7 +43,7 @@ from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.forecast_error import PublicTable, reaches, simulate
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
@@ -124,7 +124,7 @@ class Case:
     def errors(self, plan: Plan, runs: int, seed: int = SEED) -> list[float] | None:
         """Mean over the blocks of L1 / n, one figure a run; None: a run failed."""
         answers = np.array([block.rows for block in plan.problem.workload.blocks]) / reaches(plan)
-        found = (simulated_errors(plan, self.table, seed + run) for run in range(runs))
+        found = (simulate(plan, self.table, seed + run).errors for run in range(runs))
         try:
             return [float((errors * answers).mean()) / self.table.records for errors in found]
         except (DpqrError, MemoryError) as failure:

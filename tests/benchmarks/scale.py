@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -86,14 +85,23 @@ def table(rows: int, attributes: int) -> np.ndarray:
     return codes
 
 
+MEASURED = """
+import os, subprocess, sys
+process = subprocess.Popen([sys.executable, "-m", "dpqr", *sys.argv[1:]], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+"""
+"""Starts a run from a small process: a peak begins with that of the process that starts it, here that of the table."""
+
+
 def timed(command: list[str]) -> tuple[float, float, float]:
     """Wall seconds, CPU seconds and peak megabytes of one run."""
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "dpqr", *command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"dpqr ended with {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    done = subprocess.run([sys.executable, "-c", MEASURED, *command], stdout=subprocess.PIPE, text=True, check=True)
+    code, cpu, peak = done.stdout.split()
+    if code != "0":
+        raise SystemExit(f"dpqr ended with {code}")
+    return time.perf_counter() - started, float(cpu), float(peak)
 
 
 def errors(path: Path, codes: np.ndarray, ways: int) -> tuple[float, float]:

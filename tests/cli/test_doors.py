@@ -17,6 +17,7 @@ CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
     "release": ("release", "dpqr.python.requests:release_request"),
     "plan": ("plan", "dpqr.python.requests:release_request"),
+    "explain": ("forecast", "dpqr.python.forecast:forecast_request"),
     "show": ("read_release", "dpqr.releases.read_release:read_release"),
     "predict": ("predict", "dpqr.python.predict:prediction_request"),
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
@@ -36,6 +37,8 @@ SAME = {
     "answer": ("answer", "dpqr.python.answer:answer"),
     "export": ("export", "dpqr.python.answer:export"),
     "report": ("write_report", "dpqr.python.reports:write_report"),
+    "tutorial": ("tutorial", "dpqr.python.tutorial:tutorial"),
+    "label": ("label", "dpqr.python.reports:label"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""

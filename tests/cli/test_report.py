@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import yaml
-from support.command_desk import PRIVATE
+from support.command_desk import DOMAIN, PRIVATE
 from support.pages import require_accessible, require_alone
 
 HUMAN = (
@@ -144,3 +144,48 @@ def test_a_private_table_gets_no_page(released):
     ended = released.run(*rows, "--dataset", "survey", "--ledger", "l.sqlite")
     assert ended.code == 4
     assert not (released.path / "e.html").exists()
+
+
+# `dpqr label`: one card, on the terminal or in a new file.
+
+
+def test_a_label_in_every_form(released):
+    text = released.run("label", "out", "--ledger", "l.sqlite")
+    assert (text.code, text.err) == (0, "")
+    for said in ("Epsilon", "1 to 99", "epsilon 5 for life", "1 so far"):
+        assert said in text.out
+    assert released.run("label", "out").out.count("not known from the release alone") == 1
+    for form in ("svg", "html"):
+        shown = released.run("label", "out", "--format", form)
+        saved = released.run("label", "out", "-o", f"l.{form}")
+        assert (saved.code, saved.out, saved.err) == (0, "", f"wrote l.{form}\n")
+        assert (released.path / f"l.{form}").read_text().strip() == shown.out.strip()
+        assert not [value for value in PRIVATE if value in shown.out]
+    assert released.run("label", "out", "--out", "l.txt").code == 0
+    assert "Epsilon" in (released.path / "l.txt").read_text()
+
+
+def test_a_label_of_predictions(desk):
+    given = ("table.csv", "--target", "age", "--domain", "d.json", "--n", "100", "--learner", "least-squares")
+    desk.put("d.json", DOMAIN)
+    made = desk.run("predict", *given, "--eps", "1", "--delta", "1e-6", "--release", "function", "--out", "m.json")
+    assert made.code == 0, made.err
+    ended = desk.run("label", "m.json")
+    assert ended.code == 0
+    for said in ("Target", "'age'", "1e-6", "1 to 99", "No ledger was used"):
+        assert said in ended.out
+
+
+def test_what_a_label_refuses(released):
+    (released.path / "there.svg").write_text("")
+    for arguments, code, said in (
+        (("out", "-o", "there.svg"), 8, "the file exists"),
+        (("out", "-o", "l.pdf"), 2, ".txt, .svg or .html"),
+        (("nothing",), 2, "is no release"),
+        (("out", "--ledger", "none.sqlite"), 2, "there is no ledger"),
+        (("out", "--anchor", "a"), 2, "--anchor is about a ledger"),
+    ):
+        ended = released.run("label", *arguments)
+        assert (ended.code, ended.out) == (code, ""), (arguments, ended.err)
+        assert said in ended.err
+        assert ended.err.count("\n") <= 2

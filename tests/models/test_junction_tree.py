@@ -124,13 +124,25 @@ def test_a_tree_grows_by_what_is_foretold_or_more(seed):
     chain = [(axis, axis + 1) for axis in range(8)]
     drawn = [tuple(sorted(map(int, rng.choice(9, 2, replace=False)))) for _ in range(4)]
     tree = frozenset(maximal_cliques(shape, [*chain, *drawn]))
+    masks = [sum(1 << axis for axis in clique) for clique in tree]
     foretold = []
     for pair in combinations(range(9), 2):
         grown = cells(shape, maximal_cliques(shape, [*tree, pair])) - cells(shape, tree)
-        foretold.append(_growth(shape, tree, frozenset([pair])))
+        foretold.append(_growth(shape, masks, frozenset([pair])))
         assert grown >= foretold[-1]
     assert 0 in foretold
     assert max(foretold) > 0
+
+
+def test_a_pair_that_joins_two_trees_adds_its_own_clique_or_is_refused_without_a_search(monkeypatch):
+    shape = (30,) * 60
+    chains = frozenset((axis, axis + 1) for axis in range(59) if axis != 29)
+    full, pair = cells(shape, maximal_cliques(shape, chains)), frozenset([(0, 59)])
+    assert cells(shape, maximal_cliques(shape, chains | pair)) == full + 900
+    assert within(shape, chains, full + 900, pair)
+    assert not within(shape, chains, full + 899, pair)
+    monkeypatch.setattr(junction_tree, "_eliminated", None)
+    assert not within(shape, chains, full + 899, frozenset([(1, 58)]))
 
 
 def test_a_full_tree_is_left_as_it_is_without_a_search(monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cli.guide_questions import REPORTING, SETTING
+from cli.guide_questions import FIRST, REPORTING, SETTING, USERS
 from support.guide_pages import GUIDE
 
 from dpqr.kernel.errors import UsageFault
@@ -22,19 +22,33 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
     sections = {page.name for page in GUIDE}
     for page in GUIDE:
         sections |= {f"{page.name}/{line[3:]}" for line in page.text.splitlines() if line.startswith("## ")}
-    wanted = {section for answers in (SETTING | REPORTING).values() for section in answers}
-    assert wanted - sections == set()
+    wanted = {section for answers in (SETTING | REPORTING | USERS).values() for section in answers}
+    assert {*wanted, *FIRST.values()} - sections == set()
 
 
 def test_27_of_30_questions_are_answered_among_the_first_three():
     assert (len(SETTING), len(REPORTING)) == (15, 15)
+    asked = SETTING | REPORTING
+    shown = {question: found(question)[:3] for question in asked}
     missed = [
-        (question, found(question)[:3])
-        for question, answers in (SETTING | REPORTING).items()
-        if not set(answers) & set(found(question)[:3])
+        (question, shown[question]) for question, answers in asked.items() if not set(answers) & set(shown[question])
     ]
     assert len(missed) <= 3, missed
     assert sum(question in REPORTING for question, _ in missed) <= 2, missed
+
+
+def test_17_of_20_questions_of_users_are_answered_among_the_first_three():
+    missed = [
+        (question, found(question)[:3])
+        for question, answers in USERS.items()
+        if not set(answers) & set(found(question)[:3])
+    ]
+    assert (len(USERS), len(missed) <= 3) == (20, True), missed
+
+
+@pytest.mark.parametrize(("question", "section"), FIRST.items())
+def test_what_is_asked_most_is_among_the_first_two(question, section):
+    assert section in found(question)[:2]
 
 
 @pytest.mark.parametrize(

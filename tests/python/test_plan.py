@@ -43,7 +43,7 @@ def test_it_agrees_with_the_command_line(desk):
 def test_the_smallest_epsilon(desk):
     found = dpqr.forecast(**ASKED, relative="50%", confidence=0.9, n=2000, schedule="strategy")
     assert found.epsilon == float(found.record["forecasts"][0]["epsilon"])
-    assert found.record["goal"] == {"most": 0.5, "relative": True, "confidence": 0.9, "queries": []}
+    assert (found.record["goal"]["of"], found.record["goal"]["most"]) == ("L1 over n", 0.5)
     assert "is the smallest that is forecast to keep it" in str(found)
 
 

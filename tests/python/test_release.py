@@ -102,6 +102,7 @@ def test_shown_in_a_notebook(frame):
     shown = made._repr_html_() + made.receipt._repr_html_() + dpqr.plan(queries=asked, eps=1)._repr_html_()
     assert "<script>" not in shown
     assert "Guarantee" in shown
+    assert made._repr_html_().count("Guarantee") == 1
     assert repr(made) == "Release(2 answers in 1 query, differentially private with epsilon = 1)"
     assert str(made.receipt).startswith(("Warning  ", "Guarantee  "))
     assert repr(made.receipt) == str(made.receipt)

@@ -1,8 +1,10 @@
 """The two-person rule from plan to release, through the command line and through Python."""
 
 import json
+import shutil
 
 import pytest
+from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
 
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, DocumentError
@@ -11,12 +13,37 @@ from dpqr.releases.record.plan_document import seal_document
 PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
 
 
+LEARN = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "points.csv")
+QUESTIONS = ("interactive", "open", "desk")
+STATED = ("--domain", "domain.json", "--eps", "1", "--surprises", "3")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A desk with a budget that asks for approvals, and plans: of a release, of predictions by votes and by a learner,
+    and of a session of questions."""
+    desk = Desk(tmp_path_factory.mktemp("prepared"))
+    desk.write(table__csv=TABLE, q__json=QUERIES, domain__json=DOMAIN, points__csv="age,income\n30,100\n41,80\n")
+    with pytest.MonkeyPatch.context() as changed:
+        changed.chdir(desk.path)
+        for command in (
+            ("budget", "init", "survey", "--eps", "5", "--require-approval", "--ledger", "l.sqlite"),
+            ("plan", "--queries", "q.json", "--eps", "1", *PAID, "--out", "plan.json"),
+            ("predict", *LEARN, "--learner", "aggregate", "--parts", "3", *PAID, "--lock", "lock.json"),
+            ("predict", *LEARN, *PAID, "--lock", "other.json"),
+            (*QUESTIONS, *STATED, *PAID, "--lock", "session.json"),
+        ):
+            ended = desk.run(*command)
+            assert ended.code == 0, ended.err
+    for said in ("with epsilon = 1 (pure", "interactive", "3 surprises are paid for", "one at a time"):
+        assert said in ended.out, ended.out
+    return desk.path
+
+
 @pytest.fixture
-def reviewed(desk):
-    """A desk with a budget that asks for approvals, and a plan."""
-    budget = ("budget", "init", "survey", "--eps", "5", "--require-approval", "--ledger", "l.sqlite")
-    assert desk.run(*budget).code == 0
-    assert desk.run("plan", "--queries", "q.json", "--eps", "1", *PAID, "--out", "plan.json").code == 0
+def reviewed(desk, prepared):
+    """A copy of it, which is also the working directory."""
+    shutil.copytree(prepared, desk.path, dirs_exist_ok=True)
     return desk
 
 
@@ -57,125 +84,97 @@ def test_only_an_approved_plan_is_paid(reviewed):
     assert "approved by M. Lee" in reviewed.run("budget", "history", "--ledger", "l.sqlite").out
 
 
-def test_an_unlocked_release_and_predictions_are_refused(predicting):
-    assert predicting.release("--dry-run", *PAID).code == 0, "it is planned all the same"
-    ended = predicting.release(*PAID, "--by", "Ann")
+def test_an_unlocked_release_and_predictions_are_refused(reviewed):
+    assert reviewed.release("--dry-run", *PAID).code == 0, "it is planned all the same"
+    ended = reviewed.release(*PAID, "--by", "Ann")
     assert (ended.code, "dpqr plan --out plan.json" in ended.err) == (4, True)
-    ended = predicting.run("predict", "table.csv", *LEARN, *PAID, "--by", "Ann")
+    ended = reviewed.run("predict", "table.csv", *LEARN, *PAID, "--by", "Ann")
     assert (ended.code, "dpqr predict --lock plan.json" in ended.err) == (4, True), ended.err
-    ended = predicting.run("predict", "open", "desk", "table.csv", *LEARN[:-2], *PAID, "--by", "Ann")
+    ended = reviewed.run("predict", "open", "desk", "table.csv", *LEARN[:-2], *PAID, "--by", "Ann")
     assert (ended.code, "dpqr budget approve" in ended.err) == (4, True), ended.err
-
-
-LEARN = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "points.csv")
-
-
-@pytest.fixture
-def predicting(reviewed):
-    """The same desk with a plan of predictions: by votes, or by a learner."""
-    domain = json.loads((reviewed.path / "q.json").read_text())["domain"]
-    reviewed.write(domain__json=domain, points__csv="age,income\n30,100\n41,80\n")
-    for name, learner in (("lock.json", ("--learner", "aggregate", "--parts", "3")), ("other.json", ())):
-        ended = reviewed.run("predict", *LEARN, *learner, *PAID, "--lock", name)
-        assert ended.code == 0, ended.err
-    return reviewed
 
 
 def predict(desk, *options, plan="lock.json", points="points.csv"):
     return desk.run("predict", "table.csv", "--plan", plan, "--points", points, *PAID, "--by", "Ann", *options)
 
 
-def test_predictions_follow_an_approved_plan(predicting):
-    digest = json.loads((predicting.path / "lock.json").read_text())["sha256"]
-    assert predict(predicting).code == 4
-    said = approve(predicting, plan="lock.json").out
+def test_predictions_follow_an_approved_plan(reviewed):
+    digest = json.loads((reviewed.path / "lock.json").read_text())["sha256"]
+    assert predict(reviewed).code == 4
+    said = approve(reviewed, plan="lock.json").out
     assert all(each in said for each in (digest, "3 disjoint parts", "one run of predictions of 'survey'")), said
-    assert predict(predicting, plan="other.json").code == 4, "another plan was approved"
-    assert predict(predicting, "--dry-run").code == 0
-    ended = predict(predicting, "--out", "p.csv")
+    assert predict(reviewed, plan="other.json").code == 4, "another plan was approved"
+    assert predict(reviewed, "--dry-run").code == 0
+    ended = predict(reviewed, "--out", "p.csv")
     assert ended.code == 0, ended.err
-    record = json.loads((predicting.path / "p.csv.record.json").read_text())
+    record = json.loads((reviewed.path / "p.csv.record.json").read_text())
     assert (record["approved_by"], record["plan"]["sha256"]) == ("M. Lee", digest)
-    made, paid = predicting.path / "p.csv", predicting.path / "l.sqlite"
-    checked = dpqr.verify(made, ledger=paid, plan=predicting.path / "lock.json").document()["checks"]
+    made, paid = reviewed.path / "p.csv", reviewed.path / "l.sqlite"
+    checked = dpqr.verify(made, ledger=paid, plan=reviewed.path / "lock.json").document()["checks"]
     assert [check["state"] for check in checked] == ["ok"] * 7 + ["not checked", "ok", "ok"]
-    assert not dpqr.verify(made, plan=predicting.path / "other.json").passed
-    assert predict(predicting).code == 4, "one approval pays for one run"
+    assert not dpqr.verify(made, plan=reviewed.path / "other.json").passed
+    assert predict(reviewed).code == 4, "one approval pays for one run"
 
 
-def test_predictions_that_differ_from_their_plan_are_refused(predicting):
+def test_predictions_that_differ_from_their_plan_are_refused(reviewed):
     for option, value in (("eps", "2"), ("learner", "svm"), ("n", "30")):
-        ended, named = predict(predicting, f"--{option}", value), "epsilon" if option == "eps" else option
+        ended, named = predict(reviewed, f"--{option}", value), "epsilon" if option == "eps" else option
         said = [words in ended.err for words in (f"$.request.options.{named}", "dpqr predict --lock")]
         assert (ended.code, said) == (3, [True, True]), ended.err
 
 
-def test_other_points_may_be_predicted_but_as_many(predicting):
-    approve(predicting, plan="lock.json")
-    predicting.write(fewer__csv="age,income\n30,100\n", others__csv="age,income\n1,2\n3,4\n")
-    ended = predict(predicting, points="fewer.csv")
+def test_other_points_may_be_predicted_but_as_many(reviewed):
+    approve(reviewed, plan="lock.json")
+    reviewed.write(fewer__csv="age,income\n30,100\n", others__csv="age,income\n1,2\n3,4\n")
+    ended = predict(reviewed, points="fewer.csv")
     assert (ended.code, "$.request.options.predictions is 2" in ended.err) == (3, True), ended.err
-    assert predict(predicting, points="others.csv").code == 0
+    assert predict(reviewed, points="others.csv").code == 0
 
 
-def test_plans_of_releases_and_of_predictions_are_told_apart(predicting):
-    ended = release(predicting, plan="lock.json")
+def test_plans_of_releases_and_of_predictions_are_told_apart(reviewed):
+    ended = release(reviewed, plan="lock.json")
     assert (ended.code, "is no plan that can be released" in ended.err) == (3, True)
-    ended = predict(predicting, plan="plan.json")
+    ended = predict(reviewed, plan="plan.json")
     assert (ended.code, "is no plan that can be predicted by" in ended.err) == (3, True)
-    ended = predict(predicting, "--lock", "again.json")
+    ended = predict(reviewed, "--lock", "again.json")
     assert (ended.code, "--lock writes a plan" in ended.err) == (2, True)
-    record = json.loads((predicting.path / "lock.json").read_text())
-    predicting.write(
+    record = json.loads((reviewed.path / "lock.json").read_text())
+    reviewed.write(
         forged__json=seal_document({**record, "guarantee": "perfect"}), edited__json={**record, "version": "9"}
     )
-    assert approve(predicting, plan="forged.json").code == 3
-    assert "was edited" in approve(predicting, plan="edited.json").err
-
-
-QUESTIONS = ("interactive", "open", "desk")
-STATED = ("--domain", "domain.json", "--eps", "1", "--surprises", "3")
-
-
-@pytest.fixture
-def asking(predicting):
-    """The same desk with a plan of a session of questions."""
-    ended = predicting.run(*QUESTIONS, *STATED, *PAID, "--lock", "session.json")
-    assert ended.code == 0, ended.err
-    for said in ("with epsilon = 1 (pure", "interactive", "3 surprises are paid for", "one at a time"):
-        assert said in ended.out, ended.out
-    return predicting
+    assert approve(reviewed, plan="forged.json").code == 3
+    assert "was edited" in approve(reviewed, plan="edited.json").err
 
 
 def opened(desk, *options, plan="session.json"):
     return desk.run(*QUESTIONS, "table.csv", "--plan", plan, *PAID, "--by", "Ann", *options)
 
 
-def test_a_session_of_questions_follows_an_approved_plan(asking):
-    digest = json.loads((asking.path / "session.json").read_text())["sha256"]
-    unlocked = asking.run(*QUESTIONS, "table.csv", *STATED, *PAID, "--by", "Ann")
+def test_a_session_of_questions_follows_an_approved_plan(reviewed):
+    digest = json.loads((reviewed.path / "session.json").read_text())["sha256"]
+    unlocked = reviewed.run(*QUESTIONS, "table.csv", *STATED, *PAID, "--by", "Ann")
     assert (unlocked.code, "--lock plan.json" in unlocked.err) == (4, True), unlocked.err
-    assert opened(asking).code == 4
-    said = approve(asking, plan="session.json")
+    assert opened(reviewed).code == 4
+    said = approve(reviewed, plan="session.json")
     assert (said.code, digest in said.out, "3 surprises are paid for" in said.out) == (0, True, True), said.err
-    assert opened(asking, "--dry-run").code == 0
-    ended = opened(asking)
+    assert opened(reviewed, "--dry-run").code == 0
+    ended = opened(reviewed)
     assert (ended.code, "0 of 3 are spent" in ended.out) == (0, True), ended.err
     ledger = PAID[2:]
-    assert asking.run("interactive", "ask", "desk", "--where", "age >= 25", *ledger).code == 0
-    assert asking.run("interactive", "close", "desk", "--out", "out", *ledger).code == 0
-    record = json.loads((asking.path / "out" / "release.json").read_text())
+    assert reviewed.run("interactive", "ask", "desk", "--where", "age >= 25", *ledger).code == 0
+    assert reviewed.run("interactive", "close", "desk", "--out", "out", *ledger).code == 0
+    record = json.loads((reviewed.path / "out" / "release.json").read_text())
     assert (record["approved_by"], record["questions"]["plan"]) == ("M. Lee", digest)
     assert ["Plan", f"{digest}, approved by M. Lee"] in record["receipt"]
-    asking.run(*QUESTIONS, *STATED[:-1], "4", *PAID, "--lock", "other.session.json")
-    checked = asking.run("verify", "out", *ledger, "--plan", "session.json")
+    reviewed.run(*QUESTIONS, *STATED[:-1], "4", *PAID, "--lock", "other.session.json")
+    checked = reviewed.run("verify", "out", *ledger, "--plan", "session.json")
     assert checked.code == 0, checked.err
-    assert asking.run("verify", "out", *ledger, "--plan", "other.session.json").code == 6
-    assert asking.run("verify", "out", *ledger, "--plan", "plan.json").code == 6
-    assert opened(asking).code == 4, "one approval pays for one session"
+    assert reviewed.run("verify", "out", *ledger, "--plan", "other.session.json").code == 6
+    assert reviewed.run("verify", "out", *ledger, "--plan", "plan.json").code == 6
+    assert opened(reviewed).code == 4, "one approval pays for one session"
 
 
-def test_a_session_that_differs_from_its_plan_is_refused(asking):
+def test_a_session_that_differs_from_its_plan_is_refused(reviewed):
     for options, named in (
         (("--eps", "2"), "options.epsilon"),
         (("--surprises", "4"), "options.surprises"),
@@ -183,36 +182,36 @@ def test_a_session_that_differs_from_its_plan_is_refused(asking):
         (("--expect", "q.json"), "queries"),
         (("--accountant", "zcdp", "--delta", "1e-9"), "options.delta"),
     ):
-        ended = opened(asking, *options)
+        ended = opened(reviewed, *options)
         said = [words in ended.err for words in (f"$.request.{named}", "interactive open NAME --lock FILE")]
         assert (ended.code, said) == (3, [True, True]), ended
 
 
-def test_plans_of_sessions_and_of_releases_are_told_apart(asking):
-    ended = release(asking, plan="session.json")
+def test_plans_of_sessions_and_of_releases_are_told_apart(reviewed):
+    ended = release(reviewed, plan="session.json")
     assert (ended.code, "dpqr interactive open NAME DATA --plan FILE" in ended.err) == (2, True), ended.err
-    ended = opened(asking, plan="plan.json")
+    ended = opened(reviewed, plan="plan.json")
     assert (ended.code, "nothing was opened" in ended.err) == (3, True), ended.err
-    ended = opened(asking, plan="lock.json")
+    ended = opened(reviewed, plan="lock.json")
     assert (ended.code, "is no plan that can be released" in ended.err) == (3, True), ended.err
-    ended = opened(asking, "--lock", "again.json")
+    ended = opened(reviewed, "--lock", "again.json")
     assert (ended.code, "--lock writes a plan" in ended.err) == (2, True), ended.err
-    ended = asking.run(*QUESTIONS, "--plan", "session.json", *PAID)
+    ended = reviewed.run(*QUESTIONS, "--plan", "session.json", *PAID)
     assert (ended.code, "DATA names the private table" in ended.err) == (2, True), ended.err
-    kept = json.loads((asking.path / "session.json").read_text())
+    kept = json.loads((reviewed.path / "session.json").read_text())
     kept["request"]["options"]["surprises"] = 2
-    asking.write(edited__json=kept, forged__json=seal_document({**kept, "guarantee": "perfect"}))
-    assert "was edited" in opened(asking, plan="edited.json").err
-    assert approve(asking, plan="forged.json").code == 3
+    reviewed.write(edited__json=kept, forged__json=seal_document({**kept, "guarantee": "perfect"}))
+    assert "was edited" in opened(reviewed, plan="edited.json").err
+    assert approve(reviewed, plan="forged.json").code == 3
 
 
-def test_a_session_of_expected_queries_follows_its_plan_from_python(asking):
-    kept, ledger = asking.path / "expecting.json", asking.path / "l.sqlite"
-    stated = {"eps": 1, "expect": str(asking.path / "q.json"), "dataset": "survey", "ledger": ledger}
+def test_a_session_of_expected_queries_follows_its_plan_from_python(reviewed):
+    kept, ledger = reviewed.path / "expecting.json", reviewed.path / "l.sqlite"
+    stated = {"eps": 1, "expect": str(reviewed.path / "q.json"), "dataset": "survey", "ledger": ledger}
     planned = dpqr.open_session(None, name="other", dry_run=True, **stated)
     planned.save(kept)
     dpqr.Ledger(ledger).approve("survey", kept, by="M. Lee")
-    table, paid = asking.path / "table.csv", {"dataset": "survey", "ledger": ledger}
+    table, paid = reviewed.path / "table.csv", {"dataset": "survey", "ledger": ledger}
     session = dpqr.open_session(table, name="other", plan=kept, by="Ann", **paid)
     assert session.status().paid_surprises == 50
     assert planned.sha256 in [each.plan for each in dpqr.Ledger(ledger).entries() if each.kind == "reserve"]
@@ -257,15 +256,15 @@ UNKNOWN = {
 }
 
 
-def test_a_key_that_no_plan_has_is_named_and_its_value_is_not_repeated(predicting):
+def test_a_key_that_no_plan_has_is_named_and_its_value_is_not_repeated(reviewed):
     """A forecast belongs to a release alone."""
     cases = [("plan.json", path, change) for path, change in UNKNOWN.items()]
     cases.append(("lock.json", "$.expected", lambda d: d.update(expected={"epsilon": 1})))
     for plan, path, change in cases:
-        ended = approve(predicting, plan=resealed(predicting, "more.json", change, plan=plan))
+        ended = approve(reviewed, plan=resealed(reviewed, "more.json", change, plan=plan))
         assert (ended.code, path in ended.err) == (3, True), ended.err
         assert (SECRET in ended.err) == (path == "$.guarantee"), "a guarantee is a key of every plan"
-    assert [each.kind for each in dpqr.Ledger(predicting.path / "l.sqlite").entries()] == ["open", "init"]
+    assert [each.kind for each in dpqr.Ledger(reviewed.path / "l.sqlite").entries()] == ["open", "init"]
 
 
 NOTES = {
@@ -277,14 +276,16 @@ NOTES = {
 
 
 @pytest.mark.parametrize("plan", ["plan.json", "lock.json", "session.json"])
-def test_notes_are_those_of_the_plan_made_again(asking, plan):
+def test_notes_are_those_of_the_plan_made_again(reviewed, plan):
     """A plan without notes gains one."""
-    document = json.loads((asking.path / plan).read_text())
+    document = json.loads((reviewed.path / plan).read_text())
     for change in NOTES if document["notes"] else ("one more",):
         edit = NOTES[change]
-        ended = approve(asking, plan=resealed(asking, "said.json", lambda d, edit=edit: edit(d["notes"]), plan=plan))
+        ended = approve(
+            reviewed, plan=resealed(reviewed, "said.json", lambda d, edit=edit: edit(d["notes"]), plan=plan)
+        )
         assert (ended.code, "$.notes" in ended.err, SECRET in ended.err) == (3, True, False), ended.err
-    assert approve(asking, plan=plan).code == 0
+    assert approve(reviewed, plan=plan).code == 0
 
 
 def test_notes_of_how_documents_were_read_are_kept_with_the_request(reviewed):

@@ -129,12 +129,22 @@ def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"epsilons": ()}, "state either --eps, for the errors at these epsilons, or --error or --relative"),
+        (
+            {"epsilons": ()},
+            "state either --eps, for the errors at these epsilons, or --within, --mean-error or --relative",
+        ),
         ({"goal": GoalRequest(error="5")}, "state either --eps"),
-        ({"epsilons": (), "goal": GoalRequest(error="5", relative="1%")}, "leave one of them out"),
-        ({"epsilons": (), "goal": GoalRequest(names=("x",))}, "--confidence and --for go with --error or --relative"),
+        ({"epsilons": (), "goal": GoalRequest(error="5", relative="1%")}, "leave all but one of them out"),
+        ({"epsilons": (), "goal": GoalRequest(error="5", within="5")}, "--within and --mean-error each state a goal"),
+        ({"epsilons": (), "goal": GoalRequest(within="0")}, "--within must be above 0"),
+        ({"epsilons": ("1", "2"), "max_rows": (1, 2)}, "--eps and --max-rows each have several values"),
+        ({"max_rows": (2, 2)}, "--max-rows 2,2: names one number twice"),
+        (
+            {"epsilons": (), "goal": GoalRequest(names=("x",))},
+            "--confidence and --for go with --within, --mean-error or",
+        ),
         ({"epsilons": (), "goal": GoalRequest(error="0")}, "must be above 0"),
-        ({"epsilons": (), "goal": GoalRequest(error="x")}, "--error 'x': give a plain decimal number"),
+        ({"epsilons": (), "goal": GoalRequest(error="x")}, "--mean-error 'x': give a plain decimal number"),
         (
             {"epsilons": (), "goal": GoalRequest(error="1", confidence="1")},
             "must be at least 1e-12 and below 1, for example 0.95",
@@ -258,7 +268,7 @@ def test_the_mean_is_below_the_goal_by_the_margin_of_its_confidence():
 
 
 def test_a_goal_that_nothing_keeps_is_refused_and_one_that_all_keep_ends_at_the_smallest_epsilon():
-    with pytest.raises(InfeasiblePlan, match="no epsilon up to 1000 keeps the goal, the blocks' mean error"):
+    with pytest.raises(InfeasiblePlan, match="no epsilon up to 1000 keeps the goal, the queries' mean error"):
         smallest_epsilon(Forecaster(floor=5.0), Goal(most=3.0))
     assert smallest_epsilon(Forecaster(), Goal(most=1e12)).epsilon <= Fraction(1, 10**6)
 
@@ -270,5 +280,5 @@ def test_an_unknown_query_is_named_with_the_known_ones():
 
 def test_words():
     assert Goal(most=0.02, relative=True, names=("a", "b")).words == (
-        "the error of 'a', 'b' is at most 0.02 n in L1 with probability 0.95"
+        "the mean error of 'a', 'b' is at most 0.02 n in L1 in 95% of the releases"
     )

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.command_desk import DOMAIN
+from support.command_desk import DOMAIN, QUERIES, Desk
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases import locked_plan as module
@@ -22,6 +22,23 @@ def planned(desk, *options, name="plan.json"):
     ended = desk.run("plan", "--queries", "q.json", "--eps", "1", *options, "--out", name)
     assert ended.code == 0, ended.err
     return json.loads((desk.path / name).read_text())
+
+
+@pytest.fixture(scope="module")
+def plain_plan(tmp_path_factory):
+    """The plan of a desk's own queries at epsilon 1."""
+    desk = Desk(tmp_path_factory.mktemp("planned"))
+    desk.write(q__json=QUERIES)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.chdir(desk.path)
+        return planned(desk)
+
+
+@pytest.fixture
+def locked(desk, plain_plan):
+    """A desk with that plan."""
+    desk.write(plan__json=plain_plan)
+    return desk
 
 
 def follow(desk, *options, name="plan.json"):
@@ -69,64 +86,59 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("options", "words"), GIVEN, ids=[" ".join(options) for options, _ in GIVEN])
-def test_what_is_given_beside_a_plan_must_be_the_same(desk, options, words):
-    planned(desk)
+def test_what_is_given_beside_a_plan_must_be_the_same(locked, options, words):
     other = json.loads(json.dumps(DOMAIN))
     other["fields"][2]["dpqr"]["edges"][1] = 150
-    desk.write(domain__json=other, edges__json={"domain": other, "queries": ENTRIES})
-    desk.write(other__json={"domain": DOMAIN, "queries": [ENTRIES[0], {"marginal": ["income"]}]})
-    ended = follow(desk, *options)
+    locked.write(domain__json=other, edges__json={"domain": other, "queries": ENTRIES})
+    locked.write(other__json={"domain": DOMAIN, "queries": [ENTRIES[0], {"marginal": ["income"]}]})
+    ended = follow(locked, *options)
     assert (ended.code, ended.out) == (3, "")
     assert words in ended.err
     assert "dpqr plan --out FILE" in ended.err
 
 
-def test_the_same_options_may_stand_beside_it(desk):
-    planned(desk)
-    desk.write(queries__yaml="queries:\n- marginal: [sex, age]\n- prefix: income\n", domain__json=DOMAIN)
+def test_the_same_options_may_stand_beside_it(locked):
+    locked.write(queries__yaml="queries:\n- marginal: [sex, age]\n- prefix: income\n", domain__json=DOMAIN)
     for options in (
         ("--queries", "q.json"),
         ("--eps", "1.0"),
         ("--queries", "queries.yaml", "--domain", "domain.json"),
     ):
-        ended = follow(desk, *options, "--dry-run")
+        ended = follow(locked, *options, "--dry-run")
         assert ended.code == 0, ended.err
 
 
-def test_another_version_is_told(desk, monkeypatch):
-    planned(desk)
+def test_another_version_is_told(locked, monkeypatch):
     monkeypatch.setattr("dpqr.releases.record.plan_document.__version__", "9.9.9")
-    ended = follow(desk)
+    ended = follow(locked)
     assert ended.code == 3
     assert "$.version is" in ended.err
 
 
-def test_a_plan_that_was_edited_is_refused(desk):
-    plan = planned(desk)
+def test_a_plan_that_was_edited_is_refused(locked, plain_plan):
     for text, words in (
-        (json.dumps({**plan, "guarantee": "none"}), "was edited or is damaged"),
-        (json.dumps({**plan, "sha256": "0" * 64}), "was edited or is damaged"),
-        (json.dumps(plan).replace('"seed": 0', '"seed": 0, "seed": 1'), "is no plan"),
+        (json.dumps({**plain_plan, "guarantee": "none"}), "was edited or is damaged"),
+        (json.dumps({**plain_plan, "sha256": "0" * 64}), "was edited or is damaged"),
+        (json.dumps(plain_plan).replace('"seed": 0', '"seed": 0, "seed": 1'), "is no plan"),
         (json.dumps({"dpqr": "plan/1"}), "is no plan"),
         ("[]", "is no plan"),
         ("{", "is no plan"),
     ):
-        desk.write(plan__json=text)
-        ended = follow(desk)
+        locked.write(plan__json=text)
+        ended = follow(locked)
         assert (ended.code, words in ended.err) == (3, True), ended.err
-    forged = seal_document({**plan, "rounds": 99})
-    desk.write(plan__json=forged)
-    assert "$.rounds is 99 in the plan, and would be" in follow(desk).err
-    assert follow(desk, name="none.json").code == 2
+    forged = seal_document({**plain_plan, "rounds": 99})
+    locked.write(plan__json=forged)
+    assert "$.rounds is 99 in the plan, and would be" in follow(locked).err
+    assert follow(locked, name="none.json").code == 2
 
 
-def test_every_part_of_a_plan_is_compared(desk):
-    plan = planned(desk)
+def test_every_part_of_a_plan_is_compared(locked, plain_plan):
     request = ReleaseRequest(source=TableSource(paths=("table.csv",)), plan=PlanRequest(queries="q.json", epsilon="1"))
     now, _ = checked_plan(request)
-    require_unchanged(LockedPlan(name="p", document=plan), plan_document(now))
+    require_unchanged(LockedPlan(name="p", document=plain_plan), plan_document(now))
     for name in plan_document(now):
-        changed = LockedPlan(name="p", document={**plan, name: "other"})
+        changed = LockedPlan(name="p", document={**plain_plan, name: "other"})
         if name in module.UNCOMPARED_KEYS:
             require_unchanged(changed, plan_document(now))
             continue
@@ -168,9 +180,8 @@ def test_a_killed_release_goes_on_with_the_plan_alone(desk, monkeypatch):
     assert [each["plan"] for each in entries if each["entry"] == "reserve"] == [plan["sha256"]]
 
 
-def test_a_plan_is_never_overwritten(desk):
-    planned(desk)
-    ended = desk.run("plan", "--queries", "q.json", "--eps", "1", "--out", "plan.json")
+def test_a_plan_is_never_overwritten(locked):
+    ended = locked.run("plan", "--queries", "q.json", "--eps", "1", "--out", "plan.json")
     assert ended.code == 8
     assert "the file exists" in ended.err
 

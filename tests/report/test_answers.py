@@ -10,6 +10,7 @@ from dpqr.releases.answers.answered import answered_block
 from dpqr.report.answers import (
     answer_texts,
     answers_view,
+    bin_words,
     block_view,
     blocks_view,
     error_texts,
@@ -77,7 +78,7 @@ def test_a_row_names_its_group_and_its_flag() -> None:
         {**ROW, "sex": "m", "estimate": 12.0, "error": None, "lower": 0.0, "upper": 50.0, "flag": "small denominator"},
     ]
     shown = text(figures_view(rows))
-    assert "sex=f" in shown
+    assert "mean(pay) by sex\nsex  estimate" in shown
     assert "+-0.50" in shown
     assert "small denominator: the interval is all that a table can give" in shown
     assert "all that a table can give" not in text(figures_view(rows[:1]))
@@ -134,3 +135,23 @@ def test_intervals_are_never_narrowed(error):
 
 def test_errors_have_two_digits():
     assert error_texts(np.array([390.2, 48.61, 7.06, 0.123, NAN])) == ["390", "49", "7.1", "0.12", ""]
+
+
+@pytest.mark.parametrize(
+    ("cell", "of_integers", "of_numbers"),
+    [
+        ("[0, 10)", "0 to 9", "0 to under 10"),
+        ("[90, 99]", "90 to 99", "90 to 99"),
+        ("(0, 10]", "1 to 10", "above 0 to 10"),
+        ("[7, 8)", "7", "7 to under 8"),
+        ("[0.5, 10.5)", "1 to 10", "0.5 to under 10.5"),
+        ("[-20, -10)", "-20 to -11", "-20 to under -10"),
+        ("[1990, 2000)", "1990 to 1999", "1990 to under 2000"),
+        ("[50000, 1000000)", "50,000 to 999,999", "50,000 to under 1,000,000"),
+        ("(null)", "(null)", "(null)"),
+        ("[a, b)", "[a, b)", "[a, b)"),
+        ("[1e999999999, 2e999999999)", "[1e999999999, 2e999999999)", "[1e999999999, 2e999999999)"),
+    ],
+)
+def test_bins_of_numbers_in_words(cell, of_integers, of_numbers):
+    assert (bin_words(cell, True), bin_words(cell, False)) == (of_integers, of_numbers)

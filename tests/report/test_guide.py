@@ -21,6 +21,10 @@ def test_an_example_stands_before_the_first_section(page):
     assert "\n```" in page.text.partition("\n## ")[0]
 
 
+def test_the_guide_is_short():
+    assert sum(len(page.text.encode()) for page in GUIDE) <= 180 * 1024
+
+
 def test_a_summary_is_what_stands_after_the_name():
     assert summary("audit") == read_topic("audit").split("\n")[0].removeprefix("# audit: ")
 

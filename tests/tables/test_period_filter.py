@@ -121,11 +121,22 @@ def test_a_row_is_in_one_period_or_in_none(forms):
     assert counted(forms[0], None) == ([4, 2], 3)
 
 
-def test_the_column_may_be_an_attribute_too_whose_rules_and_spelling_change_nothing(forms):
-    days = whole_bins([20_500, 20_520, 20_600], "date")
-    column = Attribute(name="day", axis=days, missing=("2026-03-01",), spelling=Spelling(pattern="%d.%m.%Y"))
+def test_the_column_may_be_an_attribute_too_whose_rules_change_nothing(forms):
+    column = Attribute(name="day", axis=whole_bins([19_000, 20_000], "date"), missing=("2026-03-01",))
     _, dropped = counted(forms[0], domain=Domain((*DOMAIN.attributes, column)))
-    assert dropped == 4  # all four rows of March, none of which the attribute's spelling reads
+    assert dropped == 4  # all four rows of March, for none of which the attribute has a bin
+
+
+def test_texts_that_the_domain_file_writes_otherwise_are_refused_before_any_row(forms):
+    """Read as ISO 8601 alone, all would be in no period, and the budget spent; dates need no format."""
+    column = Attribute(name="day", axis=whole_bins([20_500, 20_600], "date"), spelling=Spelling(pattern="%d.%m.%Y"))
+    domain = Domain((*DOMAIN.attributes, column))
+    *texts, dates = (replace(source, period=MARCH) for source in forms)
+    for source in texts:
+        check_table(source, DOMAIN, Limits())
+        with pytest.raises(DataError, match=r"the format '%d\.%m\.%Y' in the domain file, and --period reads ISO"):
+            check_table(source, domain, Limits())
+    check_table(dates, domain, Limits())
 
 
 @pytest.mark.parametrize("other", [PrivacyUnit(column="day", rows=1), PrivacyUnit()], ids=["unit", "counts"])

@@ -125,8 +125,9 @@ def test_a_first_line_that_looks_like_a_row_is_not_shown(tmp_path) -> None:
         path.write_text(f"{line}\nsecret;1\n")
         with pytest.raises(DataError, match=r"t\.csv: its first line .* may be a row") as raised:
             column_types(TableSource(paths=(str(path),), delimiter=";"))
-        assert "secret" not in str(raised.value)
-        assert "31" not in str(raised.value)
+        said = str(raised.value).removeprefix(str(path))  # which holds the number of the run
+        assert "secret" not in said
+        assert "31" not in said
     for line in (";age", "income 2020;age", "0-14;15-64", "q1;1st"):  # names with digits are names
         path.write_text(f"{line}\n1;2\n")
         found = column_types(TableSource(paths=(str(path),), delimiter=";"))

@@ -222,6 +222,7 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
             re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
         )
         reason = f"expected {wanted}, got {got}" if got else f"expected {wanted}"
+        reason += '; write it in braces, as in {"key": "value"}' if (wanted, got) == ("an object", "text") else ""
     else:
         reason = "does not fit the form; `dpqr schema` prints it"
     faults.keep(location.fault(reason + hint, fix=fix))

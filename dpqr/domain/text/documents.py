@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import tomllib
@@ -270,6 +271,11 @@ def document_root(path: Path) -> Location:
 def document_text(path: Path) -> bytes:
     """The JSON text of a document."""
     data = read_regular_file(path, MAX_BYTES)
+    if path.suffix.lower() in _TABLES:
+        raise UsageFault(
+            f"{str(path)!r} is a table, not a document; it stands without an option: "
+            f"dpqr release {shlex.quote(str(path))} --queries FILE"
+        )
     as_json = _AS_JSON.get(path.suffix.lower())
     if as_json is None:
         return data
@@ -308,6 +314,8 @@ def _yaml(text: str, top: Location) -> bytes:
         raise top.fault(str(error)) from None
 
 
+_TABLES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".duckdb")
+"""Endings of tables; no document has one of them."""
 _AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {
     ".toml": _toml,
     ".sql": lambda text, _: msgspec.json.encode({"sql": text}),  # its statements are read once the columns are known

@@ -179,18 +179,43 @@ def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tupl
         span = fieller(ground.values @ excess, ground.values @ bottom, errors, ground.factor)
         span = replace(span, lower=span.lower + floor, upper=span.upper + floor)
         ceiling = np.inf if formula.ceiling is None else float(formula.ceiling)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.where(estimates @ bottom > 0.0, estimates @ top / (estimates @ bottom), np.nan)
-        return span.within(floor, ceiling), np.clip(value, floor, ceiling)
+        return span.within(floor, ceiling), _value(formula, estimates)
     assert isinstance(formula, VarianceFormula), "other formulas have several values"
-    value, _ = _spread(formula, estimates)
     centre, slopes = _spread(formula, ground.values)
     known, count = ground.errors(len(formula.count)), _floats(formula.count)
     span = linearise(centre, known.along(slopes), ground.factor)
     records = known.along(np.broadcast_to(count, slopes.shape))
     small: Flags = np.asarray(ground.values @ count <= ground.factor * records)
     span = FigureSpan(lower=span.lower, upper=span.upper, error=span.error, small=small)
-    return span.within(0.0, float(formula.ceiling)), np.clip(value, 0.0, float(formula.ceiling))
+    return span.within(0.0, float(formula.ceiling)), _value(formula, estimates)
+
+
+def figure_values(figure: Figure, estimates: FloatArray) -> FloatArray:
+    """A figure's values from answers alone, without intervals, shape (groups, values); NaN where there are no records.
+
+    Args:
+        estimates: answers of the figure's blocks, one block after the other.
+    """
+    own = estimates[figure.rows]
+    if isinstance(figure.formula, Largest):
+        return -np.sort(-own, axis=1)[:, : figure.formula.count]
+    if isinstance(figure.formula, Quantiles):
+        low, high = (np.array([float(bound[end]) for bound in figure.formula.bounds]) for end in (0, 1))
+        return np.stack([_read_off(own, float(part), low, high) for part in figure.formula.at], axis=1)
+    return _value(figure.formula, own)[:, None]
+
+
+def _value(formula: QuotientFormula | VarianceFormula, estimates: FloatArray) -> FloatArray:
+    """A quotient or a variance of every group, within the bounds that a table can give."""
+    floor, ceiling = 0.0, np.inf if formula.ceiling is None else float(formula.ceiling)
+    if isinstance(formula, QuotientFormula):
+        floor = float(formula.floor)
+        top, bottom = estimates @ _floats(formula.numerator), estimates @ _floats(formula.denominator)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(bottom > 0.0, top / bottom, np.nan)
+    else:
+        value, _ = _spread(formula, estimates)
+    return np.clip(value, floor, ceiling)
 
 
 def _spread(formula: VarianceFormula, answers: FloatArray) -> tuple[FloatArray, FloatArray]:

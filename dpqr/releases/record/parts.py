@@ -266,11 +266,12 @@ class WorkloadPart(Part, frozen=True, kw_only=True):
     @classmethod
     def of(cls, workload: Workload, domain: Domain) -> WorkloadPart:
         """|Q| and the blocks, in workload order."""
+        names = domain.names
         blocks = (
             Block(
                 name=block.name,
                 queries=block.rows,
-                columns=tuple(domain.names[axis] for axis in block.axes),
+                columns=tuple(names[axis] for axis in block.axes),
                 weight=str(block.weight),
                 grid=str(block.scale),
             )

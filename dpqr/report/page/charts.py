@@ -31,6 +31,8 @@ BARS, CURVES, ACROSS_TICKS = 14, 4, 20
 DOWN, ACROSS = 20, 24
 """Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
+BEGIN = re.compile(r"(-?[\d,.]+) to .*")
+"""A bin of numbers in words, and where it begins."""
 Flags = NDArray[np.bool_]
 
 
@@ -189,10 +191,15 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
 
     names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+    # A bin of numbers is named by where it begins; names turn where they would meet.
+    chosen = _ticks(len(names), 5)
+    words = [label(BEGIN.sub(r"\1", names[tick]), 14) for tick in chosen]
+    aslant = max(map(len, words)) > 8
+    height = 196 if aslant else 176
 
     def draw(figure: Figure) -> None:
         axes = panel(figure, 48, 20, 208 if len(groups) > 1 else 276, 130)
-        figure.text(0.02, 1 - 9 / 196, unit, fontsize=9, va="center")
+        figure.text(0.02, 1 - 9 / height, unit, fontsize=9, va="center")
         for rows, line in zip(kept, LINES, strict=False):
             shown = block.chosen(rows)
             places, alone = np.arange(shown.rows), never_measured(shown)
@@ -201,8 +208,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
             if alone.any():
                 hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
                 axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
-        chosen = _ticks(len(names), 5)
-        axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
+        axes.set_xticks(chosen, words, rotation=20 if aslant else 0, ha="right" if aslant else "center")
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
         figures(axes, "y")
@@ -222,7 +228,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
     return draw_chart(
         draw,
-        height=196,
+        height=height,
         alt=f"{kind} of {count_words(block.rows, 'answer')}, in {unit}: {_seen(block)}{left}",
         salt=salt,
     )
@@ -234,7 +240,10 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     tall = min(max(16 * len(grid.down), 90), 420)
     across, down = _ticks(len(grid.across), ACROSS_TICKS), _ticks(len(grid.down), tall // 10)
     left = 10 + 5.6 * min(max(len(grid.down[tick]) for tick in down), DOWN)
-    below = 8 + 4.7 * min(max(len(grid.across[tick]) for tick in across), ACROSS)
+    longest = min(max(len(grid.across[tick]) for tick in across), ACROSS)
+    # Names stand upright below a wide column, and aslant below a narrow one.
+    upright = 5.8 * longest + 6 <= (WIDTH - left - 8) / len(across)
+    below = 16 if upright else 8 + 4.7 * longest
     most = float(np.nanmax(block.estimate, initial=0.0))
 
     def draw(figure: Figure) -> None:
@@ -252,7 +261,8 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
         for spine in axes.spines.values():
             spine.set_visible(True)
         names = [label(grid.across[tick], ACROSS) for tick in across]
-        axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
+        side, turned = ("center", 0) if upright else ("right", 60)
+        axes.set_xticks(across + 0.5, names, rotation=turned, ha=side, rotation_mode="default" if upright else "anchor")
         axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
         axes.tick_params(left=False, bottom=False)
         # The scale of colours: nothing, a quarter and all of the largest estimate, by its square root.

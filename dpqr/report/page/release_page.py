@@ -19,6 +19,7 @@ from dpqr.releases.tidy import Row
 from dpqr.report.answers import (
     SAID,
     answer_texts,
+    bin_words,
     figure_precision,
     figure_texts,
     figures_legend,
@@ -56,6 +57,10 @@ from dpqr.report.page.parts import (
     Section,
 )
 
+LEARNT = (
+    "What holds for many people can be learnt, and so can what it says about those who are like them: that is what the "
+    "figures are for."
+)
 STRONG = 3
 """Epsilons up to which the odds are said to protect."""
 REHEARSAL = "REHEARSAL: no table was opened; the answers describe nobody"
@@ -65,22 +70,12 @@ NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 def release_page(found: ReportInput) -> ReportPage:
     """First the answers; then how sure they are; then what an officer asks; draws, documents and hashes are folded."""
-    queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
-    warnings = [f"Not verified: {found.unverified}"] if found.unverified else []
-    if warning := found.stated("warning"):
-        warnings.append(f"Warning: {warning.partition(f'; {CHECK}')[0]}")
-    trust = found.record.get("trust") or ()
-    warnings += [f"Warning: {note.removeprefix(WARNING)}" for note in trust if note.startswith(WARNING)]
-    stamp = "" if found.record.get("private", True) else NOT_PRIVATE
-    if found.unverified:
-        stamp = NOT_VERIFIED
-    if found.record.get("rehearsal"):
-        stamp = REHEARSAL
+    queries, paid = sum(block.rows for block in found.blocks), dataset_of(found)
     return ReportPage(
         title=f"{count_words(queries, 'private answer')}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "",
         promise=tuple(meaning(found)),
-        warnings=warnings,
+        warnings=tuple(warnings_of(found)),
         lead=(*lead(found), ("questions", f"{len(found.blocks):,}")),
         picture=budget_chart(found.spending) if found.spending else None,
         sections=(
@@ -94,11 +89,32 @@ def release_page(found: ReportInput) -> ReportPage:
             price_section(found),
             verify_section(found),
         ),
-        stamp=stamp,
+        stamp=stamp_of(found),
     )
 
 
-def _dataset(found: ReportInput) -> str | None:
+def warnings_of(found: ReportInput) -> Iterator[str]:
+    """What a reader must not miss; advice for the maker left out."""
+    if found.unverified:
+        yield f"Not verified: {found.unverified}"
+    if warning := found.stated("warning"):
+        yield f"Warning: {warning.partition(f'; {CHECK}')[0]}"
+    for note in found.record.get("trust") or ():
+        if note.startswith(WARNING):
+            yield f"Warning: {note.removeprefix(WARNING)}"
+
+
+def stamp_of(found: ReportInput) -> str:
+    """What a release must not be taken for; empty: nothing."""
+    if found.record.get("rehearsal"):
+        return REHEARSAL
+    if found.unverified:
+        return NOT_VERIFIED
+    return "" if found.record.get("private", True) else NOT_PRIVATE
+
+
+def dataset_of(found: ReportInput) -> str | None:
+    """The dataset whose budget paid; None: no ledger was used."""
     paid = found.record.get("ledger")
     return str(paid["dataset"]) if isinstance(paid, dict) else None
 
@@ -131,26 +147,46 @@ def meaning(found: ReportInput) -> Iterator[str]:
     )
 
 
+def guess_words(epsilon: Fraction, delta: Fraction) -> str:
+    """What a release does to the odds of a guess, and whether they protect."""
+    weak = (
+        " Odds of this size promise little by themselves: a reader who knows much may become sure whether one of "
+        "those protected was in the table."
+    )
+    odds = odds_words(epsilon, delta)
+    return f"Of an attacker's guess about one of those protected: {odds}.{weak if epsilon > STRONG else ''}"
+
+
 def promise_section(found: ReportInput) -> Section:
     """What could be learnt of one of those protected: the guarantee, and what it does to a guess."""
     parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
     if budget := found.plan.get("budget"):
         epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-        weak = (
-            " Odds of this size promise little by themselves: a reader who knows much may become sure whether one of "
-            "those protected was in the table."
-        )
         parts += [
-            Paragraph(
-                text=f"Of an attacker's guess about one of those protected: {odds_words(epsilon, delta)}."
-                f"{weak if epsilon > STRONG else ''}"
-            ),
-            Paragraph(
-                text="What holds for many people can be learnt, and so can what it says about those who are like them: "
-                "that is what the figures are for."
-            ),
+            Paragraph(text=guess_words(epsilon, delta)),
+            Paragraph(text=LEARNT),
         ]
     return Section(name="promise", title="What could be learnt about one of them", parts=parts)
+
+
+def together_words(found: ReportInput) -> str:
+    """Which releases of the table the promise covers together."""
+    if found.spending is not None:
+        others = count_words(len(found.spending.charges) - 1, "other release")
+        return (
+            f"The budget has paid for this and {others}. Its promise covers all of them together, however they were "
+            "chosen."
+        )
+    if dataset_of(found) is None:
+        return (
+            "No ledger was used. The promise covers this release alone: the costs of several releases of one table add "
+            "up, and nobody has added them."
+        )
+    entry = found.record["ledger"]["entry"]
+    return (
+        f"The budget of {dataset_of(found)!r} paid for this release (entry {entry} of the ledger). That budget covers "
+        "all releases that it pays for together."
+    )
 
 
 def budget_section(found: ReportInput) -> Section:
@@ -166,7 +202,6 @@ def budget_section(found: ReportInput) -> Section:
             rows.append((f"{charge.number}", charge.date, which, currency.figures(charge.cost, upward_text)))
         rows.append(("", "", "left", currency.figures(account.left, downward_text)))
         limit = currency.words(account.terms.limit, downward_text)
-        others = count_words(len(spending.charges) - 1, "other release")
         parts = (
             ReportTable(
                 caption=f"What the budget of {account.terms.dataset!r} has paid for; for life: {limit}",
@@ -174,27 +209,10 @@ def budget_section(found: ReportInput) -> Section:
                 rows=rows,
                 texts=3,
             ),
-            Paragraph(
-                text=f"The budget has paid for this and {others}. Its promise covers all of them together, however "
-                "they were chosen."
-            ),
-        )
-    elif _dataset(found) is None:
-        parts = (
-            Paragraph(
-                text="No ledger was used. The promise covers this release alone: the costs of several releases of one "
-                "table add up, and nobody has added them.",
-                strong=True,
-            ),
+            Paragraph(text=together_words(found)),
         )
     else:
-        entry = found.record["ledger"]["entry"]
-        parts = (
-            Paragraph(
-                text=f"The budget of {_dataset(found)!r} paid for this release (entry {entry} of the ledger). That "
-                "budget covers all releases that it pays for together."
-            ),
-        )
+        parts = (Paragraph(text=together_words(found), strong=dataset_of(found) is None),)
     return Section(name="budget", title="The budget", parts=parts)
 
 
@@ -271,6 +289,7 @@ def answers_section(found: ReportInput) -> Section:
     figures: dict[str, list[Row]] = {}
     for row in found.figures:
         figures.setdefault(row["figure"], []).append(row)
+    whole = _numbers(found)
     # Each figure stands where the first block does that it rests on.
     asked: dict[str, AnsweredBlock | None] = {}
     for block in found.blocks:
@@ -280,17 +299,35 @@ def answers_section(found: ReportInput) -> Section:
     shown = dict(list(asked.items())[:CHARTS])
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
     cards = [
-        figure_card(figures[name], _described(found, name), f"figure {number}")
+        figure_card(_in_words(figures[name], whole), _described(found, name), f"figure {number}")
         if block is None
-        else _card(readable(block), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
+        else _card(readable(block, whole), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
         for number, (name, block) in enumerate(shown.items())
     ]
-    used = _rows_used(found)
+    used = rows_words(found)
     parts: list[Part] = [Paragraph(text=used)] if used else []
     parts.append(Cards(cards=cards))
     if rest := [block for block in list(asked.values())[CHARTS:] if block]:
         parts.append(_listed(f"{count_words(len(rest), 'more block')}, without charts", rest))
     return Section(name="answers", title=f"Answers{', of the rows used' if used else ''}", parts=parts)
+
+
+def _numbers(found: ReportInput) -> dict[str, bool]:
+    """The columns of numbers by the domain file, and whether these are whole."""
+    fields = (found.document("domain") or {}).get("fields") or ()
+    kinds = {str(each.get("name")): each.get("type") for each in fields if isinstance(each, dict)}
+    return {name: kind == "integer" for name, kind in kinds.items() if kind in ("integer", "number")}
+
+
+def _in_words(rows: Sequence[Row], whole: Mapping[str, bool]) -> list[Row]:
+    """Rows of a figure with the bins of their groups in words."""
+    return [
+        {
+            key: bin_words(cell, whole[key]) if key in whole and isinstance(cell, str) else cell
+            for key, cell in row.items()
+        }
+        for row in rows
+    ]
 
 
 def _resting(found: ReportInput, block: AnsweredBlock) -> str | None:
@@ -308,7 +345,7 @@ def _listed(caption: str, blocks: Sequence[AnsweredBlock]) -> ReportTable:
     return ReportTable(caption=caption, head=("block", "answers", "never measured", "typical error"), rows=rows)
 
 
-def _rows_used(found: ReportInput) -> str:
+def rows_words(found: ReportInput) -> str:
     """What the answers are of, from the unit and the rules of the domain file."""
     unit, fields = found.plan.get("unit") or {}, (found.document("domain") or {}).get("fields") or ()
     rules = {str(each.get("name")): each.get("dpqr") or {} for each in fields if isinstance(each, dict)}
@@ -339,15 +376,20 @@ def _described(found: ReportInput, name: str) -> dict[str, str]:
 
 def certainty_section(found: ReportInput) -> Section:
     """How the figures came about, what their intervals promise, and whether they came as forecast."""
+    lines = (*_legend(found), *notes_of(found))
+    return Section(
+        name="certainty", title="How sure the figures are", parts=(Items(lines=lines), *_forecast_parts(found))
+    )
+
+
+def notes_of(found: ReportInput) -> Iterator[str]:
+    """What a reader must know of how the figures came about."""
     workload = found.plan.get("workload") or {"blocks": ()}
     chosen = [bool(each.get("choice")) for each in found.record.get("transcript") or ()]
     own = request_notes(found)
     trust = [note for note in found.record.get("trust") or () if note not in own]
     schedule = str((found.plan.get("schedule") or {}).get("name"))
-    lines = (*_legend(found), *reader_notes(trust, chosen, len(workload["blocks"]), schedule))
-    return Section(
-        name="certainty", title="How sure the figures are", parts=(Items(lines=lines), *_forecast_parts(found))
-    )
+    yield from reader_notes(trust, chosen, len(workload["blocks"]), schedule)
 
 
 def _legend(found: ReportInput) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -138,12 +139,21 @@ def dearest_row(problem: Problem) -> QueryBlock:
 
 def one_way(problem: Problem) -> tuple[Candidate, ...]:
     """All one-way marginals of the attributes that the workload looks at; the workload's own block where it is one."""
-    asked = {block.axes: block for block in problem.workload.blocks if block.is_marginal}
+    attributes = problem.domain.attributes
+    return _one_way(problem.workload.blocks, tuple((one.name, one.size) for one in attributes))
+
+
+@lru_cache(maxsize=4)
+def _one_way(blocks: tuple[QueryBlock, ...], columns: tuple[tuple[str, int], ...]) -> tuple[Candidate, ...]:
+    """The same blocks for every plan of a workload, so that whatever is kept by block is found again.
+
+    columns: of the domain, each a name and its cells."""
+    asked = {block.axes: block for block in blocks if block.is_marginal}
     singles = []
-    for axis in problem.workload.axes:
-        attribute = problem.domain.attributes[axis]
-        factor = Factor.identity(axis, attribute.size)
-        singles.append((asked.get((axis,), QueryBlock(name=f"opening({attribute.name})", factors=(factor,))),))
+    for axis in sorted({axis for block in blocks for axis in block.axes}):
+        name, size = columns[axis]
+        own = QueryBlock(name=f"opening({name})", factors=(Factor.identity(axis, size),))
+        singles.append((asked.get((axis,), own),))
     return tuple(singles)
 
 

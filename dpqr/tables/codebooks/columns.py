@@ -303,7 +303,7 @@ def _propose(column: CodebookColumn) -> CodebookColumn:
             cut = msgspec.structs.replace(cut, every="month")
         elif column.type != "integer" or not few:
             cut = msgspec.structs.replace(cut, bins=FIRST_BINS)
-    if all(getattr(cut, rule) is UNSET for rule in ("null", "unparsable", "nan", "infinite", "outside", "otherwise")):
+    if cut.null is UNSET and cut.otherwise is UNSET:
         cut = msgspec.structs.replace(cut, null=UNSET if limits.required is True else "cell")
     if cut.otherwise is UNSET:
         cut = msgspec.structs.replace(cut, otherwise="drop")

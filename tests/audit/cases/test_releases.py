@@ -29,10 +29,10 @@ every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 @every_case
 def test_every_run_has_the_same_columns_and_at_most_the_planned_rounds(case):
     noise = SeededNoise(4)
-    seen = case.outcomes(0, 60, noise)
+    seen = case.outcomes(0, 15, noise)
     plan = case.trial.plan
     planned = len(plan.opening) + plan.rounds
-    assert seen.context.shape == (60, 1 + planned)
+    assert seen.context.shape == (15, 1 + planned)
     assert (seen.measured[:, 0] != ABSENT).all()
     assert seen.derived.shape[1] == plan.problem.workload.rows + 1
 

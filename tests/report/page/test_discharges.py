@@ -110,3 +110,8 @@ def test_the_attacker_is_told_what_a_guess_is_worth(text):
 def test_notes_for_the_maker_stay_with_the_maker(text):
     for said in ("--schedule", "one-way marginals", "bin's midpoint", "dpqr release", "not stated", "49500 - cost"):
         assert said not in text, said
+
+
+def test_bins_of_whole_numbers_read_as_people_write_them(page):
+    assert "[0, 10)" not in repr(page.sections[0])
+    assert ">0 to 9<" in cards(page)["marginal(department,age)"].chart.svg

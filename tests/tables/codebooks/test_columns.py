@@ -156,7 +156,7 @@ def test_one_bound_is_kept_and_the_other_one_asked_for_and_rules_that_are_stated
     assert field["constraints"] == {"minimum": 0, "maximum": PLACEHOLDER}
     assert to_fill == ("maximum of a",)
     assert proposal("integer:3..3")[0]["constraints"] == {"enum": [3]}
-    assert proposal("boolean:outside=cell")[0]["dpqr"] == {"outside": "cell", "otherwise": "drop"}
+    assert proposal("boolean:outside=cell")[0]["dpqr"] == {"null": "cell", "outside": "cell", "otherwise": "drop"}
     assert proposal("boolean:otherwise=fail")[0]["dpqr"] == {"otherwise": "fail"}
     required = CodebookColumn(name="a", type="boolean", constraints=Constraints(required=True))  # no cell for null
     (field,) = outline_document(fill_gaps(Outline(fields=(required,))).outline)["fields"]

@@ -22,7 +22,8 @@ from typing import Literal
 
 import numpy as np
 
-from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
@@ -37,6 +38,7 @@ from dpqr.strategies.schedules.marginals.forecast import (
     error_words,
     full_table,
     public_records,
+    relative_noise,
     remaining,
     summed_noise,
 )
@@ -137,14 +139,22 @@ def measurements_of(candidate: CandidatePlan, problem: Problem, roles: Roles, bu
     """
     if candidate == "table":
         return ((full_table(problem), 1.0),)
-    blocks, single = _blocks(candidate, problem, roles), QueryBlock(name="records")
-    costs = [
-        block.rows / max(block.largest_coefficient, 1) * budget.relative(block, single, problem.unit)
-        for block in blocks
-    ]
+    blocks = _blocks(candidate, problem, roles)
+    costs = _costs(blocks, budget.pure, problem.unit)
     untold = bool(blocks) and public_records(problem) is None and not any(block.is_marginal for block in blocks)
     total = ((RECORDS, float(TUNING.count)),) if untold else ()
     return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
+
+
+@lru_cache(maxsize=8)
+def _costs(blocks: tuple[QueryBlock, ...], pure: bool, unit: PrivacyUnit) -> tuple[float, ...]:
+    """Noise of each block's answers together at one share, up to a factor that all share; kept for all plans of a
+    workload."""
+    single = QueryBlock(name="records")
+    return tuple(
+        block.rows / max(block.largest_coefficient, 1) * relative_noise(block, single, unit, pure=pure)
+        for block in blocks
+    )
 
 
 def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
@@ -181,32 +191,84 @@ def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, bud
             deviation = roles.check.law((block,), problem.unit, budget.price(share)).deviation
             alike.update({share: deviation} if block.is_marginal else {})
         known.append((block, deviation))
-    own = {block.name: deviation for block, deviation in known}
-    tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
-    measured = ColumnSets.of(tables)
+    if not known:
+        return Noise.of(())
+    measured, deviations = zip(*known, strict=True)
+    return NoiseSources.of(problem.workload.blocks, measured).noise(np.array(deviations))
 
-    found = []
-    for block in problem.workload.blocks if known else ():
-        if block.is_marginal and block.name in own:
-            found.append((own[block.name] * block.rows, 1.0, 0.0))
-            continue
-        axes, spread, hidden = frozenset(block.axes), NoiseSpread(block=block), 0.0
-        if block.name in own:
-            total = own[block.name] * block.rows / max(block.largest_coefficient, 1)
-        elif axes in tables:
-            total = summed_noise(tables[axes][0], block, tables[axes][1])
-        elif wider := measured.beyond(axes):
-            total = TUNING.summed * min(summed_noise(tables[key][0], block, tables[key][1]) for key in wider)
-        else:
-            of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
-            below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
-            shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
-            summed = sum(spread.noise(one.axes) * deviation for one, deviation in below)
-            total = summed / (len(axes) - 1 if of_pairs else 1)
-            further = max(len(axes) - shown, 0)
-            hidden = each * further * spread.missed(1 + shown) if further else 0.0
-        found.append((total, spread.even, hidden))
-    return Noise.of(found)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoiseSources:
+    """From which measurements the noise in every block's answers comes: of the block itself, of a marginal that holds
+    it, or of those of its columns or of pairs of them. Whatever their deviations are, so it is kept for all plans of a
+    workload.
+
+    rows, places, weights: one entry for a block and a measurement whose noise it sums, each in records for noise of
+    deviation 1. parts: what the sums are divided by. even, hidden: as of `Noise`. held: of blocks within measured
+    marginals, by row: a factor, and the places of these marginals, of which the one of least noise counts.
+    """
+
+    rows: IntArray
+    places: IntArray
+    weights: FloatArray
+    parts: FloatArray
+    even: FloatArray
+    hidden: FloatArray
+    held: Mapping[int, tuple[float, tuple[int, ...]]]
+    blocks: tuple[QueryBlock, ...]
+    measured: tuple[QueryBlock, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=4)
+    def of(blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...]) -> NoiseSources:
+        """Of a workload's blocks where these are measured."""
+        own = {block.name: place for place, block in enumerate(measured)}
+        tables = {frozenset(block.axes): place for place, block in enumerate(measured) if block.is_marginal}
+        sets = ColumnSets.of(tables)
+        entries, parts, even, hidden = list[tuple[int, int, float]](), [], [], []
+        held = dict[int, tuple[float, tuple[int, ...]]]()
+        for row, block in enumerate(blocks):
+            axes, part, missed = frozenset(block.axes), 1.0, 0.0
+            spread = NoiseSpread(block=block)
+            even.append(spread.even)
+            if block.name in own:
+                entries.append((row, own[block.name], float(block.rows)))
+                part = 1.0 if block.is_marginal else float(max(block.largest_coefficient, 1))
+            elif axes in tables:
+                held[row] = (1.0, (tables[axes],))
+            elif wider := sets.beyond(axes):
+                held[row] = (TUNING.summed, tuple(tables[key] for key in wider))
+            else:
+                of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
+                below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
+                shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
+                entries += [(row, place, spread.noise(measured[place].axes)) for place in below]
+                part = float(len(axes) - 1) if of_pairs else 1.0
+                further = max(len(axes) - shown, 0)
+                missed = each * further * spread.missed(1 + shown) if further else 0.0
+            parts.append(part)
+            hidden.append(missed)
+        table = np.array(entries, dtype=np.float64).reshape(-1, 3)
+        return NoiseSources(
+            rows=table[:, 0].astype(np.int64),
+            places=table[:, 1].astype(np.int64),
+            weights=table[:, 2],
+            parts=np.array(parts),
+            even=np.array(even),
+            hidden=np.array(hidden),
+            held=held,
+            blocks=blocks,
+            measured=measured,
+        )
+
+    def noise(self, deviations: FloatArray) -> Noise:
+        """Where the measurements have these deviations, shape (measurements,)."""
+        sums = np.bincount(self.rows, self.weights * deviations[self.places], minlength=self.parts.size)
+        total = sums / self.parts
+        for row, (factor, places) in self.held.items():
+            tables = ((self.measured[place], float(deviations[place])) for place in places)
+            total[row] = factor * min(summed_noise(table, self.blocks[row], each) for table, each in tables)
+        return Noise(total=total, even=self.even, hidden=self.hidden)
 
 
 # Before the run, and after a count: at so many records.

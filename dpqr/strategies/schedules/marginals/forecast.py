@@ -59,9 +59,7 @@ class BudgetAllocation:
 
     def relative(self, block: QueryBlock, other: QueryBlock, unit: PrivacyUnit) -> float:
         """Deviation of a block's noise over that of another one's at the same share."""
-        norm = Norm.L1 if self.pure else Norm.L2_SQUARED
-        moved, reference = (float(sensitivity((one,), norm, unit)) for one in (block, other))
-        return moved / reference if self.pure else (moved / reference) ** 0.5
+        return relative_noise(block, other, unit, pure=self.pure)
 
     @property
     def power(self) -> float:
@@ -106,6 +104,13 @@ class BudgetAllocation:
             if (shares >= 0.0).all():
                 return [float(each) for each in ROUNDING * shares]
             chosen &= shares > 0.0
+
+
+def relative_noise(block: QueryBlock, other: QueryBlock, unit: PrivacyUnit, *, pure: bool) -> float:
+    """Deviation of a block's noise over that of another one's at the same price, in epsilon or in rho and mu^2."""
+    norm = Norm.L1 if pure else Norm.L2_SQUARED
+    moved, reference = (float(sensitivity((one,), norm, unit)) for one in (block, other))
+    return moved / reference if pure else (moved / reference) ** 0.5
 
 
 # One table of all columns, the count of the records, and what is left after it.

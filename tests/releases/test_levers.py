@@ -1,0 +1,59 @@
+"""Levers: what a plan says would make its answers better, held against the plan that follows the advice."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpqr.releases.forecast_error import forecast, simulate_tables
+from dpqr.releases.levers import explain_queries, levers, price_of
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+
+
+def planned(query, edges=(0, 100, 300, 500, 1300), eps="1", schedule="strategy", **more):
+    cost = {"name": "cost", "type": "number", "dpqr": {"edges": list(edges), "outside": "clip"}}
+    ward = {"name": "ward", "type": "string", "constraints": {"enum": ["a", "b"]}}
+    document = {"dpqr": "queries/1", "domain": {"fields": [ward, cost]}, "queries": [query]}
+    return plan_release(PlanRequest(queries=document, epsilon=eps, schedule=schedule, **more))
+
+
+def foreseen(plan):
+    return forecast(plan, simulate_tables(plan.problem.domain, 500, 0)[:2], 2)
+
+
+@pytest.mark.parametrize(
+    ("query", "span", "less"),
+    [({"sum": "cost", "by": ["ward"]}, "0..900", 400 / 900), ({"mean": "cost", "by": ["ward"]}, "50..900", 350 / 850)],
+)
+def test_the_noise_falls_as_the_plan_says_with_a_bin_less(query, span, less):
+    plan = planned(query)
+    (words,) = levers(plan, foreseen(plan))
+    assert f"noise is proportional to the range {span} of cost" in words
+    assert f"records from 500 on in the bin before, a bin less, make it {less:.2g} of that" in words
+    # Measured by themselves; where the noise is wide, the grid that it is drawn on does not show.
+    wide, short = (planned(query, edges, "0.02", "rounds") for edges in ((0, 100, 300, 500, 1300), (0, 100, 300, 500)))
+    assert short.forecast[0].deviation / wide.forecast[0].deviation == pytest.approx(less, rel=0.01)
+
+
+def test_counts_have_no_range():
+    plan = planned({"marginal": ["ward"]})
+    assert levers(plan, foreseen(plan)) == ()
+    assert price_of(plan) == "eps 1 buys these answers"
+
+
+def test_the_bound_on_rows_is_a_lever_where_persons_are_protected():
+    plan = planned({"marginal": ["ward"]}, unit="person", max_rows=3)
+    (words,) = levers(plan, foreseen(plan))
+    assert words == "noise is proportional to --max-rows 3; several, as --max-rows 1,3, are compared"
+    assert plan.forecast[0].deviation == pytest.approx(
+        3 * planned({"marginal": ["ward"]}).forecast[0].deviation, rel=0.05
+    )
+
+
+def test_a_mean_is_explained_in_its_own_unit_and_not_by_what_it_is_made_of():
+    plan = planned({"mean": "cost", "by": ["ward"]})
+    found = foreseen(plan)
+    (one,) = explain_queries(plan, found)
+    assert (one.name, one.kind, one.answers) == ("mean(cost) by ward", "mean", 2)
+    assert (one.error, one.noise) == (found.figures[0].error.mean, plan.forecast[0].deviation)
+    assert one.better[-1].startswith("fewer groups")
