@@ -1,4 +1,7 @@
-"""Forgeries: every leaf of a document changed by itself, under new seals, so that only what follows can refuse it."""
+"""Forgeries: every leaf of a document changed by itself, under new seals, so that only what follows can refuse it.
+
+    PYTHONPATH=tests python -m checker.forgeries    # of all honest records: forged and refused, by kind of field
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
+import sys
+import tempfile
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +23,26 @@ from dpqr.checker import check as checker
 
 FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper", "basis")
 """Columns of a file of answers that are forged."""
+
+KINDS = (
+    ("hash or seal", r"(plan\.)?sha256|hashes\..*|ledger\.seal|.*\.(seal|drawn)"),
+    ("price", r"spent\..*|plan\.(price|budget|proved_epsilon|accountant|counting)(\..*)?|guarantee|plan\.guarantee"),
+    ("event", r"(plan\.)?events\..*"),
+    ("noise law", r".*\.law\..*|noise_deviation|plan\.noise_deviation"),
+    ("unit and request", r"unit|plan\.unit(\..*)?|plan\.request\.options\.(epsilon|delta|neighbours|unit|max_rows|n)"),
+    ("sensitivity", r"plan\.(domain\.cells|domain\.columns\.\d+\.cells|workload\.(queries|blocks\.\d+\.(queries|grid|name)))"),
+    ("draw", r"transcript\..*|dropped\..*|errors\..*|draws\..*|questions\..*|counted|weights\..*"),
+    ("measured answer", r"answers\.csv\.(measured|noise_deviation)\..*"),
+    ("interval", r"answers\.csv\.(lower|upper|basis)\..*|certificate\..*|intervals\.level|bounds\..*"),
+    ("ledger", r"ledger(\.(dataset|entry|charged))?|purpose|by|approved_by|entry\..*"),
+)
+"""Kinds of fields that change a price, a sensitivity, an answer, an interval, a hash or the ledger; others claim none."""
+
+
+def kind_of(leaf):
+    """The kind of a forged field; None: nothing follows from it."""
+    path = ".".join(map(str, leaf))
+    return next((name for name, pattern in KINDS if re.fullmatch(pattern, path)), None)
 
 
 def places(part, path=()):
@@ -34,7 +61,9 @@ def other(value):
     """Another value of the same form, near the old one."""
     if isinstance(value, dict):
         changed = Fraction(value["exact"]) * Fraction(10001, 10000) + Fraction(1, 10**6)
-        return {"exact": str(changed), "float": checker.round_up(changed)}
+        rounded = float(changed)
+        above = rounded if Fraction(rounded) >= changed else __import__("math").nextafter(rounded, float("inf"))
+        return {"exact": str(changed), "float": above}
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -43,28 +72,37 @@ def other(value):
         return value * 1.001 + 0.001
     if value is None:
         return "1"
-    if checker.re.fullmatch(r"[0-9]+(/[0-9]+)?", value):
+    if re.fullmatch(r"[0-9]+(/[0-9]+)?", value):
         return str(Fraction(value) * Fraction(10001, 10000) + Fraction(1, 10**6))
-    if checker.re.fullmatch(r"[0-9a-f]{64}", value):
+    if re.fullmatch(r"[0-9a-f]{64}", value):
         return value[1:] + value[0] if value[1:] + value[0] != value else "0" * 64
     return value + "x"
 
 
-def forged(document, path):
-    """The document with one leaf changed, and its seals made again, but for a seal that is the leaf itself."""
+def changed_at(document, path):
+    """The document with one leaf changed."""
     made = copy.deepcopy(document)
     at = made
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = other(at[path[-1]])
-    return reseal(made, keep=path)
+    return made
+
+
+def canonical(document):
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def forged(document, path):
+    """The document with one leaf changed, and its seals made again, but for a seal that is the leaf itself."""
+    return reseal(changed_at(document, path), keep=path)
 
 
 def reseal(document, keep=()):
     for part, own in ((document.get("plan"), ("plan", "sha256")), (document, ("sha256",))):
         if part and "sha256" in part and keep != own:
             rest = {key: value for key, value in part.items() if key != "sha256"}
-            part["sha256"] = checker.sha256(checker.canonical(rest))
+            part["sha256"] = hashlib.sha256(canonical(rest).encode()).hexdigest()
     return document
 
 
@@ -84,43 +122,32 @@ def forged_answers(path):
                 changed[number][place] = value + "x" if name == "basis" else str(float(value or 0) * 1.001 + 1)
                 made = io.StringIO()
                 csv.writer(made, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(changed)
-                yield (name, row[-1], bool(value)), made.getvalue()
+                yield (name, row[-1]), made.getvalue()
 
 
 def forged_ledger(path):
-    """(where, text) for each leaf of each entry, with all seals after it made again."""
+    """(leaf, text) for each leaf of each entry, with all seals after it made again."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for number, line in enumerate(lines):
         for leaf, _ in places(line):
-            if leaf == ("seal",):
-                changed = copy.deepcopy(lines)
-                changed[number]["seal"] = other(line["seal"])
-                yield (number, line["entry"]["entry"], *leaf), ledger_text(changed)
-                continue
-            changed = copy.deepcopy(lines)
-            at = changed[number]
-            for key in leaf[:-1]:
-                at = at[key]
-            at[leaf[-1]] = other(at[leaf[-1]])
-            before = ""
-            for each in changed:
-                each["seal"] = checker.sha256(f"{before}\n{checker.canonical(each['entry'])}")
-                before = each["seal"]
-            yield (number, line["entry"]["entry"], *leaf), ledger_text(changed)
+            changed = [*lines[:number], changed_at(line, leaf), *lines[number + 1 :]]
+            if leaf != ("seal",):
+                changed, before = copy.deepcopy(changed), ""
+                for each in changed:
+                    before = hashlib.sha256(f"{before}\n{canonical(each['entry'])}".encode()).hexdigest()
+                    each["seal"] = before
+            yield ("entry", number, line["entry"]["entry"], *leaf), ledger_text(changed)
 
 
 def ledger_text(lines):
-    return "".join(
-        f'{{"entry":{checker.canonical(each["entry"])},"seal":{json.dumps(each["seal"])}}}\n' for each in lines
-    )
+    return "".join(f'{{"entry":{canonical(each["entry"])},"seal":{json.dumps(each["seal"])}}}\n' for each in lines)
 
 
 def refused(place, ledger=None):
-    """The exit code of the checker for what lies there, and the words of a refusal."""
+    """The exit code of the checker for what lies there, and the words of its refusals."""
     found = checker.check(str(place), None if ledger is None else str(ledger))
-    state, name, words = found[-1]
-    code = checker.CODES.get(state, 0)
-    return code, f"{name}: {words}" if code else ""
+    against = [each for each in found if each[0] in checker.CODES]
+    return max((checker.CODES[each[0]] for each in against), default=0), "\n".join(": ".join(each) for each in against)
 
 
 def record_of(place):
@@ -128,7 +155,7 @@ def record_of(place):
     return Path(place) / "release.json" if os.path.isdir(place) else beside if beside.is_file() else Path(place)
 
 
-def every_forgery(place, scratch, ledger=None, answers=True):
+def every_forgery(place, scratch, ledger=None, answers=True, wanted=None):
     """(what was changed, the code, the words) of every forgery of a release or of predictions."""
     copied = scratch / Path(place).name
     if os.path.isdir(place):
@@ -140,17 +167,21 @@ def every_forgery(place, scratch, ledger=None, answers=True):
     target = record_of(copied)
     document = json.loads(target.read_text(encoding="utf-8"))
     for leaf, _ in places(document):
-        write(forged(document, leaf), target)
-        yield leaf, *refused(copied, ledger)
+        if wanted is None or wanted(leaf):
+            write(forged(document, leaf), target)
+            yield leaf, *refused(copied, ledger)
     names = [name for name in document.get("files", []) if name == "answers.csv"]
-    if answers and names and "hashes" in document:
+    if answers and names:
         file = copied / names[0]
         kept = file.read_bytes()
         for what, text in forged_answers(file):
+            if wanted is not None and not wanted(("answers.csv", *what)):
+                continue
             file.write_text(text, encoding="utf-8")
             made = copy.deepcopy(document)
-            made["hashes"][names[0]] = hashlib.sha256(text.encode()).hexdigest()
+            if "hashes" in made:
+                made["hashes"][names[0]] = hashlib.sha256(text.encode()).hexdigest()
             write(reseal(made), target)
             yield ("answers.csv", *what), *refused(copied, ledger)
-            file.write_bytes(kept)
+        file.write_bytes(kept)
     shutil.rmtree(copied) if copied.is_dir() else copied.unlink()
