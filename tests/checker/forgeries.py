@@ -1,6 +1,8 @@
 """Forgeries: every leaf of a document changed by itself, under new seals, so that only what follows can refuse it.
 
-    PYTHONPATH=tests python -m checker.forgeries    # of all honest records: forged and refused, by kind of field
+    PYTHONPATH=tests python -m checker.forgeries [EVERY]    # forged and refused, by kind of field
+
+of all honest records, or of every EVERY-th forgery of them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -30,13 +33,19 @@ KINDS = (
     ("event", r"(plan\.)?events\..*"),
     ("noise law", r".*\.law\..*|noise_deviation|plan\.noise_deviation"),
     ("unit and request", r"unit|plan\.unit(\..*)?|plan\.request\.options\.(epsilon|delta|neighbours|unit|max_rows|n)"),
-    ("sensitivity", r"plan\.(domain\.cells|domain\.columns\.\d+\.cells|workload\.(queries|blocks\.\d+\.(queries|grid|name)))"),
+    (
+        "sensitivity",
+        r"plan\.(domain\.cells|domain\.columns\.\d+\.cells|workload\.(queries|blocks\.\d+\.(queries|grid|name)))",
+    ),
     ("draw", r"transcript\..*|dropped\..*|errors\..*|draws\..*|questions\..*|counted|weights\..*"),
     ("measured answer", r"answers\.csv\.(measured|noise_deviation)\..*"),
     ("interval", r"answers\.csv\.(lower|upper|basis)\..*|certificate\..*|intervals\.level|bounds\..*"),
-    ("ledger", r"ledger(\.(dataset|entry|charged))?|purpose|by|approved_by|entry\..*"),
+    (
+        "ledger",
+        r"ledger(\.(dataset|entry|charged))?|entry\.\d+\.\w+\.entry\.(cost|events|dataset|limit|number|run|settles)(\..*)?",
+    ),
 )
-"""Kinds of fields that change a price, a sensitivity, an answer, an interval, a hash or the ledger; others claim none."""
+"""Kinds of fields that change a price, a sensitivity, an answer, an interval, a hash, the ledger; others claim none."""
 
 
 def kind_of(leaf):
@@ -62,7 +71,7 @@ def other(value):
     if isinstance(value, dict):
         changed = Fraction(value["exact"]) * Fraction(10001, 10000) + Fraction(1, 10**6)
         rounded = float(changed)
-        above = rounded if Fraction(rounded) >= changed else __import__("math").nextafter(rounded, float("inf"))
+        above = rounded if Fraction(rounded) >= changed else math.nextafter(rounded, math.inf)
         return {"exact": str(changed), "float": above}
     if isinstance(value, bool):
         return not value
@@ -155,8 +164,8 @@ def record_of(place):
     return Path(place) / "release.json" if os.path.isdir(place) else beside if beside.is_file() else Path(place)
 
 
-def every_forgery(place, scratch, ledger=None, answers=True, wanted=None):
-    """(what was changed, the code, the words) of every forgery of a release or of predictions."""
+def every_forgery(place, scratch, ledger=None, wanted=lambda leaf: kind_of(leaf) is not None):
+    """(what was changed, the code, the words) of every wanted forgery of a record, of its answers and of its ledger."""
     copied = scratch / Path(place).name
     if os.path.isdir(place):
         shutil.copytree(place, copied)
@@ -167,15 +176,15 @@ def every_forgery(place, scratch, ledger=None, answers=True, wanted=None):
     target = record_of(copied)
     document = json.loads(target.read_text(encoding="utf-8"))
     for leaf, _ in places(document):
-        if wanted is None or wanted(leaf):
+        if wanted(leaf):
             write(forged(document, leaf), target)
             yield leaf, *refused(copied, ledger)
     names = [name for name in document.get("files", []) if name == "answers.csv"]
-    if answers and names:
+    if names:
         file = copied / names[0]
         kept = file.read_bytes()
         for what, text in forged_answers(file):
-            if wanted is not None and not wanted(("answers.csv", *what)):
+            if not wanted(("answers.csv", *what)):
                 continue
             file.write_text(text, encoding="utf-8")
             made = copy.deepcopy(document)
@@ -184,4 +193,44 @@ def every_forgery(place, scratch, ledger=None, answers=True, wanted=None):
             write(reseal(made), target)
             yield ("answers.csv", *what), *refused(copied, ledger)
         file.write_bytes(kept)
+    write(document, target)
+    for leaf, text in forged_ledger(Path(ledger)) if ledger else []:
+        if wanted(leaf):
+            (scratch / "ledger.jsonl").write_text(text)
+            yield leaf, *refused(copied, scratch / "ledger.jsonl")
     shutil.rmtree(copied) if copied.is_dir() else copied.unlink()
+
+
+def thinned(every):
+    """Of the forgeries of one kind each `every`-th, where they are many."""
+    seen: Counter[str] = Counter()
+
+    def wanted(leaf):
+        kind = kind_of(leaf)
+        seen[kind] += 1
+        return kind is not None and seen[kind] % every == 1 % every
+
+    return wanted
+
+
+def table_of_forgeries(every):
+    """(forged, refused, the leaves that were accepted) of all honest records, by kind of field."""
+    from checker import honest
+
+    forged_fields, refused_fields, accepted = Counter(), Counter(), Counter()
+    with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as scratch:
+        for place, ledger in honest.everything(Path(made)):
+            for leaf, code, _ in every_forgery(place, Path(scratch), ledger, thinned(every)):
+                forged_fields[kind_of(leaf)] += 1
+                refused_fields[kind_of(leaf)] += code != 0
+                accepted[re.sub(r"[.][0-9]+", ".*", ".".join(map(str, leaf)))] += code == 0
+    return forged_fields, refused_fields, +accepted
+
+
+if __name__ == "__main__":
+    forged_, refused_, accepted_ = table_of_forgeries(int(*sys.argv[1:] or [1]))
+    for kind_, _ in KINDS:
+        print(f"{kind_:<20}{forged_[kind_]:>8}{refused_[kind_]:>8}")
+    print(f"{'all':<20}{sum(forged_.values()):>8}{sum(refused_.values()):>8}")
+    for leaf_, count_ in accepted_.most_common(40):
+        print(f"accepted {count_:>4} {leaf_}")

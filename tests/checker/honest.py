@@ -1,0 +1,154 @@
+"""Honest records of all kinds: made afresh from a small made-up table, by name, and the old ones of the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dpqr
+
+ROOT = Path(__file__).parents[2]
+OLD = sorted((ROOT / "tests/old_releases").iterdir())
+DOMAIN = {
+    "dpqr": "domain/1",
+    "malformed": "drop",
+    "fields": [
+        {
+            "name": "region",
+            "type": "string",
+            "constraints": {"enum": ["North", "South"]},
+            "dpqr": {"otherwise": "drop"},
+        },
+        {
+            "name": "sex",
+            "type": "string",
+            "constraints": {"enum": ["f", "m"]},
+            "dpqr": {"null": "cell", "otherwise": "drop"},
+        },
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 18, "maximum": 57},
+            "dpqr": {"width": 10, "outside": "clip", "otherwise": "drop"},
+        },
+        {
+            "name": "income",
+            "type": "number",
+            "dpqr": {"edges": [0, 10, 20, 40], "outside": "clip", "otherwise": "drop"},
+        },
+    ],
+}
+QUERIES = {
+    "counts": [{"marginal": []}, {"where": "age >= 38", "name": "older"}],
+    "columns": [{"marginals": {"ways": 1}}],
+    "pairs": [{"marginals": {"ways": 2}}],
+    "ordered": [{"prefix": "age"}, {"ranges": "age", "random": 5, "seed": 1}],
+    "by": [{"prefix": "age", "by": ["sex"]}],
+    "mixed": [
+        {"marginal": ["region", "sex"]},
+        {"where": "age >= 38", "name": "w"},
+        {"conjunctions": {"random": 6, "seed": 7, "ways": [1, 2], "columns": ["region", "sex", "age"]}},
+        {"sum": "income", "by": ["region"]},
+    ],
+    "means": [{"mean": "income", "by": ["sex"]}, {"sum": "income", "by": ["region"]}],
+}
+WITH_DELTA = {"delta": "1e-9"}
+RELEASES = {
+    "counts": ("counts", {}),
+    "counts, optimal": ("counts", {**WITH_DELTA, "accountant": "optimal", "schedule": "rounds"}),
+    "counts, persons": ("counts", {"unit": "person", "max_rows": 2, "ledger": True}),
+    "columns, gdp": ("columns", {**WITH_DELTA, "accountant": "gdp", "ledger": True}),
+    "ordered": ("ordered", {}),
+    "mixed, replace": ("mixed", {"neighbours": "replace", "n": 600, "schedule": "rounds"}),
+    "counts, advanced": ("counts", {**WITH_DELTA, "accountant": "advanced", "schedule": "rounds"}),
+    "counts, zcdp": ("counts", {**WITH_DELTA, "accountant": "zcdp", "schedule": "rounds"}),
+    "counts, replace": ("counts", {"neighbours": "replace", "n": 600}),
+    "columns": ("columns", {}),
+    "columns, rounds": ("columns", {"schedule": "rounds"}),
+    "columns, persons": ("columns", {"unit": "person", "max_rows": 3}),
+    "columns, replace": ("columns", {"neighbours": "replace", "n": 600}),
+    "columns, zcdp": ("columns", {**WITH_DELTA, "accountant": "zcdp", "ledger": True}),
+    "columns, rounds, gdp": ("columns", {**WITH_DELTA, "accountant": "gdp", "schedule": "rounds"}),
+    "columns, rounds, pld": ("columns", {**WITH_DELTA, "accountant": "pld", "schedule": "rounds"}),
+    "pairs": ("pairs", {}),
+    "pairs, zcdp": ("pairs", {**WITH_DELTA, "accountant": "zcdp"}),
+    "pairs, marginals": ("pairs", {"schedule": "marginals"}),
+    "ordered, ordered": ("ordered", {"schedule": "ordered"}),
+    "ordered, strategy": ("ordered", {"schedule": "strategy"}),
+    "ordered, replace": ("ordered", {"neighbours": "replace", "n": 600}),
+    "by": ("by", {}),
+    "by, strategy": ("by", {"schedule": "strategy"}),
+    "mixed": ("mixed", {}),
+    "mixed, queries": ("mixed", {"schedule": "queries"}),
+    "mixed, queries, zcdp": ("mixed", {**WITH_DELTA, "accountant": "zcdp", "schedule": "queries"}),
+    "mixed, persons": ("mixed", {"unit": "person", "max_rows": 2}),
+    "means": ("means", {}),
+    "means, persons": ("means", {"unit": "person", "max_rows": 2}),
+    "means, replace": ("means", {"neighbours": "replace", "n": 600}),
+    "counts, rehearsed": ("counts", {"rehearse": True}),
+    "columns, json": ("columns", {"format": "json"}),
+    "columns, parquet": ("columns", {"format": "parquet"}),
+}
+"""By name: the queries, and the options. `ledger`: a ledger of its own pays."""
+QUICK = tuple(RELEASES)[:6]
+"""What the plain suite makes."""
+PREDICTIONS = {
+    "quantile": {"learner": "quantile", "tau": 0.5, "target": "income"},
+    "least squares": {"learner": "least-squares", "target": "income"},
+    "function": {"learner": "quantile", "tau": 0.5, "target": "income", "form": "function"},
+    "svm": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"},
+}
+
+
+def table():
+    import pandas
+
+    rows = range(600)
+    return pandas.DataFrame(
+        {
+            "person": [each // 2 for each in rows],
+            "region": ["North" if each % 3 else "South" for each in rows],
+            "sex": [("f", "m", None)[each * each % 3] for each in rows],
+            "age": [18 + each * 7 % 40 for each in rows],
+            "income": [each * 11 % 40 for each in rows],
+        }
+    )
+
+
+def release(where, name):
+    """(the directory, the export of the ledger or None) of the release of that name."""
+    entries, options = RELEASES[name]
+    options, out, export = dict(options), where / name, None
+    if options.pop("ledger", None):
+        terms = {
+            "eps": 4,
+            "accounting": options.get("accountant"),
+            "delta": options.get("delta"),
+            "unit": options.get("unit"),
+        }
+        options["ledger"] = ledger = dpqr.Ledger(where / f"{name}.sqlite")
+        ledger.init("people", **{key: value for key, value in terms.items() if value is not None})
+        options["dataset"] = "people"
+    queries = {"dpqr": "queries/1", "domain": DOMAIN, "queries": QUERIES[entries]}
+    dpqr.release(table(), queries=queries, eps=1, out=out, **options)
+    if "ledger" in options:
+        export = where / f"{name}.jsonl"
+        export.write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
+    return out, export
+
+
+def prediction(where, name):
+    """The file of the predictions, or of the function, of that name."""
+    out = where / f"{name}.{'json' if 'form' in PREDICTIONS[name] else 'csv'}"
+    points = {} if "form" in PREDICTIONS[name] else {"points": table().head(4)}
+    dpqr.predict(table(), domain=DOMAIN, eps=2, n=600, out=out, **points, **PREDICTIONS[name])
+    return out
+
+
+def everything(where):
+    """(a record, the export of the ledger or None), one after another, of all kinds; the old ones last."""
+    for name in RELEASES:
+        yield release(where, name)
+    for name in PREDICTIONS:
+        yield prediction(where, name), None
+    for place in OLD:
+        yield place, None
