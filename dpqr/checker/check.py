@@ -70,6 +70,11 @@ def sha256(data: Any) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
+def seal_of(document: Document) -> str:
+    """What `sha256` of a document must be: the hash of all other keys."""
+    return sha256({key: part for key, part in document.items() if key != "sha256"})
+
+
 def exact(part: Any) -> Fraction:
     """An exact figure, never negative: 3, or text such as 1/10 in lowest terms, or {"exact": "1/10", "float": 0.1}."""
     text = part["exact"] if isinstance(part, dict) else str(int(part)) if isinstance(part, int) else part
@@ -112,6 +117,7 @@ def shown(value: Any) -> str:
     """A value for a message."""
     if isinstance(value, (Range, set)):
         return (" to " if isinstance(value, Range) else " or ").join(sorted(map(shown, value)))[:120]
+    value = value["exact"] if isinstance(value, dict) and "exact" in value else value
     return f"{float(value):.12g}" if isinstance(value, Fraction) else str(value)[:120]
 
 
@@ -628,11 +634,28 @@ def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float |
                 yield name, place, value * grid, deviation(kind, parameter) * grid, half
 
 
+def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
+    """The same for marginals that are sums of cells of the full table, where that was measured and no search ran."""
+    sizes = {each["name"]: each["cells"] for each in e.plan["domain"]["columns"]}
+    tables = [(one["law"], part) for one in e.document["transcript"] for part in one["measured"] or []]
+    for law, part in tables if "search" not in e.phases else []:
+        for name, block in e.blocks.items() if part["name"] == "table of all columns" else []:
+            columns, (kind, _, parameter), sums = block["columns"], law_of(law), Counter[Any]()
+            if name.split("(")[0] in ("total", "marginal") and block["queries"] == math.prod(sizes[c] for c in columns):
+                for cell, value in paired(product(*map(range, sizes.values())), part["values"]):
+                    at = dict(paired(sizes, cell))
+                    sums[tuple(at[column] for column in columns)] += value
+                spread = math.sqrt(len(part["values"]) / block["queries"]) * deviation(kind, parameter)
+                for row, key in enumerate(sorted(sums)):
+                    yield name, row, float(sums[key]), spread, math.nan
+
+
 def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
-    drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in drawn_answers(e)}
+    every = (*summed_answers(e), *drawn_answers(e))
+    drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in every}
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
     yield "answers", counts, counts if e.session else [(name, block["queries"]) for name, block in e.blocks.items()]
@@ -646,7 +669,9 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
             value, spread, half = drawn[name, row]
             yield f"{where}, measured", (measured, noise), (value, spread)
             basis_may = basis_may if half is None else {None, "measured"}
-            if half is not None and basis == "measured":
+            if half is not None and math.isnan(half):  # of a sum of draws this file derives no interval
+                basis_may.add("estimate")
+            elif half is not None and basis == "measured":
                 ends = (value - half, value + half)
         elif measured is None or any(name == each for each, _ in drawn):
             yield f"{where}, measured", (measured, noise), (None, None)
@@ -859,8 +884,8 @@ EVERY: dict[str, list[Rule]] = {
         ("", lambda e: claims_of_floats(e.document)),
     ],
     "hashes": [
-        ("sha256?", lambda e: sha256({key: part for key, part in e.document.items() if key != "sha256"})),
-        ("plan.sha256?", lambda e: sha256({key: part for key, part in e.plan.items() if key != "sha256"})),
+        ("sha256?", lambda e: seal_of(e.document)),
+        ("plan.sha256?", lambda e: seal_of(e.plan)),
         ("hashes?.*", hash_of_file),
         ("", claims_of_names),
     ],
@@ -876,6 +901,7 @@ EVERY: dict[str, list[Rule]] = {
         ("plan.proved_epsilon", lambda e: Range(0, e.epsilon)),
         ("", price_of_run),
     ],
+    "draws": [("plan.domain.cells", lambda e: math.prod(one["cells"] for one in e.plan["domain"]["columns"]))],
     "ledger": [("", claims_of_ledger)],
 }
 NEIGHBOURS = {"added or removed": "add-remove", "replaced by another": "replace"}
@@ -898,7 +924,6 @@ RELEASE: dict[str, list[Rule]] = {
         ("plan.price.*.*", lambda e, noun, currency: of_one_draw(e, currency, noun)),
     ],
     "draws": [
-        ("plan.domain.cells", lambda e: math.prod(one["cells"] for one in e.plan["domain"]["columns"])),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
         ("", claims_of_draws),
     ],
@@ -980,7 +1005,7 @@ def compared(e: Evidence, name: str, rules: list[Rule]) -> list[Finding]:
             words = f"{rule[0] or name} has not the form that `formats` describes: {type(fault).__name__} {fault}"
             found.append((refusal, name, words))
     found += [("not checked", name, reason) for reason in sorted(reasons)]
-    return [*found, ("ok", name, f"{right} fields follow")]
+    return [*found, ("ok", name, f"{right} fields follow")] if right else found
 
 
 def check(path: str, ledger: str | None = None, plan: str | None = None) -> list[Finding]:
@@ -994,7 +1019,9 @@ def check(path: str, ledger: str | None = None, plan: str | None = None) -> list
     for name in ("record", "hashes", "guarantee", "prices", "draws", "answers", "ledger"):
         found += compared(e, name, [*EVERY.get(name, []), *own.get(name, [])])
     if plan is not None:
-        found += compared(e, "plan", [("plan", lambda _: read_json(Path(plan).read_text("utf-8")))])
+        kept = read_json(Path(plan).read_text("utf-8"))
+        of_session: Rule = ("questions.plan", lambda _: seal_of(kept))
+        found += compared(e, "plan", [of_session if "questions" in e.document else ("plan", lambda _: kept)])
     if ledger is not None:
         found += compared(e, "ledger's sums", [("", claims_of_entries)])
     return found + [("not checked", "beyond", why) for why in UNREAD]

@@ -14,9 +14,21 @@ from types import SimpleNamespace
 
 import pytest
 from checker import honest
-from checker.forgeries import changed_at, every_forgery, kind_of, places, record_of, refused, table_of_forgeries, write
+from checker.forgeries import (
+    changed_at,
+    every_forgery,
+    forged,
+    kind_of,
+    places,
+    record_of,
+    refused,
+    table_of_forgeries,
+    write,
+)
 
+import dpqr
 from dpqr.checker import check as checker
+from dpqr.kernel.errors import GoalMissed
 
 FILE = honest.ROOT / "dpqr/checker/check.py"
 ACCEPTED = re.compile(
@@ -128,6 +140,32 @@ def test_a_key_that_stands_twice_a_missing_file_and_another_ledger_are_refused(m
     assert refused(place, tmp_path / "cut.jsonl")[0] == 7
 
 
+def test_another_plan_than_the_reviewed_one_is_refused(made, tmp_path):
+    place, _ = made["counts"]
+    plan = checker.read_json(record_of(place).read_text())["plan"]
+    write(plan, tmp_path / "plan.json")
+    assert ("ok", "plan", "1 fields follow") in checker.check(str(place), None, str(tmp_path / "plan.json"))
+    write({**plan, "seed": 1}, tmp_path / "plan.json")
+    assert "refused" in {state for state, _, _ in checker.check(str(place), None, str(tmp_path / "plan.json"))}
+
+
+def test_dpqr_verify_independent_opens_it(made, tmp_path):
+    place, ledger = made["counts, persons"]
+    for paid in (ledger, ledger.with_suffix(".sqlite")):
+        found = dpqr.verify(place, ledger=paid, independent=True)
+        assert found.passed
+        assert {check.state for check in found.checks} == {"ok", "not checked"}
+    shutil.copytree(place, tmp_path / "out")
+    write(
+        forged(checker.read_json(record_of(place).read_text()), ("spent", "epsilon", "basic")),
+        record_of(tmp_path / "out"),
+    )
+    forgery = dpqr.verify(tmp_path / "out", independent=True)
+    assert not forgery.passed
+    with pytest.raises(GoalMissed, match=r"plan\.proved_epsilon: stated 1, follows 1\.0"):
+        forgery.require()
+
+
 PLANTED = {
     "epsilon": ("scale, **_: sensitivity / scale}", "scale, **_: sensitivity / scale / 2}"),
     "deviation": ("return math.sqrt(2) * math.exp(-rate / 2)", "return math.sqrt(2) * math.exp(-rate)"),
@@ -157,7 +195,7 @@ def test_all_honest_records_are_accepted(tmp_path):
 
 @pytest.mark.slow
 def test_forgeries_of_all_honest_records_are_refused():
-    forged, refused_, accepted = table_of_forgeries(40)
-    assert sum(forged.values()) >= 400
+    made, refused_, accepted = table_of_forgeries(40)
+    assert sum(made.values()) >= 400
     assert [leaf for leaf in accepted if not ACCEPTED.fullmatch(leaf.replace(".*", ".0"))] == []
-    assert sum(refused_.values()) >= 0.85 * sum(forged.values())
+    assert sum(refused_.values()) >= 0.85 * sum(made.values())
