@@ -733,9 +733,9 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
             yield f"{where}: limit", (covers, limit[1]), (Range(0, exact(entry["epsilon"])), Range(0, delta))
             currency = "pair" if currency == "basic" and delta else currency
             terms[entry["dataset"]] = {**entry, "currency": currency, "limit": limit, "spent": NOTHING}
-        elif kind == "draw":
-            need(entry["run"] in runs, f"{where}: draws for a run that is not open")
-            drawn.setdefault(entry["run"], Counter()).update(tally(events(entry["events"])))
+        elif kind in ("draw", "record"):
+            yield f"{where}: dataset", entry["dataset"], runs.get(entry["run"], {}).get("dataset")
+            drawn.setdefault(entry["run"], Counter()).update(tally(events(entry.get("events", []))))
         elif kind in ("reserve", "settle"):
             of_dataset, stated, composition = terms[entry["dataset"]], pair(entry["cost"]), events(entry["events"])
             run, paid = entry, NOTHING
@@ -745,8 +745,10 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
             else:
                 run = runs.pop(entry["settles"])
                 most = paid = pair(run["cost"])
-                may = [drawn.get(entry["settles"], Counter()), tally(events(run["events"]))]
-                yield f"{where}: dataset, events", (entry["dataset"], tally(composition) in may), (run["dataset"], True)
+                made, planned = drawn.get(entry["settles"], Counter()), tally(events(run["events"]))
+                covered = not made - planned or any(one.kind.endswith("-sum") for one in planned)
+                kept = tally(composition) == made or (tally(composition) == planned and covered)
+                yield f"{where}: dataset, events that were drawn", (entry["dataset"], kept), (run["dataset"], True)
             try:
                 least_cost = needed(of_dataset["currency"], run, composition)
                 with_delta = of_dataset["currency"] == "pair" and run.get("accountant", "basic") != "basic"

@@ -37,7 +37,10 @@ KINDS = (
         "sensitivity",
         r"plan\.(domain\.cells|domain\.columns\.\d+\.cells|workload\.(queries|blocks\.\d+\.(queries|grid|name)))",
     ),
-    ("draw", r"transcript\..*|dropped\..*|errors\..*|draws\..*|questions\..*|counted|weights\..*"),
+    (
+        "draw",
+        r"transcript\..*(?<!stopped)|dropped\.(estimate|charge|parallel)|errors\..*|draws\..*|questions\..*|counted|weights\..*",
+    ),
     ("measured answer", r"answers\.csv\.(measured|noise_deviation)\..*"),
     ("interval", r"answers\.csv\.(lower|upper|basis)\..*|certificate\..*|intervals\.level|bounds\..*"),
     (

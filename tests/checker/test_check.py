@@ -32,12 +32,15 @@ from dpqr.kernel.errors import GoalMissed
 
 FILE = honest.ROOT / "dpqr/checker/check.py"
 ACCEPTED = re.compile(
-    r".*\.null|spent\.why|.*\.pld(\..*)?|plan\.price\..*|plan\.unit\.counts|dropped\.(counts|estimate|parallel)"
-    r"|transcript\.\d+\.(stopped|choice|certified|measured\.\d+\.(name|values\.\d+))"
-    r"|plan\.workload\.blocks\.\d+\.(name|grid)|plan\.domain\.columns\.\d+\.cells|answers\.csv\.(lower|upper|basis)\..*"
-    r"|plan\.request\.options\.\w+|ledger\.charged|entry\.\d+\.init\..*|errors\..*|(plan\.)?events\.\d+\.(event\.)?coordinates"
+    r"spent\.why|guarantee|counted|plan\.counting|plan\.price\..*|(.*\.)?pld(\..*)?|(plan\.)?events\.\d+\.coordinates"
+    r"|transcript\.\d+\.(choice|certified|measured\.\d+\.(name|grid|values\.\d+|buckets\..*))|dropped\.\w+"
+    r"|errors\.(fineness|units\..*|draws\.\d+\.(groups|values|of).*)|plan\.workload\.blocks\.\d+\.(name|grid)"
+    r"|answers\.csv\..*|bounds\..*|certificate\..*|plan\.request\.options\.\w+"
 )
-"""Leaves whose forgery may be accepted: nothing here follows from them alone."""
+"""Leaves whose forgery may be accepted: without a ledger, which holds the hash of all draws, nothing binds a draw that no
+answer states alone, nor a weighted sum of draws; `guarantee`: of a rehearsal."""
+PAID = re.compile(r"spent\.why|answers\.csv\.(measured|noise_deviation)\.estimate")
+"""The same where a ledger paid: answers that are weighted sums, and words."""
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,7 @@ def test_what_changes_a_price_a_sensitivity_an_answer_an_interval_a_hash_or_the_
     found = list(every_forgery(place, tmp_path, ledger))
     assert len(found) > 100
     accepted = [".".join(map(str, leaf)) for leaf, code, _ in found if code == 0]
-    assert [leaf for leaf in accepted if not ACCEPTED.fullmatch(leaf)] == []
+    assert [leaf for leaf in accepted if not PAID.fullmatch(leaf)] == []
 
 
 @pytest.mark.parametrize("name", honest.QUICK)
@@ -195,7 +198,7 @@ def test_all_honest_records_are_accepted(tmp_path):
 
 @pytest.mark.slow
 def test_forgeries_of_all_honest_records_are_refused():
-    made, refused_, accepted = table_of_forgeries(40)
+    made, refused_, accepted = table_of_forgeries(30)
     assert sum(made.values()) >= 400
     assert [leaf for leaf in accepted if not ACCEPTED.fullmatch(leaf.replace(".*", ".0"))] == []
     assert sum(refused_.values()) >= 0.85 * sum(made.values())
