@@ -37,7 +37,7 @@ ACCEPTED = re.compile(
     r"|errors\.(fineness|units\..*|draws\.\d+\.(groups|values|of).*)|plan\.workload\.blocks\.\d+\.(name|grid)"
     r"|answers\.csv\..*|bounds\..*|certificate\..*|plan\.request\.options\.\w+"
 )
-"""Leaves whose forgery may be accepted: without a ledger, which holds the hash of all draws, nothing binds a draw that no
+"""Leaves whose forgery may be accepted: without a ledger, which holds a hash of all draws, nothing binds a draw that no
 answer states alone, nor a weighted sum of draws; `guarantee`: of a rehearsal."""
 PAID = re.compile(r"spent\.why|answers\.csv\.(measured|noise_deviation)\.estimate")
 """The same where a ledger paid: answers that are weighted sums, and words."""
