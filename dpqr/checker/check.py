@@ -556,6 +556,7 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
     for one in measured:
         name, row = e.block_of(one["name"])
         block = e.blocks.get(name, {"name": name, "queries": len(one["values"]), "grid": one["grid"]})
+        need(block["grid"] == one["grid"], f"{name}: grids of the plan and of the draw differ")
         columns = columns_of(block, e)
         if len(one["values"]) == 1 < block["queries"]:  # a choice of one query; any of them, where its row is not named
             columns, just = [(max(each) if row is None else each[min(row, len(each) - 1)],) for each in columns], False
@@ -871,6 +872,12 @@ def of_one_draw(e: Evidence, currency: str, noun: str = "") -> Any:
     return {Range(each, each * (1 + Fraction(1, 10**5))) for each in losses} or Range(e.epsilon / 2, e.epsilon)
 
 
+def left_out_in_receipt(e: Evidence) -> Any:
+    """The receipt names the noisy count of the rows that were left out."""
+    stated = said(json.dumps(e.document.get("receipt")), r'"Left out", "(-?[0-9,]+) ')
+    return int(stated.replace(",", "")) if stated else NotChecked("the count of left-out rows: there is no receipt")
+
+
 def price_of_run(e: Evidence) -> Iterator[Claim]:
     """What was drawn costs no more than the plan proves, which is no more than the budget."""
     proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
@@ -926,6 +933,7 @@ RELEASE: dict[str, list[Rule]] = {
         ("plan.price.*.*", lambda e, noun, currency: of_one_draw(e, currency, noun)),
     ],
     "draws": [
+        ("dropped?.estimate", left_out_in_receipt),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
         ("", claims_of_draws),
     ],
