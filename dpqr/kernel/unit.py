@@ -51,7 +51,7 @@ class PrivacyUnit:
     "one person (column 'household') with all their rows added or removed (the number of persons is private)"
 
     Raises:
-        UsageFault: K is below 1, or above 1 without a column, or m is not between 1 and K, or there is both a unit column
+        UsageFault: K is below 1, or above 1 without a column; m is not between 1 and K; or there is both a unit column
             and a count column.
 
     Privacy:
