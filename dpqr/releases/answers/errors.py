@@ -286,8 +286,8 @@ class AnswerIntervals:
     def of(
         cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan, bounded_by: int = CERTIFIED
     ) -> AnswerIntervals:
-        """The proved interval where there is one, else the estimated one. Each reaches to the estimate at least: one
-        that is wider than what was proved misses no more often.
+        """The proved interval where there is one, else the estimated one. Each reaches at least to the estimate, in
+        whole records: an interval that is wider than what was proved misses no more often.
 
         Args:
             estimate: answers of the final hypothesis, in records.
@@ -302,6 +302,7 @@ class AnswerIntervals:
         margin = np.where(estimated, FACTOR * error, bound)
         lower, upper = estimate - margin, estimate + margin
         if measured.any():
-            lower = np.where(measured, np.minimum(noisy.lower, estimate), lower)
-            upper = np.where(measured, np.maximum(noisy.upper, estimate), upper)
+            whole = np.rint(estimate)
+            lower = np.where(measured, np.minimum(noisy.lower, whole), lower)
+            upper = np.where(measured, np.maximum(noisy.upper, whole), upper)
         return cls(lower=lower, upper=upper, basis=basis)
