@@ -1,7 +1,7 @@
 """Extension: the names that a third party's strategies are written with. They stay when the rest moves.
 
-A package registers a class by an entry point (`dpqr guide extending`), tests it with `dpqr.testing`, and imports
-nothing else of dpqr.
+A package registers a class by an entry point (`dpqr guide extending`) and tests it with `dpqr.testing`. Update rules,
+losses, learners and engines need nothing else of dpqr; distinguishers, checks and accountants need events and noise.
 """
 
 from __future__ import annotations

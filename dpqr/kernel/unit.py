@@ -43,6 +43,7 @@ class PrivacyUnit:
     counted: the count column of a histogram, whose rows are many records each; None: a row is one record.
     rows: K, the largest number of rows of one person that a run uses; 1 without a column. Loaders enforce it before
     anything else reads the rows, so that neighbours differ by at most K added or removed rows, or by K replaced rows.
+    cell_rows: m, the most rows of one person that a table counts in one of its cells; None: as many as are used.
     drops: whether the domain's rules may leave rows out. The number of kept rows is then private under either
     relation: a record may be replaced by one that a rule leaves out.
 
@@ -50,9 +51,12 @@ class PrivacyUnit:
     "one person (column 'household') with all their rows added or removed (the number of persons is private)"
 
     Raises:
-        UsageFault: K is below 1, or above 1 without a column, or there is both a unit column and a count column.
+        UsageFault: K is below 1, or above 1 without a column; m is not between 1 and K; or there is both a unit column
+            and a count column.
 
     Privacy:
+        With m below K a table is no sum of a larger one: each is counted by itself from the K rows of each person. The
+        K rows still bound what one person moves; m says how few of them may come together in one cell.
         A count column makes one record the unit, not one row: a row of count c is c records, so one row more or less
         is c neighbours away. The histogram of cells is the same as that of a table with a row for each record;
         sensitivities are those of one row there.
@@ -61,12 +65,15 @@ class PrivacyUnit:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     column: str | None = None
     rows: int = 1
+    cell_rows: int | None = None
     counted: str | None = None
     drops: bool = False
 
     def __post_init__(self) -> None:
         if self.rows < 1 or (self.column is None and self.rows != 1):
             raise UsageFault("--max-rows must be at least 1, and goes with --unit COLUMN")
+        if self.cell_rows is not None and not (self.column is not None and 1 <= self.cell_rows <= self.rows):
+            raise UsageFault("--max-rows-per-cell must be between 1 and --max-rows, and goes with --unit COLUMN")
         if self.column is not None and self.counted is not None:
             raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
 
@@ -80,6 +87,19 @@ class PrivacyUnit:
     def changes(self) -> int:
         """Number of added and removed records between neighbours; a replaced record counts twice."""
         return self.rows * (2 if self.neighbours is Neighbours.REPLACE else 1)
+
+    @property
+    def most_squared(self) -> int:
+        """The largest sum of squares of what one person counts in the cells of one table.
+
+        Counts of at most m that add up to at most K have the largest squares where as many as possible are m: moving a
+        row from a cell with fewer rows to one with more raises the sum. So it is K^2 without m, and K with m = 1.
+
+        >>> [PrivacyUnit(column="id", rows=5, cell_rows=most).most_squared for most in (None, 1, 2, 5)]
+        [25, 5, 9, 25]
+        """
+        full, rest = divmod(self.rows, self.cell_rows or self.rows)
+        return full * (self.cell_rows or self.rows) ** 2 + rest**2
 
     @property
     def apart(self) -> bool:
@@ -110,7 +130,8 @@ class PrivacyUnit:
             hidden = self.neighbours is Neighbours.REPLACE and self.drops
             return f"{self.whom}; how many of them the domain's rules keep is private" if hidden else self.whom
         kept = "1 row of each is used" if self.rows == 1 else f"{self.rows} rows of each are used"
-        return f"{self.whom}; at most {kept}"
+        in_cell = "" if self.cell_rows is None else f", at most {self.cell_rows} in one cell of a table"
+        return f"{self.whom}; at most {kept}{in_cell}"
 
 
 def person_column(words: str) -> str | None:

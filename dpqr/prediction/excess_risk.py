@@ -146,7 +146,7 @@ class OnlineError:
     Fewer slots than steps: an empty slot has eta z = 0 and shrinks f to 0, so the bound is for streams without them.
 
     References:
-        After Tarres and Yao 2014; Nie and Wang 2017, JCC, Theorem 2 has the order.
+        After Tarres and Yao 2014. Theorem 2 of Nie and Wang 2017, JCC, does not hold (erratum E16 of topic `sources`).
 
     >>> error = OnlineError(steps=Steps(), radius=0.5)
     >>> round(error.after(20_000), 3), error.after(10**6) < error.after(10**5)

@@ -61,7 +61,7 @@ def theory(recipe: StableRecipe, records: int) -> TheoryRates:
     epsilon)^2, and the sensitivity is of order m^(-(3 theta - 1) / 2).
 
     References:
-        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4; JCC, Theorem 2.
+        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4. Online: `OnlineError`.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain

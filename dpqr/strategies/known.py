@@ -69,7 +69,7 @@ SCHEDULE_ROWS = {
     ),
     "theory": ScheduleRow(
         target="dpqr.strategies.schedules.anytime:theory",
-        summary="the source's loop on single queries, as printed, with its constants from the accountant",
+        summary="the source's loop on single queries, in stages of falling alpha; as printed with --variant printed",
         use="for a proved bound on every answer, where n is public or declared and very large",
         options=("alpha", "beta", "variant"),
         uses_n=True,

@@ -54,16 +54,28 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     replaced row because that figure counts the zeros in. Both are attained, by K equal rows. The figure of one
     replaced row is at most twice an added one, so this is never above the 2K of the triangle inequality, and below it
     where no two columns lie that far apart: one 0/1 query moves by K, not by 2K.
+
+    At most m rows of a person in one cell of a table (`PrivacyUnit.cell_rows`): for squared L2 of a plain table of
+    counts the K^2 above is `PrivacyUnit.most_squared`. Proof: its columns are orthogonal and of one norm, so what a
+    person adds has the squared norm of one row times the sum of squares of that person's counts. Under replace the
+    change is x - y with no negative entry in either, so its squared norm is at most |x|^2 + |y|^2: as for one row,
+    twice the figure of an added one where the table has two cells or more. That is attained where two persons can
+    touch different cells (a table has as many as they need), and an upper bound elsewhere. All other figures are those
+    of K rows, of which a table counts no more.
     """
-    times = unit.rows * unit.rows if norm is Norm.L2_SQUARED else unit.rows
-    return times * _together(tuple(blocks), norm, unit.neighbours)
+    return _together(tuple(blocks), norm, unit.neighbours, unit.rows, unit.most_squared)
 
 
 @lru_cache(maxsize=2**16)
-def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours) -> int:
-    """The figure of one row. Cached by the blocks' identity (they are frozen), as every round asks for it."""
+def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours, rows: int, squared: int) -> int:
+    """Cached by the blocks' identity (they are frozen), as every round asks for it. rows: of one person. squared: the
+    largest sum of squares of a person's counts in a table."""
     of_block = _added_column if neighbours is Neighbours.ADD_REMOVE else _replaced_column
-    changes = [of_block(block, norm) for block in blocks]
+    changes = []
+    for block in blocks:
+        whole_table = block.is_marginal and block.axes != ()  # the number of records is of all rows that are used
+        times = rows if norm is not Norm.L2_SQUARED else squared if whole_table else rows * rows
+        changes.append(times * of_block(block, norm))
     return max(changes, default=0) if norm is Norm.LARGEST else sum(changes)
 
 

@@ -193,3 +193,27 @@ def test_a_distance_is_found_once(monkeypatch) -> None:
         block = (QueryBlock(name=name, factors=(Factor(axes=(0,), sizes=(40,), matrix=wide),)),)
         assert {sensitivity(block, Norm.L1, REPLACE) for _ in range(5)} == {wide.column_distance(1)}
     assert len(searches) == 2  # L1 and L2, once each
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize(("rows", "most"), [(1, 1), (2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
+def test_rows_that_may_not_come_together_in_one_cell(relation, rows, most):
+    """Tables that count at most `most` rows of a person in a cell: over all that one person, or two, can have."""
+    unit = PrivacyUnit(neighbours=relation, column="pid", rows=rows, cell_rows=most)
+    block = QueryBlock(name="", factors=(factor((0,), Identity(3)), factor((1,), Identity(2))))
+    held = [
+        np.bincount(kept, minlength=block.cells)
+        for size in range(rows + 1)
+        for kept in itertools.combinations_with_replacement(range(block.cells), size)
+    ]
+    counts = np.unique([np.minimum(each, most) for each in held], axis=0)
+    others = counts if relation is Neighbours.REPLACE else counts[:1] * 0
+    squares = max(int(((one - counts) ** 2).sum(axis=1).max()) for one in others)
+    assert squares <= sensitivity((block,), Norm.L2_SQUARED, unit)
+    assert squares == sensitivity((block,), Norm.L2_SQUARED, unit) or 2 * -(-rows // most) > block.cells
+    whole = PrivacyUnit(neighbours=relation, column="pid", rows=rows)
+    narrow = QueryBlock(name="", factors=(factor((0,), Dense(np.ones((1, 3), dtype=np.int64))),))
+    for other in (narrow, QueryBlock(name="")):
+        assert sensitivity((other,), Norm.L2_SQUARED, unit) == sensitivity((other,), Norm.L2_SQUARED, whole)
+    for norm in (Norm.LARGEST, Norm.L1):
+        assert sensitivity((block,), norm, unit) == sensitivity((block,), norm, whole)

@@ -252,7 +252,8 @@ def at_least_distance(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> 
 # | basis      | lower, upper                                                                                    |
 # |------------|-------------------------------------------------------------------------------------------------|
 # | measured   | around the last unbiased draw; proved, over the noise (`answers.noisy`), or around              |
-# |            | the sum of a measured table's cells, where that is no wider (`answers.noisy`)                   |
+# |            | the sum of a measured table's cells, where that is no wider (`answers.noisy`); and to           |
+# |            | the estimate, where that lies outside                                                           |
 # | estimate   | estimate +- 1.96 errors; estimated, from refits with new noise (`answers.refits`)               |
 # | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
 # | compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |
@@ -285,7 +286,8 @@ class AnswerIntervals:
     def of(
         cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan, bounded_by: int = CERTIFIED
     ) -> AnswerIntervals:
-        """The proved interval where there is one, else the estimated one.
+        """The proved interval where there is one, else the estimated one. Each reaches at least to the estimate, in
+        whole records: an interval that is wider than what was proved misses no more often.
 
         Args:
             estimate: answers of the final hypothesis, in records.
@@ -295,12 +297,12 @@ class AnswerIntervals:
             bounded_by: what that rests on, CERTIFIED or COMPARED.
         """
         measured, estimated = ~np.isnan(noisy.margin), ~np.isnan(error)
-        if measured.all():
-            return cls(lower=noisy.lower, upper=noisy.upper, basis=np.full(estimate.shape, MEASURED, dtype=np.int8))
         other = NO_BASIS if math.isnan(bound) else bounded_by
         basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, other)).astype(np.int8)
         margin = np.where(estimated, FACTOR * error, bound)
         lower, upper = estimate - margin, estimate + margin
         if measured.any():
-            lower, upper = np.where(measured, noisy.lower, lower), np.where(measured, noisy.upper, upper)
+            whole = np.rint(estimate)
+            lower = np.where(measured, np.minimum(noisy.lower, whole), lower)
+            upper = np.where(measured, np.maximum(noisy.upper, whole), upper)
         return cls(lower=lower, upper=upper, basis=basis)

@@ -153,7 +153,8 @@ def test_a_proved_interval_goes_before_an_estimated_one():
     found = AnswerIntervals.of(ESTIMATES, np.array([1.0, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]))
     assert found.basis.tolist() == [MEASURED, ESTIMATE, NO_BASIS]
     assert found.lower[:2].tolist() == [1.0, 20.0 - 1.96 * 2.0]
-    assert found.upper[:2].tolist() == [9.0, 20.0 + 1.96 * 2.0]
+    # The draw proves 1 to 9; the estimate, 10, is not left outside.
+    assert found.upper[:2].tolist() == [10.0, 20.0 + 1.96 * 2.0]
     assert np.isnan([found.lower[2], found.upper[2]]).all()
     proved = AnswerIntervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
     assert ((proved.basis == MEASURED) & (proved.lower == 1.0)).all()
