@@ -665,7 +665,7 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         where, basis = f"{name}, row {row + 1}", line.get("basis") or None
         estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
         basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
-        ends: tuple[float, float] | None = None
+        ends: set[tuple[float, float]] = set()
         if (name, row) in drawn:
             value, spread, half = drawn[name, row]
             yield f"{where}, measured", (measured, noise), (value, spread)
@@ -673,7 +673,8 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
             if half is not None and math.isnan(half):  # of a sum of draws this file derives no interval
                 basis_may.add("estimate")
             elif half is not None and basis == "measured":
-                ends = (value - half, value + half)
+                proved, whole = (value - half, value + half), float(round(estimate or 0.0))
+                ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
         elif measured is None or any(name == each for each, _ in drawn):
             yield f"{where}, measured", (measured, noise), (None, None)
         else:
@@ -685,11 +686,11 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
             )
         yield f"{where}, basis", basis, basis_may
         if basis == "estimate" and estimate is not None and error is not None:
-            ends = (estimate - 1.96 * error, estimate + 1.96 * error)
+            ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
         if basis == "certified" and estimate is not None:
             yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
             yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
-        if ends is not None:
+        if ends:
             yield f"{where}, lower and upper", (low, high), ends
 
 

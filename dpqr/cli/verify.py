@@ -48,7 +48,7 @@ def verify_command(release: str, given: VerifyCommand) -> None:
             product(plain(str(check)))
     found.require()
     if not given["as_json"]:
-        product("checked by a second pair of eyes" if given["independent"] else found.outcome)
+        product(found.outcome)
         product(LIMITS)
 
 

@@ -81,6 +81,7 @@ Outcome = Literal[
     "not repeatable on this machine",
     "nothing to repeat",
     "does not belong together",
+    "checked by a second pair of eyes",
 ]
 """What a verification came to: words on the screen and in JSON."""
 
@@ -107,9 +108,10 @@ class CheckResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationResult:
     """All checks in their order; they end with the first mismatch. What is not repeated here is no mismatch, and no
-    success."""
+    success. independent: whether the checker made them that shares no code and repeats no fit."""
 
     checks: tuple[CheckResult, ...]
+    independent: bool = False
 
     @property
     def against(self) -> CheckResult | None:
@@ -133,6 +135,8 @@ class VerificationResult:
         """In words."""
         if self.against:
             return "does not belong together" if self.against.state == "FAILED" else "not repeatable on this machine"
+        if self.independent:
+            return "checked by a second pair of eyes"
         if not all(each.repeated for each in self.checks):
             return "repeated within the tolerance"
         drawn = next((each for each in reversed(self.checks) if each.name in ("draws", "answers")), None)

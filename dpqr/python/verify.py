@@ -186,7 +186,7 @@ def _independent(request: VerifyRequest) -> VerificationResult:
     for state, name, words in found:
         shown: State = "FAILED" if state in CODES else "ok" if state == "ok" else "not checked"
         checks.append(CheckResult(name=name, state=shown, text=words, code=CODES.get(state, 0)))
-    return VerificationResult(checks=tuple(checks))
+    return VerificationResult(checks=tuple(checks), independent=True)
 
 
 def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
