@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Literal, get_args
+from typing import get_args
 
+import numpy as np
+
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Every as Every
 
-Every = Literal["day", "week", "month", "quarter", "year"]
 EVERY: tuple[Every, ...] = get_args(Every)
 _MONTHS: dict[Every, int] = {"month": 1, "quarter": 3, "year": 12}
 _DAYS: dict[Every, int] = {"day": 1, "week": 7}
@@ -27,7 +30,7 @@ _FORMS: dict[Every, str] = {
     "quarter": r"(\d{4})-Q([1-4])",
     "year": r"(\d{4})",
 }
-_LAST_YEAR = 9998
+LAST_YEAR = 9998
 """So that every period has a next one in Python's calendar."""
 
 
@@ -51,8 +54,8 @@ class Period:
     start: date
 
     def __post_init__(self) -> None:
-        if self.start.year > _LAST_YEAR:
-            raise UsageFault(f"--period: periods end with the year {_LAST_YEAR}")
+        if self.start.year > LAST_YEAR:
+            raise UsageFault(f"--period: periods end with the year {LAST_YEAR}")
         if _first_day(self.every, self.start) != self.start:
             raise UsageFault(f"--period: {self.start} is not the first day of a {self.every}")
 
@@ -133,6 +136,19 @@ class Period:
         if self.every in _DAYS:
             return (self.start - first.start).days // _DAYS[self.every]
         return (_month(self.start) - _month(first.start)) // _MONTHS[self.every]
+
+
+def period_numbers(every: Every, days: IntArray) -> IntArray:
+    """The number of the period that holds each day (since 1970-01-01), the same for all days of one, rising with them.
+
+    >>> period_numbers("month", np.array([-1, 0, 30, 31])).tolist()
+    [-1, 0, 0, 1]
+    """
+    if every in _DAYS:
+        return days if every == "day" else (days + 3) // 7  # 1970-01-01 was a Thursday
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    numbers: IntArray = months // _MONTHS[every]
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,6 +190,6 @@ def test_the_rule_of_the_table(tmp_path, options) -> None:
 @pytest.mark.parametrize("length", [2**20, 2**20 + 1])
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False}])
 def test_a_long_name_of_a_person_ends_no_run(tmp_path, length, options) -> None:
-    path, unit = tmp_path / "t.parquet", PrivacyUnit(column="who")
+    path, unit = tmp_path / "t.parquet", PrivacyUnit(columns=("who",))
     parquet.write_table(pa.table({"a": ["x", "y", "x"], "who": ["p", "q" * length, "r"]}), path, **options)
     assert counted(path, unit=unit) == [3 if length == 2**20 else 2, 0]
