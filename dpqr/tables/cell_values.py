@@ -82,7 +82,7 @@ def days(cells: Any) -> tuple[AnyArray, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_null(cells.type):
         cells = cells.cast(pa.string())
-    known = not_null(cells)
+    known = not_null(cells).copy()
     if is_text(cells.type):
         read, good = parsed(cells.filter(mask(known)), day, np.int64)
         found = np.zeros(len(cells), dtype=np.int64)

@@ -145,8 +145,6 @@ def meaning(found: ReportInput) -> Iterator[str]:
         f"them in the table as without{more}. What holds for many is meant to be seen, whether or not any one of them "
         "is there."
     )
-    if unit.together:
-        yield f"{unit.together[0].upper()}{unit.together[1:]}."
 
 
 def guess_words(epsilon: Fraction, delta: Fraction) -> str:
