@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import get_args
 
-import numpy as np
-
-from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Every as Every
 
 EVERY: tuple[Every, ...] = get_args(Every)
-_MONTHS: dict[Every, int] = {"month": 1, "quarter": 3, "year": 12}
+MONTHS: dict[Every, int] = {"month": 1, "quarter": 3, "year": 12}
 _DAYS: dict[Every, int] = {"day": 1, "week": 7}
 _EXAMPLES: dict[Every, str] = {
     "day": "2026-03-05",
@@ -135,20 +132,7 @@ class Period:
             raise UsageFault(f"--period {self.name} is a {self.every}, and {first.name} is a {first.every}")
         if self.every in _DAYS:
             return (self.start - first.start).days // _DAYS[self.every]
-        return (_month(self.start) - _month(first.start)) // _MONTHS[self.every]
-
-
-def period_numbers(every: Every, days: IntArray) -> IntArray:
-    """The number of the period that holds each day (since 1970-01-01), the same for all days of one, rising with them.
-
-    >>> period_numbers("month", np.array([-1, 0, 30, 31])).tolist()
-    [-1, 0, 0, 1]
-    """
-    if every in _DAYS:
-        return days if every == "day" else (days + 3) // 7  # 1970-01-01 was a Thursday
-    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    numbers: IntArray = months // _MONTHS[every]
-    return numbers
+        return (_month(self.start) - _month(first.start)) // MONTHS[self.every]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +221,7 @@ def parse_periods(name: str, every: Every) -> tuple[Period, ...]:
 def _first_day(every: Every, day: date) -> date:
     if every in _DAYS:
         return day if every == "day" else day - timedelta(days=day.weekday())
-    months = _MONTHS[every]
+    months = MONTHS[every]
     return date(day.year, (day.month - 1) // months * months + 1, 1)
 
 
@@ -245,7 +229,7 @@ def _moved(every: Every, start: date, steps: int) -> date:
     """ValueError or OverflowError off the calendar."""
     if every in _DAYS:
         return start + timedelta(days=steps * _DAYS[every])
-    year, month = divmod(_month(start) + steps * _MONTHS[every], 12)
+    year, month = divmod(_month(start) + steps * MONTHS[every], 12)
     return date(year, month + 1, 1)
 
 

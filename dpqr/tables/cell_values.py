@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from dpqr.domain.attribute import Attribute, Bins, Fault, Rule, Spelling
-from dpqr.domain.periods import LAST_YEAR
+from dpqr.domain.periods import LAST_YEAR, MONTHS, Every
 from dpqr.kernel.arrays import AnyArray
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -92,6 +92,21 @@ def days(cells: Any) -> tuple[AnyArray, AnyArray]:
     else:
         found = numpy_values(cells.view(pa.int64())) // _A_DAY[getattr(cells.type, "unit", "ms")]
     return found, known & (found >= _FIRST_DAY) & (found <= _LAST_DAY)
+
+
+def period_numbers(every: Every, found: AnyArray) -> AnyArray:
+    """The number of the period that holds each day (since 1970-01-01), the same for all days of one, rising with them.
+
+    >>> period_numbers("month", np.array([-1, 0, 30, 31])).tolist()
+    [-1, 0, 0, 1]
+    """
+    if every == "day":
+        return found
+    if every == "week":
+        weeks: AnyArray = (found + 3) // 7  # 1970-01-01 was a Thursday
+        return weeks
+    months: AnyArray = found.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) // MONTHS[every]
+    return months
 
 
 def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:

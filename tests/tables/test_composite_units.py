@@ -13,12 +13,12 @@ from pyarrow import parquet
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
-from dpqr.domain.periods import EVERY, Period, period_numbers
+from dpqr.domain.periods import EVERY, Period
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.tables.cell_values import days
+from dpqr.tables.cell_values import days, period_numbers
 from dpqr.tables.counting import Counting
 from dpqr.tables.frames import PandasFrame
 from dpqr.tables.limits import Limits

@@ -141,7 +141,7 @@ def test_texts_that_the_domain_file_writes_otherwise_are_refused_before_any_row(
 
 @pytest.mark.parametrize("other", [PrivacyUnit(columns=("day",), rows=1), PrivacyUnit()], ids=["unit", "counts"])
 def test_the_column_is_neither_unit_nor_count(forms, other):
-    source = replace(forms[0], count_column=None if other.column else "day")
+    source = replace(forms[0], count_column=None if other.columns else "day")
     with pytest.raises(UsageFault, match="'day' is the unit or count column too"):
         counted(source, unit=other)
 

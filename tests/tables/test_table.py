@@ -155,7 +155,7 @@ BAD = texts(b"x", b"\xff", b"y", b"\xed\xa0\x80", "é".encode())
 )
 def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
     batch = pa.record_batch({"n": pa.array(range(len(cells))), "a": cells})
-    found = drop_malformed_rows(batch, None, 2**20)
+    found = drop_malformed_rows(batch, (), 2**20)
     assert found.malformed.tolist() == malformed
     assert found.rows.column(0).to_pylist() == [row for row in range(len(cells)) if row not in malformed]
     assert found.count == len(cells)
@@ -165,8 +165,8 @@ def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
 def test_long_texts_are_malformed_in_the_unit_column_alone(coded) -> None:
     cells = pa.array(["xxxx", "xxxxx", None, "x"])
     batch = pa.record_batch({"a": cells.dictionary_encode() if coded else cells})
-    assert drop_malformed_rows(batch, "a", 4).malformed.tolist() == [1]
-    assert drop_malformed_rows(batch, None, 4).malformed.tolist() == []
+    assert drop_malformed_rows(batch, ("a",), 4).malformed.tolist() == [1]
+    assert drop_malformed_rows(batch, (), 4).malformed.tolist() == []
 
 
 def counted(path, rule=None, **more):
