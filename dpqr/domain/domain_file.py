@@ -36,7 +36,6 @@ from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root
 from dpqr.domain.text.faults import Faults, FollowUp
 from dpqr.domain.text.sources import plain
 from dpqr.kernel.arrays import AnyArray, Axes
-from dpqr.kernel.unit import DeclaredPersons
 from dpqr.models.fit.maximum_entropy import possible
 
 PLACEHOLDER = "FILL-IN"
@@ -134,7 +133,10 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
     rule = None if schema.malformed is UNSET else Rule(schema.malformed)
-    unit = None if schema.unit is UNSET else DeclaredPersons(column=schema.unit.column, rows=schema.unit.max_rows)
+    unit = None
+    if schema.unit is not UNSET:
+        with faults.kept(), location.key("unit").blamed():
+            unit = schema.unit.declared
     period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
     return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dpqr.domain.periods import Every
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import DeclaredPersons, Every
 
 DOMAIN_VERSION = "domain/1"
 
@@ -146,10 +147,37 @@ class TotalForm(DocumentPart, frozen=True, kw_only=True):
 
 
 class UnitForm(DocumentPart, frozen=True, kw_only=True):
-    """Persons are protected, not rows, and at most this many rows of each are used."""
+    """Persons are protected, not rows, and at most this many rows of each are used.
 
-    column: Name
+    columns: in the place of one column, several whose values together say whose a row is, that of persons first. per:
+    the last of them is a date, and stands for its day, week, month, quarter or year.
+    """
+
+    column: Name | UnsetType = UNSET
+    columns: Annotated[tuple[Name, ...], Meta(min_length=2)] | UnsetType = UNSET
+    per: Every | UnsetType = UNSET
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], per: Every | None, rows: int) -> UnitForm:
+        """The form of a unit's columns."""
+        if len(columns) == 1:
+            return cls(column=columns[0], max_rows=rows)
+        return cls(columns=columns, per=UNSET if per is None else per, max_rows=rows)
+
+    @property
+    def declared(self) -> DeclaredPersons:
+        """The unit. Raises: DocumentError where the columns name none."""
+        columns = () if isinstance(self.columns, UnsetType) else self.columns
+        if not isinstance(self.column, UnsetType):
+            columns = () if columns else (self.column,)
+        per = None if isinstance(self.per, UnsetType) else self.per
+        if not columns or len(set(columns)) < len(columns) or (per and len(columns) < 2):
+            raise DocumentError(
+                "a unit has one 'column', or several different 'columns', and not both; 'per' needs 'columns', that of "
+                "persons first and that of dates last"
+            )
+        return DeclaredPersons(columns=columns, rows=self.max_rows, per=per)
 
 
 class PeriodForm(DocumentPart, frozen=True, kw_only=True):

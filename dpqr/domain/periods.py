@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Literal, get_args
+from typing import get_args
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Every as Every
 
-Every = Literal["day", "week", "month", "quarter", "year"]
 EVERY: tuple[Every, ...] = get_args(Every)
-_MONTHS: dict[Every, int] = {"month": 1, "quarter": 3, "year": 12}
+MONTHS: dict[Every, int] = {"month": 1, "quarter": 3, "year": 12}
 _DAYS: dict[Every, int] = {"day": 1, "week": 7}
 _EXAMPLES: dict[Every, str] = {
     "day": "2026-03-05",
@@ -27,7 +27,7 @@ _FORMS: dict[Every, str] = {
     "quarter": r"(\d{4})-Q([1-4])",
     "year": r"(\d{4})",
 }
-_LAST_YEAR = 9998
+LAST_YEAR = 9998
 """So that every period has a next one in Python's calendar."""
 
 
@@ -51,8 +51,8 @@ class Period:
     start: date
 
     def __post_init__(self) -> None:
-        if self.start.year > _LAST_YEAR:
-            raise UsageFault(f"--period: periods end with the year {_LAST_YEAR}")
+        if self.start.year > LAST_YEAR:
+            raise UsageFault(f"--period: periods end with the year {LAST_YEAR}")
         if _first_day(self.every, self.start) != self.start:
             raise UsageFault(f"--period: {self.start} is not the first day of a {self.every}")
 
@@ -132,7 +132,7 @@ class Period:
             raise UsageFault(f"--period {self.name} is a {self.every}, and {first.name} is a {first.every}")
         if self.every in _DAYS:
             return (self.start - first.start).days // _DAYS[self.every]
-        return (_month(self.start) - _month(first.start)) // _MONTHS[self.every]
+        return (_month(self.start) - _month(first.start)) // MONTHS[self.every]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +221,7 @@ def parse_periods(name: str, every: Every) -> tuple[Period, ...]:
 def _first_day(every: Every, day: date) -> date:
     if every in _DAYS:
         return day if every == "day" else day - timedelta(days=day.weekday())
-    months = _MONTHS[every]
+    months = MONTHS[every]
     return date(day.year, (day.month - 1) // months * months + 1, 1)
 
 
@@ -229,7 +229,7 @@ def _moved(every: Every, start: date, steps: int) -> date:
     """ValueError or OverflowError off the calendar."""
     if every in _DAYS:
         return start + timedelta(days=steps * _DAYS[every])
-    year, month = divmod(_month(start) + steps * _MONTHS[every], 12)
+    year, month = divmod(_month(start) + steps * MONTHS[every], 12)
     return date(year, month + 1, 1)
 
 

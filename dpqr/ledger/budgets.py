@@ -11,7 +11,7 @@ from dpqr.kernel.budget import SMALLEST_DELTA, Cost, PrivacyBudget, exact_decima
 from dpqr.kernel.currency import PAIR, Currency, currency
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
-from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit, unit_columns
 from dpqr.ledger.chain import Anchor, Mark
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.chained_ledger import move as moved
@@ -39,9 +39,9 @@ class BudgetRequest:
     """A budget for life, as its owner asks for it.
 
     accountant: basic, zcdp or gdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
-    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
-    budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
-    reason: why it is opened, and by whom.
+    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit, per: the columns that
+    name persons, or units of theirs (`PrivacyUnit`), whose budget it then is; None: of rows. policy: how the table is
+    read; its count column makes it a budget of records. reason: why it is opened, and by whom.
     """
 
     dataset: str
@@ -51,7 +51,8 @@ class BudgetRequest:
     cap: str | None = None
     cap_delta: str | None = None
     neighbours: str = Neighbours.ADD_REMOVE.value
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
+    per: Every | None = None
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
     reason: Reason = NO_REASON
@@ -92,7 +93,12 @@ def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:
 def terms(request: BudgetRequest) -> BudgetTerms:
     """The terms that a request asks for. UsageFault for one that no accountant can keep."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit, counted=request.policy.counts)
+    unit = PrivacyUnit(
+        neighbours=Neighbours(request.neighbours),
+        columns=unit_columns(request.unit),
+        per=request.per,
+        counted=request.policy.counts,
+    )
     charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"), pure=budget.pure)
     return BudgetTerms(
         dataset=request.dataset,
@@ -217,7 +223,7 @@ def _periods(
         every=asked.every,
         share=charged.limit(PrivacyBudget(epsilon, budget.delta)),
         first=None if asked.first is None else Period.parse(asked.first, asked.every, option="--first"),
-        parallel=unit.column is None,
+        parallel=not unit.columns,
     )
 
 

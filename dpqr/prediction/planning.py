@@ -97,7 +97,7 @@ def planner_input(request: PredictionPlanRequest) -> PlannerInput:
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
     domain = read_domain(request.domain)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit, request.per)
     require_explicit_rules(domain, unit)
     refuse_published_unit(domain, unit)
     target = read_target(domain, request.target, request.positive)

@@ -107,6 +107,13 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(text(name, each) for each in given)
 
 
+def columns(name: str, value: object) -> str | tuple[str, ...]:
+    """The name of a column, or several: a list of names, or a text with commas between them. UsageFault for anything
+    else."""
+    found = tuple(value.split(",")) if isinstance(value, str) and "," in value else value
+    return text(name, found) if isinstance(found, str) else texts(name, found)
+
+
 def document(name: str, given: object) -> str | dict[str, Any]:
     """A document as the use cases take it: the path of a file, or its content."""
     content = getattr(given, "document", given)

@@ -122,6 +122,7 @@ class Ledger(LedgerPlace):
             cap_delta=stated.get("cap_delta"),
             neighbours=stated.get("neighbours", "add-remove"),
             unit=stated.get("unit"),
+            per=stated.get("per"),
             kind=stated.get("kind", "private"),
             reason=reason(stated),
             policy=Policy(counts=stated.get("counts"), fail=stated.get("allow_fail", False), **reading),

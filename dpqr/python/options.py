@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from dpqr.domain.periods import MOST_PERIODS
+from dpqr.domain.periods import EVERY, MOST_PERIODS, Every
 from dpqr.python.checks import (
     MOST_RECORDS,
     MOST_WORKERS,
@@ -28,6 +28,7 @@ from dpqr.python.checks import (
     Path,
     Whole,
     boolean,
+    columns,
     figure,
     line,
     remark,
@@ -200,8 +201,23 @@ class GuaranteeOptions(TypedDict, total=False):
         ),
     ]
     unit: Annotated[
-        str | None,
-        guarantee(text, "COLUMN", "Protect persons, not rows: COLUMN says whose row it is.", setting=True, common=True),
+        str | Sequence[str] | None,
+        guarantee(
+            columns,
+            "COLUMN[,COLUMN]",
+            "Protect persons, not rows: COLUMN says whose row it is; with several each combination is one unit.",
+            setting=True,
+            common=True,
+        ),
+    ]
+    per: Annotated[
+        Every | None,
+        guarantee(
+            OneOf(EVERY),
+            None,
+            "The last --unit column is a date: what one person has on one day, in one month ... is one unit.",
+            setting=True,
+        ),
     ]
     max_rows: Annotated[
         int | None,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated, Literal, TypedDict, get_args
 
 from dpqr.domain.periods import EVERY, Every
-from dpqr.python.checks import MOST_RECORDS, Figure, OneOf, Path, Whole, boolean, figure, text, texts
+from dpqr.python.checks import MOST_RECORDS, Figure, OneOf, Path, Whole, boolean, columns, figure, text, texts
 from dpqr.python.options import (
     NEIGHBOURS,
     CsvOptions,
@@ -61,9 +61,18 @@ class BudgetUnitOptions(TypedDict, total=False):
         Literal["add-remove", "replace"] | None, Option(NEIGHBOURS, None, "", default="add-remove", setting=True)
     ]
     unit: Annotated[
-        str | None,
+        str | Sequence[str] | None,
         Option(
-            passed_on, "COLUMN", "Column that says whose row it is; the budget then protects persons.", setting=True
+            columns,
+            "COLUMN[,COLUMN]",
+            "Columns that say whose row it is; the budget then protects persons.",
+            setting=True,
+        ),
+    ]
+    per: Annotated[
+        Every | None,
+        Option(
+            OneOf(EVERY), None, "The last --unit column is a date; a person in one such period is a unit.", setting=True
         ),
     ]
     counts: Annotated[
@@ -236,7 +245,13 @@ class ColumnOptions(TypedDict, total=False):
             multiple=True,
         ),
     ]
-    unit: Annotated[str | None, sources(text, "COLUMN", "Protect persons, not rows: COLUMN says whose row it is.")]
+    unit: Annotated[
+        str | Sequence[str] | None,
+        sources(columns, "COLUMN[,COLUMN]", "Protect persons, not rows: COLUMN says whose row it is."),
+    ]
+    per: Annotated[
+        Every | None, sources(OneOf(EVERY), None, "The last --unit column is a date, and counts by this period.")
+    ]
     max_rows: Annotated[int | None, sources(Whole(1, MOST_RECORDS), "K", "Rows of each person that a run may use.")]
 
 

@@ -98,7 +98,7 @@ def with_counter_step(problem: Problem, request: PlanRequest) -> Problem:
         first=Period.parse(request.first or rows.period.name, rows.period.every),
         period=rows.period,
     )
-    first = None if unit.column is None else turn.first
+    first = None if not unit.columns else turn.first
     return replace(problem, unit=unit, turn=turn, period=replace(rows, since=turn.since, first=first))
 
 
@@ -112,21 +112,21 @@ def counter_notes(turn: CounterStep | None) -> tuple[str, ...]:
     life += f", delta {upward_text(counter.life.delta)}" if not counter.life.pure else ""
     read = turn.period.name if turn.since == turn.period else rows
     # What bounds a person's rows, and what that asks of the table.
+    noun, most = counter.unit.noun, counter.unit.rows
     bounded = (
-        f"of each person the first {turn.counter.unit.rows} rows from {turn.first.name} on are used, over the whole "
-        "life of the counter; the number of earlier ones decides, so they must still be there, with their person and "
-        "period"
+        f"of each {noun} the first {most} rows from {turn.first.name} on are used, over the whole life of the counter; "
+        f"the number of earlier ones decides, so they must still be there, with their {noun} and period"
     )
-    if counter.unit.column is None:
+    if not counter.unit.columns:
         cost = f"a row at most {life}: it is read by {counter.prices} of them at most, if it stays in its period"
     else:
         times = "once" if counter.prices == 1 else f"{counter.prices} times"
-        cost = f"a person at most {life}, over all periods: {times} the price of one release"
+        cost = f"a {noun} at most {life}, over all periods: {times} the price of one release"
     return (
         f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: it reads "
         f"the rows of {read}, and adds the counts of earlier releases",
         f"all releases of the counter together cost {cost}",
-        *([bounded] if counter.unit.column else []),
+        *([bounded] if counter.unit.columns else []),
     )
 
 
@@ -188,9 +188,9 @@ def require_files(source: TableSource, period: PeriodRows | None) -> None:
 
 def period_note(period: PeriodRows, unit: PrivacyUnit) -> str:
     """What a plan says of it, whoever pays."""
-    if unit.column is None:
+    if not unit.columns:
         return f"{period.words}; each row is in one period"
-    return f"{period.words}; a person may have rows in many periods"
+    return f"{period.words}; a {unit.noun} may have rows in many periods"
 
 
 # Earlier counts: what the release before of a counter hands on, which its caller has verified.

@@ -21,6 +21,7 @@ from dpqr.domain.text.decoding import decode
 from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import Every, unit_columns, whose
 from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
 from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
@@ -83,7 +84,9 @@ def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, str
     if document.domain.malformed is None:
         notes.append('--neighbours replace would need a rule for malformed rows: "malformed": "drop"')
     if stated is not None:
-        notes.append(f"unit: persons, by column {stated.column!r}; at most {stated.rows} rows of each are used")
+        kind = "persons, by column" if len(stated.columns) == 1 else "each"
+        key = whose(stated.columns, stated.per)
+        notes.append(f"unit: {kind} {key}; at most {stated.rows} rows of each are used")
     notes += unit_notes(stated, document.columns)
     return {
         "queries": document.workload.rows,
@@ -139,7 +142,8 @@ class DomainRequest:
     codebooks: files, of which later ones win. form: theirs, None: by content. table: which of those they describe.
     types: columns as the command line states them; they win over all. queries: a file of queries, whose values fill in
     the labels and edges that no source states.
-    unit, max_rows: the column that says whose row it is, and the rows of each person that a run may use; both or none.
+    unit, max_rows: the columns that say whose row it is, and the rows of each person that a run may use; both or none.
+    per: the last of several columns is a date, and counts by this period.
     payer: whose budget names the table, or admits the one in `data`; None: no ledger is asked.
     """
 
@@ -151,7 +155,8 @@ class DomainRequest:
     table: str | None = None
     types: tuple[str, ...] = ()
     queries: str | None = None
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
+    per: Every | None = None
     max_rows: int | None = None
     payer: LedgerRequest | None = None
 
@@ -211,7 +216,7 @@ def domain_file(request: DomainRequest) -> MadeDomain:
             held = f"the table has one column, whose name holds {sign!r}"
             remarks.append(f"{held}; if that stands between columns: --delimiter {sign!r}")
         sources = [_renamed(each, header) for each in sources]
-        remarks += _differences([header, *sources], request.unit)
+        remarks += _differences([header, *sources], unit_columns(request.unit))
         sources = [
             header,
             *(_with_columns(each, [one for one in each.outline.fields if one.name in names]) for each in sources),
@@ -265,12 +270,13 @@ def _unit_codebook(request: DomainRequest, header: list[str] | None) -> Iterator
 
     header: the table's columns; None: there is no table.
     """
-    unit = unit_of("add-remove", request.unit, request.max_rows)
-    if unit.column is None:
+    unit = unit_of("add-remove", request.unit, request.max_rows, per=request.per)
+    if not unit.columns:
         return
-    if header is not None and unit.column not in header:
-        raise UsageFault(f"--unit: the table has no column {unit.column!r}; {_nearest(unit.column, header)}")
-    yield Codebook(outline=Outline(unit=UnitForm(column=unit.column, max_rows=unit.rows)))
+    for name in unit.columns:
+        if header is not None and name not in header:
+            raise UsageFault(f"--unit: the table has no column {name!r}; {_nearest(name, header)}")
+    yield Codebook(outline=Outline(unit=UnitForm.of(unit.columns, unit.per, unit.rows)))
 
 
 def _nearest(name: str, header: list[str]) -> str:
@@ -295,7 +301,7 @@ def _with_columns(source: Codebook, columns: Sequence[CodebookColumn]) -> Codebo
     return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(columns)))
 
 
-def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]:
+def _differences(sources: Sequence[Codebook], unit: Sequence[str]) -> Iterator[str]:
     """Columns that are not in the header, the first source, or in the header alone. Raises: UsageFault for --types."""
     header, *described = [[column.name for column in each.outline.fields] for each in sources]
     for name in described[-1]:
@@ -304,7 +310,7 @@ def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]
     known = list(dict.fromkeys(name for names in described for name in names))
     if foreign := [name for name in known if name not in header]:
         yield f"left out, for the table has no such column: {', '.join(foreign)}"
-    if known and (alone := [name for name in header if name not in (*known, unit)]):
+    if known and (alone := [name for name in header if name not in (*known, *unit)]):
         yield f"in the table, and described by no codebook: {', '.join(alone)}"
 
 
@@ -322,5 +328,5 @@ def _merge_sources(sources: Sequence[Codebook]) -> Outline:
     joined = Outline(**{**top, "fields": tuple(columns.values())})
     if isinstance(joined.unit, UnsetType):
         return joined
-    persons = joined.unit.column
-    return msgspec.structs.replace(joined, fields=tuple(each for each in joined.fields if each.name != persons))
+    person = joined.unit.declared.columns[0]
+    return msgspec.structs.replace(joined, fields=tuple(each for each in joined.fields if each.name != person))

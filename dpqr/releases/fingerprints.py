@@ -77,7 +77,9 @@ def plan_form(plan: Plan) -> dict[str, Any]:
         "queries": _digest(_query(block) for block in problem.workload.blocks),
         "unit": {
             "neighbours": unit.neighbours.value,
-            "column": unit.column,
+            # As plans have it from before a unit had several columns.
+            **({"column": next(iter(unit.columns), None)} if len(unit.columns) < 2 else {"columns": [*unit.columns]}),
+            **({"per": unit.per} if unit.per else {}),
             "rows": unit.rows,
             "counts": unit.counted,
             "drops": unit.drops,

@@ -90,7 +90,7 @@ def levers(plan: Plan, found: PlanForecast) -> tuple[str, ...]:
 def row_levers(plan: Plan) -> tuple[str, ...]:
     """What the bound on each person's rows does, where persons are protected."""
     unit = plan.problem.unit
-    if unit.column is None or unit.rows == 1:
+    if not unit.columns or unit.rows == 1:
         return ()
     return (f"noise is proportional to --max-rows {unit.rows}; several, as --max-rows 1,{unit.rows}, are compared",)
 

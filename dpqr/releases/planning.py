@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -14,7 +14,7 @@ from dpqr.domain.proposals import identifier_hint
 from dpqr.domain.text.sources import states_sql
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.kernel.unit import DeclaredPersons, Every, Neighbours, PrivacyUnit, unit_columns
 from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
 from dpqr.releases.requests import WITHOUT_BUDGET, GivenDocument, PlanRequest
 from dpqr.releases.roles import (
@@ -91,7 +91,9 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         )
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
+    unit = unit_of(
+        request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit, request.per
+    )
     if _of_persons(unit) and request.schedule == "theory":
         raise UsageFault(
             "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
@@ -192,7 +194,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 
 def _of_persons(unit: PrivacyUnit) -> bool:
     """Whether a declared number is of persons: what is public then, while the number of their rows stays private."""
-    return unit.neighbours is Neighbours.REPLACE and unit.column is not None
+    return unit.neighbours is Neighbours.REPLACE and bool(unit.columns)
 
 
 def _stated_split(request: PlanRequest) -> Split:
@@ -274,7 +276,7 @@ def require_agreement(problem: Problem) -> None:
     Under `replace` these are the declared n, or no more than that where rules may leave some out.
     """
     facts, unit = problem.domain.facts, problem.unit
-    if unit.column is not None and (facts.totals or facts.least or facts.most is not None):
+    if unit.columns and (facts.totals or facts.least or facts.most is not None):
         raise DocumentError(
             "the domain's known totals count all rows, and --unit leaves rows of persons out; "
             'leave "totals" out of the domain file'
@@ -379,18 +381,22 @@ def failing_notes(domain: Domain) -> Iterator[str]:
 
 
 def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str]) -> Iterator[str]:
-    """A hint where rows are protected and a column is named like an identifier of persons."""
-    hint = identifier_hint(columns) if unit is None or (unit.column is None and unit.counted is None) else None
-    if hint:
+    """A hint where rows are protected and a column is named like an identifier of persons; and what a person has who
+    has several units."""
+    if isinstance(unit, PrivacyUnit) and unit.together:
+        yield unit.together
+    rows = unit is None or (isinstance(unit, PrivacyUnit) and unit.noun == "row" and unit.counted is None)
+    if rows and (hint := identifier_hint(columns)):
         yield hint
 
 
 def unit_of(
     neighbours: str,
-    column: str | None,
+    column: str | Sequence[str] | None,
     rows: int | None,
     counts: str | None = None,
     stated: DeclaredPersons | None = None,
+    per: Every | None = None,
 ) -> PrivacyUnit:
     """The privacy unit from options of the same names, within what the domain file states.
 
@@ -398,12 +404,16 @@ def unit_of(
         UsageFault: the options do not go together.
         DocumentError: the domain file states another unit, or fewer rows of each person.
     """
+    columns = unit_columns(column)
+    if per is not None and not columns:
+        raise UsageFault(f"--per {per}: says which rows of one person are a unit: add --unit PERSON,DATE")
     if stated is not None:
         # Fewer rows of each person than the domain file states are a tighter bound; anything else is refused.
-        if column not in (None, stated.column):
+        known = f"the unit {','.join(stated.columns)!r}{f' per {stated.per}' if stated.per else ''}"
+        if columns and (columns, per) != (stated.columns, stated.per):
+            given = f"{','.join(columns)!r}{f' --per {per}' if per else ''}"
             raise DocumentError(
-                f"--unit {column!r}: the domain file states the unit {stated.column!r}; leave --unit out, "
-                "or correct the file"
+                f"--unit {given}: the domain file states {known}; leave --unit out, or correct the file"
             )
         if rows is not None and rows > stated.rows:
             raise DocumentError(
@@ -412,12 +422,12 @@ def unit_of(
             )
         if counts is not None:
             raise DocumentError(
-                f"--counts {counts!r}: the domain file states the unit {stated.column!r}, and a row that stands for "
+                f"--counts {counts!r}: the domain file states {known}, and a row that stands for "
                 "several records has no one person; leave one of them out"
             )
-        column, rows = stated.column, rows or stated.rows
-    if column is not None and rows is None:
+        columns, per, rows = stated.columns, stated.per, rows or stated.rows
+    if columns and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
-    if column is None and rows is not None:
+    if not columns and rows is not None:
         raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
-    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
+    return PrivacyUnit(neighbours=Neighbours(neighbours), columns=columns, per=per, rows=rows or 1, counted=counts)

@@ -209,7 +209,7 @@ FIGURES = (
 )
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
-ADDED_OPTIONS = ("period", "cumulative", "first", "session", "start", "surprises", "questions")
+ADDED_OPTIONS = ("per", "period", "cumulative", "first", "session", "start", "surprises", "questions")
 """Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 

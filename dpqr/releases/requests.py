@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Every
 from dpqr.ledger.ledger import NO_REASON, Reason
 from dpqr.releases.formats.known import TableFormat
 from dpqr.strategies.problem import LockedPlan
@@ -26,9 +27,9 @@ ExistingForm = Literal["skip", "fail", "replace"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
-    parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
-    the release before, or else `period`. start: content of a start file (`releases.start`). surprises,
-    questions: of a session of questions; None: it is none, or they are not stated."""
+    parsed documents. Empty queries or epsilon: a locked plan states them. unit: a column's name, or several.
+    first: of a counter's periods; None: that of the release before, or else `period`. start: content of a start file
+    (`releases.start`). surprises, questions: of a session of questions; None: it is none, or they are not stated."""
 
     queries: GivenDocument = ""
     epsilon: str = ""
@@ -37,7 +38,8 @@ class PlanRequest:
     strict: bool = False
     neighbours: str = "add-remove"
     n: int | None = None
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
+    per: Every | None = None
     max_rows: int | None = None
     counts: str | None = None
     count_dropped: str | None = None
@@ -141,7 +143,8 @@ class PredictionPlanRequest:
     delta: str | None = None
     neighbours: str = "add-remove"
     n: int | None = None
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
+    per: Every | None = None
     max_rows: int | None = None
     counts: str | None = None
     form: Literal["predictions", "function"] = "predictions"

@@ -96,10 +96,10 @@ def _factor(power: float) -> str:
 
 def dropped_words(unit: PrivacyUnit) -> str:
     """What a noisy count of the records that were left out counts."""
-    if unit.column is None:
+    if not unit.columns:
         return "the records that the domain's rules left out"
     most = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
-    return f"the rows that the domain's rules or the bound left out, at most {most} of each person counted"
+    return f"the rows that the domain's rules or the bound left out, at most {most} of each {unit.noun} counted"
 
 
 def parallel_words(unit: PrivacyUnit) -> str:
@@ -132,8 +132,9 @@ def left_out_warning(release: FinishedRun) -> str | None:
         Post-processing of released counts; declared counts and the domain are public.
     """
     found, problem = release.dropped, release.plan.problem
-    rows = problem.unit.column is None
-    what, by = ("records", "the domain's rules") if rows else ("rows", "the domain's rules or the bound on each person")
+    rows = not problem.unit.columns
+    bound = f"the domain's rules or the bound on each {problem.unit.noun}"
+    what, by = ("records", "the domain's rules") if rows else ("rows", bound)
     if found is not None:
         total = max(float(release.hypothesis.total), 0.0) + found.estimate
         if found.estimate > FEW * total and found.estimate > found.measurement.law.tail(DOUBT):
@@ -148,7 +149,7 @@ def left_out_warning(release: FinishedRun) -> str | None:
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
-    if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.column):
+    if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.columns):
         return None
     most, used, deviation, cells = min(totals)
     known = problem.persons or problem.declared or problem.n or problem.most
@@ -377,9 +378,9 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
     yield from filter(None, said)
 
 
-def rows_used(column: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str]) -> str:
+def rows_used(whose: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str]) -> str:
     """What answers are of, where they may not be of all rows; empty: of all."""
-    sentences = [f"At most {count_words(rows, 'row')} of each {column!r} are used."] if column else []
+    sentences = [f"At most {count_words(rows, 'row')} of each {whose} are used."] if whose else []
     if dropping:
         sentences.append(f"Rows are left out whose value of {_listed(dropping, 'or')} is none that the domain allows.")
     if clipping:

@@ -14,7 +14,7 @@ import msgspec
 
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.kernel.unit import person_column
+from dpqr.kernel.unit import named_unit
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.codec import JSON
 from dpqr.published.show import StoredRun, show
@@ -109,7 +109,9 @@ def _of_one_form(record: JSON) -> JSON:
     plan = dict(record.get("plan") or {})
     if record.get("dpqr") not in (PREDICTION_FORMAT, MODEL_FORMAT) or not isinstance(plan.get("unit"), str):
         return record
-    unit = {"words": plan["unit"], "column": person_column(plan["unit"])}
+    columns, per = named_unit(plan["unit"])
+    named = {"column": next(iter(columns), None)} if len(columns) < 2 else {"columns": columns}
+    unit = {"words": plan["unit"], **named, "per": per}
     return {**record, "unit": plan["unit"], "trust": plan.get("notes"), "plan": plan | {"unit": unit}}
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
+from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
@@ -86,8 +87,8 @@ def release_view(
     workload = plan.problem.workload
     unit, domain = plan.problem.unit, plan.problem.domain
     clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
-    bound = f" (at most {unit.rows} of each {plain(unit.column)!r})" if unit.column else ""
-    used = f", of the rows used{bound}" if unit.column or clipped or may_drop_rows(domain) else ""
+    bound = f" (at most {unit.rows} of each {plain(whose(unit.columns, unit.per))})" if unit.columns else ""
+    used = f", of the rows used{bound}" if unit.columns or clipped or may_drop_rows(domain) else ""
     whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}{used}"
     answers, block = first_answers(release)
     # What a person can do next.

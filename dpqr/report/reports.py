@@ -42,6 +42,7 @@ from dpqr.report.page.parts import (
     file_hashes,
     first_rows,
     html,
+    protected_unit,
     require_extra,
     table_columns,
 )
@@ -103,8 +104,9 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
         unprotected.append(f"a total known in public: {total['where']}: {total['count']}")
     columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
     unit, budget, spent = record["plan"]["unit"], record["plan"]["budget"], record["spent"]
+    who = protected_unit(record["plan"])
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    rows = f"person ({unit['column']}, at most {unit['max_rows']} rows)" if unit["column"] else "row"
+    rows = f"{who.noun} ({who.named}, at most {who.rows} rows)" if who.columns else "row"
     return {
         "url_slug": re.sub(r"[^a-z0-9]+", "-", f"{filled.title} {str(filled.date)[:4]}".lower()).strip("-"),
         "status": "Draft",

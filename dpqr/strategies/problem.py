@@ -82,7 +82,7 @@ class Problem:
         rules keep of them. None under `add-remove`."""
         if self.unit.neighbours is Neighbours.ADD_REMOVE:
             return None
-        return self.persons if self.unit.column is not None else self.most if self.n is None else self.n
+        return self.persons if self.unit.columns else self.most if self.n is None else self.n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from dpqr.domain.attribute import Attribute, Bins, Fault, Rule, Spelling
+from dpqr.domain.periods import LAST_YEAR, MONTHS, Every
 from dpqr.kernel.arrays import AnyArray
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -31,6 +32,9 @@ _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 MICROSECONDS_A_DAY = 24 * 3600 * 10**6
+_A_DAY = {unit: 24 * 3600 * second for unit, second in {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}.items()}
+"""A day in each unit of a timestamp."""
+_FIRST_DAY, _LAST_DAY = ((each - _EPOCH.date()).days for each in (date.min, date(LAST_YEAR, 12, 31)))
 
 
 def number(text: str) -> float | None:
@@ -66,6 +70,43 @@ def day(text: str) -> int | None:
     except ValueError:
         found = moment(text)
     return None if found is None else found // MICROSECONDS_A_DAY
+
+
+def days(cells: Any) -> tuple[AnyArray, AnyArray]:
+    """Days since 1970-01-01 of an Arrow array of dates, timestamps or texts (`day`), shape (rows,), and which cells
+    have one that lies on the calendar of periods."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if types.is_null(cells.type):
+        cells = cells.cast(pa.string())
+    known = not_null(cells).copy()
+    if is_text(cells.type):
+        read, good = parsed(cells.filter(mask(known)), day, np.int64)
+        found = np.zeros(len(cells), dtype=np.int64)
+        found[known], known[known] = read, good
+    elif types.is_date32(cells.type):
+        found = numpy_values(cells.view(pa.int32())).astype(np.int64)
+    else:
+        found = numpy_values(cells.view(pa.int64())) // _A_DAY[getattr(cells.type, "unit", "ms")]
+    return found, known & (found >= _FIRST_DAY) & (found <= _LAST_DAY)
+
+
+def period_numbers(every: Every, found: AnyArray) -> AnyArray:
+    """The number of the period that holds each day (since 1970-01-01), the same for all days of one, rising with them.
+
+    >>> period_numbers("month", np.array([-1, 0, 30, 31])).tolist()
+    [-1, 0, 0, 1]
+    """
+    if every == "day":
+        return found
+    if every == "week":
+        weeks: AnyArray = (found + 3) // 7  # 1970-01-01 was a Thursday
+        return weeks
+    months: AnyArray = found.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) // MONTHS[every]
+    return months
 
 
 def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:

@@ -18,13 +18,13 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import RECORDS, Counts, Packing
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource, SystemNoise
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import Every, PrivacyUnit
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient
 from dpqr.tables.limits import Limits
 from dpqr.tables.parquet import Accepts, drop_malformed_rows
-from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons
+from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons, units
 from dpqr.tables.tallies import Tally, tally
 from dpqr.tables.wanted import columns_to_read
 
@@ -41,10 +41,10 @@ _PERSON_WORDS = 4
 _ROW_WORDS = 2
 
 
-def person_groups(rows: int, domain: Domain, limits: Limits, ranks: int = 0) -> int:
+def person_groups(rows: int, domain: Domain, limits: Limits, ranks: int = 0, names: int = 1) -> int:
     """Groups of persons, one pass each, that a person of their own in every row needs; a quarter more may be in one
-    group than in another. ranks: words of a row's rank (`FirstRows`), 0 or 1."""
-    words = len(Packing(domain.shape).groups) + ranks + _ROW_WORDS + _PERSON_WORDS
+    group than in another. ranks: words of a row's rank (`FirstRows`), 0 or 1. names: columns that name a unit."""
+    words = len(Packing(domain.shape).groups) + ranks + _ROW_WORDS + names * _PERSON_WORDS
     needed = PEAK * min(rows, limits.records) * 8 * words
     return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
 
@@ -90,7 +90,7 @@ class Counting:
 
     @property
     def columns(self) -> Mapping[str, Accepts]:
-        """The columns that are read, in order: the domain's, then the count or the unit column; each with the Arrow
+        """The columns that are read, in order: the domain's, then the count or the unit's columns; each with the Arrow
         types that it may have: None, or else the types that it may have, in words."""
         return {name: lenient(accepts) for name, accepts in self._strict.items()}
 
@@ -107,8 +107,8 @@ class Counting:
 
         batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
         must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory
-        (`person_groups`). in_order: rows come in the order of persons, numbers by value or texts by their bytes; then
-        one pass is enough, and the rows of one person at a time are held.
+        (`person_groups`). in_order: rows come in the order of persons (the unit's first column), numbers by value or
+        texts by their bytes; then one pass is enough, and the rows of one person at a time are held.
 
         Where the unit is a row, any division of a table into parts may be counted part by part (`together`). Where it
         is a person, all rows of a person must be in one part.
@@ -122,7 +122,7 @@ class Counting:
             for batch in batches():
                 for start in range(0, batch.num_rows, most):
                     piece = fitting(batch.slice(start, most), columns)
-                    yield drop_malformed_rows(piece, self.unit.column, self.limits.row_bytes), rows
+                    yield drop_malformed_rows(piece, self.unit.columns, self.limits.row_bytes), rows
 
         return self.of_records(walk, groups=groups, in_order=in_order)
 
@@ -132,14 +132,15 @@ class Counting:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
         # One intake where rows have an order, or are looked at together.
         intakes: list[Intake]
-        if self.unit.column is None:
+        if not self.unit.columns:
             workers = self.workers if self.last is None else 1
             intakes = [RowIntake(cells=self._tally(cells), last=self.last) for _ in range(workers)]
         else:
             person = PersonIntake(
                 cells=self._tally(cells),
                 packing=Packing(self.domain.shape),
-                place=len(self.domain.attributes),
+                places=tuple(map(tuple(self._strict).index, self.unit.columns)),
+                per=self.unit.per,
                 splitter=Splitter.draw(groups, KeyedNoise(key=self.key)),
                 most=self.unit.rows,
                 memory=self.limits.memory,
@@ -273,20 +274,21 @@ class RowIntake:
 class PersonIntake:
     """One group of persons a pass: rows of nobody are left out, then rows that a rule drops, then rows beyond K.
 
-    place: of the unit column in a batch. key: chooses the rows. in_order: rows come in the order of persons
-    (`last_in_order`), so those of one person at a time are held. first: bounds rows over the life of a counter; None:
-    over this table. A malformed row is nobody's: whose it is cannot be
-    read. A row counts as left out only if somebody has it: nothing bounds how many rows without a person one person may
-    have brought.
+    places: of the unit's columns in a batch, that of persons first; per: the last of them counts by its periods. key:
+    chooses the rows. in_order: rows come in the order of persons (`last_in_order`), so those of one person at a time
+    are held, and with them all rows of each of that person's units. first: bounds rows over the life of a counter;
+    None: over this table. A malformed row is nobody's: whose it is cannot be read. A row counts as left out only if
+    somebody has it: nothing bounds how many rows without a person one person may have brought.
     """
 
     cells: Tally
     packing: Packing
-    place: int
+    places: tuple[int, ...]
     splitter: Splitter
     most: int
     memory: int
     key: bytes = field(repr=False)
+    per: Every | None = None
     in_order: bool = False
     first: FirstRows | None = None
     last: LastAxis | None = None
@@ -305,31 +307,33 @@ class PersonIntake:
     def take(self, batch: TableBatch, rows: RowEncoder) -> frozenset[str]:
         self.read += batch.count
         self.malformed |= len(batch.malformed) > 0
-        cells = batch.rows.column(self.place)
+        named = [batch.rows.column(place) for place in self.places]
         if self.in_order:
-            self._before = last_in_order(self._before, cells)
-        people, chosen = persons(cells)
+            self._before = last_in_order(self._before, named[0])
+        people, chosen = units(named, self.per)
         mine = self.splitter.group(people) == self._group
         if not mine.all():
             people = people.filter(mask(mine))
             chosen = chosen.copy()
             chosen[chosen] = mine
         own = batch.rows if chosen.all() else batch.rows.filter(mask(chosen))
+        owners = people if len(self.places) == 1 or not self.in_order else persons(own.column(self.places[0]))[0]
         if self.first:
             ranked, failed = self.first.ranked(own, rows, self.packing)
-            self._add(people, np.arange(len(people)), ranked)
+            self._add(people, owners, np.arange(len(people)), ranked)
             return failed
         coded = rows.encode(own)
         places = np.arange(len(people)) if coded.places is None else coded.places
-        self._add(people, places, self.packing.pack(coded.codes, coded.rows))
+        self._add(people, owners, places, self.packing.pack(coded.codes, coded.rows))
         return coded.failed
 
-    def _add(self, people: Any, places: AnyArray, rows: WordArray) -> None:
-        """Where rows come in order, more rows may follow of the batch's last person only."""
+    def _add(self, people: Any, owners: Any, places: AnyArray, rows: WordArray) -> None:
+        """Where rows come in order, more rows may follow of the batch's last person only. owners: by the unit's first
+        column, which alone has an order."""
         from pyarrow import compute
 
         if self.in_order and len(people):
-            ended = int(np.count_nonzero(numpy_values(compute.not_equal(people, people[-1]))))
+            ended = int(np.count_nonzero(numpy_values(compute.not_equal(owners, owners[-1]))))
             before = int(np.searchsorted(places, ended))
             if ended:
                 self._open.add(people[:ended], places[:before], rows[:, :before])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -59,11 +59,11 @@ def frame_batches(
     limits: Limits,
     progress: Callable[[int], None],
     *,
-    spelt: str | None = None,
+    spelt: Collection[str] = (),
 ) -> Iterator[TableBatch]:
     """Arrow record batches, one column a name in `columns`.
 
-    spelt: the column that says whose row it is; of it no text may be longer than a CSV row.
+    spelt: the columns that say whose row it is; of them no text may be longer than a CSV row.
     progress: is given a part of the frame's bytes with each batch.
     """
     check_frame(frame, columns, limits)

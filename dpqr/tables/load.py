@@ -22,7 +22,7 @@ from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import PrivacyUnit, whose
 from dpqr.tables.counting import Counting, LastAxis, TableCounts, person_groups, secret_key
 from dpqr.tables.csv_table import csv_batches
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
@@ -75,10 +75,10 @@ class Batches:
                     f"{file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"
                 )
         if file.frame is not None:
-            return frame_batches(file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
+            return frame_batches(file.frame, wanted, self.limits, self.progress, spelt=self.unit.columns)
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
-        return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
+        return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.columns)
 
 
 _PACKED = 4
@@ -92,7 +92,7 @@ def bytes_on_disk(files: Sequence[TableFile]) -> int | None:
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits, ranks: int = 0) -> int:
+def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits, ranks: int = 0, names: int = 1) -> int:
     """Groups of persons, one pass each.
 
     It allows for a person of their own in every row, for as many rows as the files can well hold (two bytes a cell
@@ -101,8 +101,8 @@ def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits, rank
     """
     if any(file.bytes is None for file in files):
         return 1
-    columns = len(domain.attributes) + 1
-    return person_groups(sum(_rows(file, columns) for file in files), domain, limits, ranks)
+    columns = len(domain.attributes) + names
+    return person_groups(sum(_rows(file, columns) for file in files), domain, limits, ranks, names)
 
 
 def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
@@ -184,7 +184,7 @@ def load_table(
         require_single_rows(source)
     if slots:
         require_places(source)
-    key = b"" if unit.column is None else secret_key(noise)
+    key = b"" if not unit.columns else secret_key(noise)
     question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
     columns = tuple(columns_to_read(domain, unit, source.count_column, source.period))
     first = FirstRows.of(source.period, columns)
@@ -196,8 +196,8 @@ def load_table(
 
 def _count_with_progress(source: TableSource, asked: Counting, progress: Progress) -> TableCounts:
     files, limits = source.files(), asked.limits
-    ranks = int(asked.first is not None)
-    groups = 1 if asked.unit.column is None else group_count(files, asked.domain, limits, ranks)
+    ranks, names = int(asked.first is not None), len(asked.unit.columns)
+    groups = 1 if not names else group_count(files, asked.domain, limits, ranks, names)
     size = None if source.engine else bytes_on_disk(files)
     watch = Percent(total=None if size is None else groups * size, tell=progress)
     watch.begin()
@@ -229,7 +229,8 @@ def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> Load
             "its count\nthe rule is 'fail' for: malformed; fix the table, or choose another rule"
         )
     if declared is not None and counted.units != declared:
-        what = "records" if asked.unit.column is None else f"persons in column {asked.unit.column!r}"
+        key = whose(asked.unit.columns, asked.unit.per) if asked.unit.columns else ""
+        what = "records" if not key else f"persons in column {key}" if asked.unit.noun == "person" else f"units ({key})"
         raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
     return LoadedTable(
         counts=Private(counted.counts),

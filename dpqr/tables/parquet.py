@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,12 +25,13 @@ from dpqr.tables.files import TableFile, first_bytes, other_kind
 from dpqr.tables.limits import Limits, discreetly
 
 
-def drop_malformed_rows(batch: Any, unit: str | None, longest: int) -> TableBatch:
-    """The rows of an Arrow batch all of whose texts are UTF-8, and whose text in column `unit` has at most `longest`
-    bytes. Arrow itself takes any bytes for a text, and some of its functions fail on others than UTF-8."""
+def drop_malformed_rows(batch: Any, spelt: Collection[str], longest: int) -> TableBatch:
+    """The rows of an Arrow batch all of whose texts are UTF-8, and whose texts in columns `spelt` have at most
+    `longest` bytes each. Arrow itself takes any bytes for a text, and some of its functions fail on others than
+    UTF-8."""
     good = np.ones(batch.num_rows, dtype=bool)
     for place, name in enumerate(batch.schema.names):
-        unreadable = _unreadable(batch.column(place), longest if name == unit else None)
+        unreadable = _unreadable(batch.column(place), longest if name in spelt else None)
         if unreadable is not None:
             good &= ~unreadable
     return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
@@ -96,12 +97,12 @@ def parquet_batches(
     limits: Limits,
     progress: Callable[[int], None],
     *,
-    spelt: str | None = None,
+    spelt: Collection[str] = (),
 ) -> Iterator[TableBatch]:
     """Arrow record batches, one column a name in `columns`. Raises: DataError, constant in words.
 
     Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
-    spelt: the column whose texts will be spelt out all the same.
+    spelt: the columns whose texts will be spelt out all the same.
     progress: is given the bytes of each row group that is begun; together they are the file's size.
     """
     from pyarrow import types
@@ -123,7 +124,7 @@ def parquet_batches(
 
 
 def _row_groups(
-    table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: str | None
+    table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: Collection[str]
 ) -> Iterator[tuple[TableBatch, int]]:
     """Batches, the first one of each row group with the packed bytes of what is read from that group."""
     for place, group in enumerate(footer.groups):
@@ -135,7 +136,7 @@ def _row_groups(
             left -= batch.num_rows
             if left < 0:
                 raise BadParquet
-            for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
+            for piece in budget.pieces(batch, spelt):
                 yield drop_malformed_rows(piece, spelt, budget.limits.row_bytes), packed
                 packed = 0
 
@@ -601,20 +602,24 @@ class ParquetBudget:
             each = max(each, page.unpacked if stretched else page.unpacked // max(1, page.values))
         return largest, each
 
-    def pieces(self, batch: Any, spelt: str) -> Iterator[Any]:
-        """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out; those longer than
+    def pieces(self, batch: Any, spelt: Collection[str]) -> Iterator[Any]:
+        """The batch, cut so that the texts of columns `spelt` fit the memory when they are spelt out; those longer than
         a CSV row may be never are, for their rows are malformed.
 
         Raises: DataError where few texts come to a great many bytes.
         """
         from pyarrow import compute, types
 
-        cells, rows = batch.column(spelt), batch.num_rows
-        if types.is_dictionary(cells.type) and len(cells.dictionary) and not types.is_primitive(cells.type.value_type):
+        rows = batch.num_rows
+        for name in spelt:
+            cells = batch.column(name)
+            coded = types.is_dictionary(cells.type) and len(cells.dictionary)
+            if not coded or types.is_primitive(cells.type.value_type):
+                continue
             lengths = numpy_values(compute.binary_length(cells.dictionary)).astype(np.int64)
             lengths[lengths > self.limits.row_bytes] = 0
             longest = int(lengths.max())
-            if longest * rows > _SMALL:
+            if longest * batch.num_rows > _SMALL:
                 places = numpy_values(cells.indices.cast("int64"), len(lengths))
                 self._count(int(np.append(lengths, 0)[places].sum()))
                 rows = min(rows, BATCH_BYTES // longest)

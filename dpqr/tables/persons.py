@@ -19,7 +19,8 @@ from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import NoiseSource, keyed_words
-from dpqr.tables.cell_values import is_text, mask, not_null, numpy_values
+from dpqr.kernel.unit import Every
+from dpqr.tables.cell_values import days, is_text, mask, not_null, numpy_values, period_numbers, text_array
 from dpqr.tables.encoders import ColumnEncoder, RowEncoder, TableBatch
 from dpqr.tables.limits import OUT_OF_ORDER, TOO_MANY_PERSONS
 from dpqr.tables.tallies import merged
@@ -51,6 +52,35 @@ def persons(cells: Any) -> tuple[Any, AnyArray]:
     return _plain(found if named.all() else found.filter(mask(named))), named
 
 
+def units(columns: Sequence[Any], per: Every | None = None) -> tuple[Any, AnyArray]:
+    """Units of a batch's rows: persons (`persons`), or combinations of the values of several columns, each compared as
+    a person is. A row without a value in one of them is nobody's.
+
+    columns: Arrow arrays. per: the last of them holds dates, of which the periods count.
+
+    **Privacy.** Different combinations have different names: each value is written after its length, so that a name can
+    be read from its beginning in one way only. Were ("a", "bc") and ("ab", "c") one unit, rows of the one would take
+    the places of the other's among the K that are kept, and tables that differ in one unit could differ in 2 K rows.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    if len(columns) == 1:
+        return persons(columns[0])
+    *texts, last = [each.dictionary_decode() if types.is_dictionary(each.type) else each for each in columns]
+    if per:
+        found, dated = days(last)
+        numbers = pa.py_buffer(period_numbers(per, found))
+        last = pa.Array.from_buffers(pa.int64(), len(last), [mask(dated).buffers()[1], numbers])
+    texts = [as_text(each) for each in (*texts, last)]
+    named = np.ones(len(last), dtype=bool)
+    for text in texts:
+        named &= numpy_values(compute.binary_length(text)) > 0
+    parts = [each for text in texts for each in (compute.binary_length(text), text)]
+    colon = as_text(text_array([":"], pa.large_string()))[0]
+    return compute.binary_join_element_wise(*map(as_text, parts), colon).filter(mask(named)), named
+
+
 def _plain(found: Any) -> Any:
     """Texts as numbers where each of them is what its number prints as: the same persons, several times faster."""
     import pyarrow as pa
@@ -68,7 +98,8 @@ def _plain(found: Any) -> Any:
 
 def last_in_order(last: Any, cells: Any) -> Any:
     """The last person of a batch whose persons may not come before `last`, nor before those of the rows above them:
-    numbers by value, texts by their bytes, nulls anywhere. Then all rows of a person lie together.
+    numbers by value, texts by their bytes, nulls anywhere. Then all rows of a person lie together, and so do those of
+    each of their units.
 
     cells: an Arrow array. Returns: an Arrow array of one person, or `last` where the batch has none. Raises: DataError
     for another order: a person of whom rows come twice would count twice.

@@ -43,24 +43,28 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
     wanted = columns_to_read(domain, unit, source.count_column, source.period)
     # No document may move a record to another period, so texts of its column are read as ISO 8601 alone, and those of
     # another format would all be in none.
-    dates = None if source.period is None else source.period.column
-    written = {attribute.name: attribute.spelling.pattern for attribute in domain.attributes}.get(dates or "")
+    dated = {} if source.period is None else {source.period.column: "--period"}
+    if unit.per:
+        dated.setdefault(unit.columns[-1], "--per")
+    patterns = {attribute.name: attribute.spelling.pattern for attribute in domain.attributes}
+    written = [(name, option, patterns[name]) for name, option in dated.items() if patterns.get(name) is not None]
     parts = [file if file.frame is None else file.frame for file in source.files()]
     for part in parts if source.engine is None else (_Structure(source.engine), *parts):
         if not isinstance(part, TableFile):
             check_frame(part, wanted, limits)
-            where, kind = part.name, part.kind(dates) if dates else None
+            where, kinds = part.name, {name: part.kind(name) for name in dated}
         elif part.kind == "csv":
             csv_names(part, tuple(wanted), limits)
-            where, kind = part.path, pa.string()
+            where, kinds = part.path, dict.fromkeys(dated, pa.string())
         else:
             schema = parquet_schema(part, wanted, limits)
-            where, kind = part.path, schema.field(dates).type if dates else None
-        if written is not None and is_text(getattr(kind, "value_type", kind)):
-            raise DataError(
-                f"{where}: column {dates!r} has the format {written!r} in the domain file, and --period reads ISO "
-                "dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
-            )
+            where, kinds = part.path, {name: schema.field(name).type for name in dated}
+        for name, option, pattern in written:
+            if is_text(getattr(kinds[name], "value_type", kinds[name])):
+                raise DataError(
+                    f"{where}: column {name!r} has the format {pattern!r} in the domain file, and {option} reads ISO "
+                    "dates alone\nwrite them as 2024-03-05 in the table, and take the format out"
+                )
 
 
 def require_single_rows(source: TableSource) -> None:

@@ -19,10 +19,10 @@ def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:
     """UsageFault where the domain would count by the very column that says who a row belongs to, or how many records
     it stands for."""
     _refuse_counted(domain, unit.counted)
-    if unit.column in domain.names:
+    if unit.columns and unit.columns[0] in domain.names:
         raise UsageFault(
-            f"--unit {unit.column!r} is a column of the domain too; answers cannot be given by person: leave it out of "
-            "the domain file"
+            f"--unit {unit.columns[0]!r} is a column of the domain too; answers cannot be given by person: leave it "
+            "out of the domain file"
         )
 
 
@@ -34,8 +34,8 @@ def _refuse_counted(domain: Domain, column: str | None) -> None:
 def columns_to_read(
     domain: Domain, unit: PrivacyUnit, count_column: str | None, period: PeriodRows | None = None
 ) -> dict[str, Accepts]:
-    """The columns that are read, in order: the domain's, then the count or the unit column, then the one that says
-    which period a row is in, unless it is there already; each with the types it may have."""
+    """The columns that are read, in order: the domain's, then the count or the unit's columns, then the one that says
+    which period a row is in, none of them twice; each with the types it may have."""
     if not domain.attributes:
         raise DocumentError("the domain has no columns; name at least one column of the table")
     for attribute in domain.attributes:
@@ -44,22 +44,27 @@ def columns_to_read(
     wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
     _refuse_counted(domain, count_column)
     refuse_published_unit(domain, unit)
-    if unit.column is not None:
+    if unit.columns:
         if count_column is not None:
             raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
-        wanted[unit.column] = _accepts(person_refusal)
+        for name in unit.columns:
+            dated = unit.per is not None and name == unit.columns[-1]
+            _add(wanted, name, _accepts(date_refusal if dated else person_refusal))
     if count_column is not None:
         wanted[count_column] = _accepts(count_refusal)
     if period is not None:
-        if period.column in (unit.column, count_column):
+        if period.column in (*unit.columns[:1], count_column):
             raise UsageFault(
                 f"the period's column {period.column!r} is the unit or count column too; name a column of dates"
             )
-        dates = _accepts(date_refusal)
-        # Lets pass what both let pass.
-        one = wanted.get(period.column, dates)
-        wanted[period.column] = lambda kind: one(kind) or dates(kind)
+        _add(wanted, period.column, _accepts(date_refusal))
     return wanted
+
+
+def _add(wanted: dict[str, Accepts], name: str, accepts: Accepts) -> None:
+    """One more column; of one that is wanted already, what both let pass."""
+    before = wanted.get(name, accepts)
+    wanted[name] = lambda kind: before(kind) or accepts(kind)
 
 
 def _accepts(refusal: Accepts) -> Accepts:

@@ -146,14 +146,14 @@ def doubled_votes() -> Iterator[None]:
 def of_one_row(scores: type[BlockScores | QueryScores | BoxScores]) -> Iterator[None]:
     """Scores that state the sensitivity of a single row, whatever K is."""
     sound = scores.sensitivity
-    with patch.object(scores, "sensitivity", lambda self, unit: sound(self, replace(unit, column=None, rows=1))):
+    with patch.object(scores, "sensitivity", lambda self, unit: sound(self, replace(unit, columns=(), rows=1))):
         yield
 
 
 @contextmanager
 def of_one_row_answers() -> Iterator[None]:
     sound = noisy_answers.answers_sensitivity
-    with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, column=None, rows=1))):
+    with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, columns=(), rows=1))):
         yield
 
 

@@ -27,7 +27,7 @@ every_bound = pytest.mark.parametrize("most", [1, 2])
 
 
 def unit(relation: Neighbours, most: int) -> PrivacyUnit:
-    return PrivacyUnit(neighbours=relation, column="pid", rows=most)
+    return PrivacyUnit(neighbours=relation, columns=("pid",), rows=most)
 
 
 as_built_once = lru_cache(maxsize=None)(as_built)

@@ -84,7 +84,7 @@ def test_under_one_in_a_hundred_rows_is_left_out(walked):
     desk, _, _ = walked
     domain = read_queries(desk.path / "queries.json").domain
     source = TableSource(paths=(str(desk.path / "messy.csv"),), delimiter=";", encoding="cp1252")
-    loaded = load_table(source, domain, Limits(), unit=PrivacyUnit(column="person_id", rows=4))
+    loaded = load_table(source, domain, Limits(), unit=PrivacyUnit(columns=("person_id",), rows=4))
     kept = int(loaded.counts._unseal(SealKey()).marginal(()))
     assert ROWS * 0.99 < kept <= ROWS
 

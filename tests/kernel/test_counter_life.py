@@ -15,13 +15,13 @@ from dpqr.strategies.counter import ADDITIVE_ACCOUNTANTS, Counter
 
 LENGTHS = (1, 2, 3, 7, 9, 24)
 LIVES = [("basic", None), *product(ADDITIVE_ACCOUNTANTS, ("1e-9", "0.01"))]
-UNITS = {"row": (None, 1), "person of one row": ("who", 1), "person of two rows": ("who", 2)}
+UNITS = {"row": ((), 1), "person of one row": (("who",), 1), "person of two rows": (("who",), 2)}
 SHORTEST = 9
 """Longer counters have too many ways to spread two persons' rows."""
 
 
-def unit(relation, column, rows):
-    return PrivacyUnit(neighbours=relation, column=column, rows=rows, drops=relation is Neighbours.REPLACE)
+def unit(relation, columns, rows):
+    return PrivacyUnit(neighbours=relation, columns=columns, rows=rows, drops=relation is Neighbours.REPLACE)
 
 
 def held(tree, rows, rest):
@@ -54,14 +54,14 @@ def price(accountant, life, node):
 
 
 @pytest.mark.parametrize("relation", Neighbours, ids=lambda each: each.value)
-@pytest.mark.parametrize(("column", "rows"), UNITS.values(), ids=UNITS)
+@pytest.mark.parametrize(("columns", "rows"), UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize(("accountant", "delta"), LIVES)
-def test_no_history_costs_more_than_the_life_and_nothing_of_it_is_wasted(accountant, delta, column, rows, relation):
+def test_no_history_costs_more_than_the_life_and_nothing_of_it_is_wasted(accountant, delta, columns, rows, relation):
     life = PrivacyBudget.parse("2", delta)
     for periods in LENGTHS:
         if rows > 1 and periods > SHORTEST:
             continue
-        counter = Counter.of(periods, life, accountant, unit(relation, column, rows))
+        counter = Counter.of(periods, life, accountant, unit(relation, columns, rows))
         node, whole = price(accountant, life, counter.node)
         worst = dearest(counter.tree, relation, rows)
         assert Cost(worst * node.amount, worst * node.delta) <= whole

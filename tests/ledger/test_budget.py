@@ -52,7 +52,7 @@ def test_a_delta_means_rho_by_one_conversion_for_life():
 
 
 def test_a_budget_can_be_of_persons_or_of_counted_records():
-    assert terms(request(unit="id")).unit == PrivacyUnit(column="id", rows=3).whom
+    assert terms(request(unit="id")).unit == PrivacyUnit(columns=("id",), rows=3).whom
     assert terms(request(policy=Policy(counts="n"))).unit == PrivacyUnit(counted="n").whom
     with pytest.raises(UsageFault, match="--unit cannot go with --counts"):
         terms(request(unit="id", policy=Policy(counts="n")))

@@ -148,8 +148,8 @@ def approval_for(approvals, plan, reason):
     return None
 
 
-ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="who", rows=2)
-SWAPPED = PrivacyUnit(column="who", rows=2, neighbours=Neighbours.REPLACE)
+ROW, PERSON = PrivacyUnit(), PrivacyUnit(columns=("who",), rows=2)
+SWAPPED = PrivacyUnit(columns=("who",), rows=2, neighbours=Neighbours.REPLACE)
 BUDGETS = {
     "rows": (ROW, None, {"cap": "1/2"}),
     "approved rows": (ROW, None, {"approval": True}),
@@ -174,7 +174,7 @@ def opened(unit, share, more):
     if share is None:
         return made
     figure = made.currency.limit(PrivacyBudget(Fraction(share), made.budget.delta / 2))
-    periods = PeriodBudgets(column="day", every="month", share=figure, first=FIRST, parallel=unit.column is None)
+    periods = PeriodBudgets(column="day", every="month", share=figure, first=FIRST, parallel=not unit.columns)
     return replace(made, periods=periods)
 
 
@@ -188,7 +188,7 @@ def asked_rows(draw, unit, done):
     if draw.random() < 0.15:
         return None, None, None
     since = None if start == stop else MONTHS[start]
-    bounded = unit.column is not None and start >= 1 and draw.random() < 0.8
+    bounded = bool(unit.columns) and start >= 1 and draw.random() < 0.8
     read = draw.choice(["", "", "", "x"]) if bounded else ""
     rows = PeriodRows(column="day", period=MONTHS[stop], since=since, first=FIRST if bounded else None, read=read)
     return rows, tuple(month.name for month in MONTHS[start : stop + 1]), (start, stop)

@@ -15,7 +15,7 @@ from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.state import Charge
 
 ENGINES = True
-PERSONS = PrivacyUnit(column="who", rows=3)
+PERSONS = PrivacyUnit(columns=("who",), rows=3)
 JANUARY = Period.parse("2026-01")
 TREE = PeriodTree(periods=12, base=4)
 NODE = "1/4"
@@ -64,7 +64,7 @@ def test_a_release_made_again_is_paid_in_full(ledger):
 
 def test_another_bound_and_other_releases_add_up(ledger):
     pay(ledger, 1)
-    reserve(ledger, 2, unit=PrivacyUnit(column="who", rows=4))
+    reserve(ledger, 2, unit=PrivacyUnit(columns=("who",), rows=4))
     assert spent(ledger) == Fraction(1, 2)
     ledger.reserve(Charge(dataset="survey", events=draws("1/2"), unit=PERSONS), note="a test")
     with pytest.raises(BudgetRefused, match="spent 1 of 1"):

@@ -135,7 +135,7 @@ def test_a_cap_is_named():
     )
 
 
-ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(column="id"), PrivacyUnit(counted="n")
+ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(columns=("id",)), PrivacyUnit(counted="n")
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(column="id"), PrivacyUnit(cou
     [
         (ROW, ROW, [PrivacyUnit(neighbours=Neighbours.REPLACE)], "--neighbours replace.*--neighbours add-remove"),
         (ROW, ROW, [PERSONS, RECORDS], "budget protects one row"),
-        (PERSONS, PrivacyUnit(column="id", rows=5), [ROW, PrivacyUnit(column="household")], "one person"),
+        (PERSONS, PrivacyUnit(columns=("id",), rows=5), [ROW, PrivacyUnit(columns=("household",))], "one person"),
         (
             RECORDS,
             RECORDS,
-            [ROW, PrivacyUnit(counted="m"), PrivacyUnit(column="n")],
+            [ROW, PrivacyUnit(counted="m"), PrivacyUnit(columns=("n",))],
             "one record counted in column 'n'",
         ),
     ],

@@ -16,14 +16,14 @@ from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.state import Charge
 
 ENGINES = True
-ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="who")
+ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(columns=("who",))
 JANUARY = Period.parse("2026-01")
 TENTH = Fraction(1, 10)
 
 
 def of_periods(unit=ROWS, share="1/10", epsilon="1", first=JANUARY, **more):
     periods = PeriodBudgets(
-        column="day", every="month", share=Cost(Fraction(share)), first=first, parallel=unit.column is None
+        column="day", every="month", share=Cost(Fraction(share)), first=first, parallel=not unit.columns
     )
     return replace(terms(epsilon=epsilon, unit=unit, **more), periods=periods)
 

@@ -162,7 +162,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
         ledger.restrict("survey", PolicyChange(bytes=2**42))
     ledger.restrict("z", PolicyChange(records=5))
     with pytest.raises(BudgetRefused):
-        ledger.reserve(Charge(dataset="z", events=draws(1), unit=PrivacyUnit(column="id", rows=3)), note="a")
+        ledger.reserve(Charge(dataset="z", events=draws(1), unit=PrivacyUnit(columns=("id",), rows=3)), note="a")
     ledger.verify()
 
 

@@ -215,7 +215,7 @@ def test_every_part_of_the_policy_must_be_the_budgets(other):
 
 def test_another_unit_is_refused():
     with pytest.raises(BudgetRefused):
-        replace(ASKED, unit=PrivacyUnit(column="id")).content(state())
+        replace(ASKED, unit=PrivacyUnit(columns=("id",))).content(state())
 
 
 class Logged(LedgerState):

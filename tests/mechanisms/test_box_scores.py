@@ -39,7 +39,7 @@ def test_a_score_is_the_error_of_the_box_on_the_finer_grid() -> None:
     made = scores(5, expected << 5)
     assert len(made) == len(plain)
     np.testing.assert_array_equal(made.evaluate(COUNTS), plain.evaluate(COUNTS) << 5)
-    for unit in (UNIT, PrivacyUnit(neighbours=Neighbours.REPLACE), PrivacyUnit(column="id", rows=3)):
+    for unit in (UNIT, PrivacyUnit(neighbours=Neighbours.REPLACE), PrivacyUnit(columns=("id",), rows=3)):
         assert made.sensitivity(unit) == plain.sensitivity(unit) << 5
 
 

@@ -138,7 +138,7 @@ def test_noise_outside_the_samplers_range_is_refused(least, most) -> None:
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_draw_from_left_out_records_is_parallel_for_an_added_row_alone(relation, rows, drops) -> None:
     """A replaced row may leave one part and enter the other; a person may have rows in both."""
-    unit = PrivacyUnit(neighbours=relation, column="who" if rows else None, rows=max(rows, 1), drops=drops)
+    unit = PrivacyUnit(neighbours=relation, columns=("who",) if rows else (), rows=max(rows, 1), drops=drops)
     count = LaplaceAnswers(blocks=(MARGINAL,), unit=unit, scale=SCALE)
     found = for_dropped_records(count, unit)
     parallel = relation is Neighbours.ADD_REMOVE and not rows

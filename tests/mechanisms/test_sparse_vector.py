@@ -100,13 +100,13 @@ def test_questions_that_are_refused():
 
 
 UNITS = [
-    PrivacyUnit(neighbours=relation, column=column, rows=rows)
-    for relation, (column, rows) in product(Neighbours, ((None, 1), ("who", 1), ("who", 3)))
+    PrivacyUnit(neighbours=relation, columns=columns, rows=rows)
+    for relation, (columns, rows) in product(Neighbours, (((), 1), (("who",), 1), (("who",), 3)))
 ]
 COSTS = {"epsilon": pure_epsilon, "rho": concentrated_rho, "squared_mu": squared_mu}
 COUNTS = np.array([400, 100])
 WEIGHTS = [(1, 0), (1, 1), (0, 3), (5, 2)]
-NAMES = [f"{unit.neighbours.value}-{unit.column}-{unit.rows}" for unit in UNITS]
+NAMES = [f"{unit.neighbours.value}-{'-'.join(unit.columns)}-{unit.rows}" for unit in UNITS]
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=NAMES)

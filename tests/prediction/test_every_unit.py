@@ -33,17 +33,17 @@ from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWe
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0]]
 UNITS_OF = [
-    PrivacyUnit(neighbours=relation, column=column, rows=rows, drops=drops)
-    for relation, (column, rows), drops in product(Neighbours, ((None, 1), ("who", 1), ("who", 3)), (False, True))
+    PrivacyUnit(neighbours=relation, columns=columns, rows=rows, drops=drops)
+    for relation, (columns, rows), drops in product(Neighbours, (((), 1), (("who",), 1), (("who",), 3)), (False, True))
 ]
 """Rows and persons, added and replaced, kept whole or dropped by rules."""
-NAMES = [f"{unit.neighbours.value}-{unit.column}-{unit.rows}-{unit.drops}" for unit in UNITS_OF]
+NAMES = [f"{unit.neighbours.value}-{'-'.join(unit.columns)}-{unit.rows}-{unit.drops}" for unit in UNITS_OF]
 RADII = (Fraction(1, 4), 1, 2, 4)
 
 
 def is_public(unit, part):
     """Whether the number of rows that a learner reads is public: of replaced rows that no rule drops, all together."""
-    return unit.neighbours is Neighbours.REPLACE and unit.column is None and not unit.drops and not part
+    return unit.neighbours is Neighbours.REPLACE and not unit.columns and not unit.drops and not part
 
 
 def moved(unit, part, gradient):

@@ -78,7 +78,7 @@ def test_the_loss_is_nearly_reached_by_one_row():
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_event_is_what_is_drawn(relation, rows):
-    unit = PrivacyUnit(neighbours=relation, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    unit = PrivacyUnit(neighbours=relation, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
     given = learner(2, unit=unit)
     weights = PerturbedWeights(learner=given, scale=Fraction(SENSITIVITY) * 3, closing=Fraction(2**20 * 100))
     gradients = rows * (2 if relation is Neighbours.REPLACE else 1)
@@ -308,7 +308,7 @@ def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(name, changes, one
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_event_of_a_normal_pull_is_what_is_drawn(relation, rows):
-    unit = PrivacyUnit(neighbours=relation, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    unit = PrivacyUnit(neighbours=relation, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
     given, variance = learner(2, unit=unit), Fraction(SENSITIVITY**2) * 9
     weights = GaussianPerturbedWeights(learner=given, variance=variance, closing=Fraction(2**20 * 100))
     changes = rows * (2 if relation is Neighbours.REPLACE else 1)

@@ -21,7 +21,7 @@ from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
-PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
+PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("who",), rows=3)
 FEATURES = CellFeatures(domain=domain(4))
 NUMBERS = Domain((domain(4).attributes[0], Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(4))))))
 
@@ -48,7 +48,7 @@ SLOTS = Domain((*domain(4, 6).attributes, NUMBERS.attributes[1]))
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_column_of_slots_moves_by_the_records_that_come_and_that_go(relation, rows):
     """A record that is replaced leaves one slot and comes to another."""
-    unit = PrivacyUnit(neighbours=relation, column="who", rows=rows)
+    unit = PrivacyUnit(neighbours=relation, columns=("who",), rows=rows)
     asked = replace(problem(unit), domain=SLOTS, target=Target(attribute=SLOTS.attributes[2], axis=2))
     learner = recipe("online", slots=1, features=CellFeatures(domain=domain(4, 6))).learner(asked, 50, 1.0)
     one = replace(learner, rows=1, added=True).distance
@@ -56,7 +56,7 @@ def test_a_column_of_slots_moves_by_the_records_that_come_and_that_go(relation, 
     assert learner.distance == one * rows * (2 if relation is Neighbours.REPLACE else 1)
 
 
-UNITS = [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="who", rows=3), REPLACED, PERSONS]
+UNITS = [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who",), rows=3), REPLACED, PERSONS]
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "person", "three rows", "replaced row", "replaced person"])
@@ -79,7 +79,7 @@ def test_every_release_has_learned_from_its_part_of_the_slots_and_the_last_from_
     assert [stream.learner(problem(PERSONS), 50, 1.0, release).slots for release in range(4)] == [37, 75, 112, 150]
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(column="who", rows=3)])
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=3)])
 def test_no_stream_where_records_come_and_go(unit):
     with pytest.raises(InfeasiblePlan, match="move all later ones"):
         recipe("online").require(problem(unit))

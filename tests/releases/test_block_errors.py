@@ -104,7 +104,7 @@ def test_a_plan_that_buys_nothing_draws_nothing_nor_where_every_block_is_measure
 
 @pytest.mark.parametrize("price", [HUGE, RICH], ids=["epsilon", "rho"])
 @pytest.mark.parametrize(
-    "unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE), PrivacyUnit(column="who", rows=3)], ids=str
+    "unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE), PrivacyUnit(columns=("who",), rows=3)], ids=str
 )
 def test_at_a_high_price_the_errors_of_unmeasured_blocks_are_the_true_ones(price, unit) -> None:
     found, charged = drawn(make_plan("errors", price, unit, (*PAIRS, DOLLARS)), measured(PAIRS[0]))

@@ -67,7 +67,7 @@ def plan(epsilon=Fraction(1, 50), **more):
     problem = Problem(
         domain=domain,
         workload=Workload((CELLS, QUARTERS)),
-        unit=PrivacyUnit(neighbours=Neighbours.REPLACE, column="person", rows=3),
+        unit=PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("person",), rows=3),
         **({"n": N, "alpha": Fraction(1, 4), "beta": BETA} | more),
     )
     roles = Roles(distinguisher=Exponential(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic())

@@ -35,7 +35,7 @@ def counted(price, unit=None):
 def test_one_draw_around_the_count() -> None:
     assert counted(None) == (None, [])
     assert counted(Price(epsilon=Fraction(100)))[0].estimate == 12345
-    found, charged = counted(Price(epsilon=Fraction(1, 2)), PrivacyUnit(column="pid", rows=3))
+    found, charged = counted(Price(epsilon=Fraction(1, 2)), PrivacyUnit(columns=("pid",), rows=3))
     assert [(event.sensitivity, event.scale) for event in charged] == [(3, 6)]
     assert found.charge == 1
     assert found.deviation == found.measurement.law.deviation

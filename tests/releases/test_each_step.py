@@ -147,7 +147,7 @@ WEIGHTED = QueryBlock(
 def test_a_free_interval_is_as_wide_as_the_margin_and_the_threshold_allow(block, relation, rows):
     """In the largest change of one row: a missed answer is at most the margin and Z away, and Z is above `slack` with
     half of beta on either side."""
-    unit = PrivacyUnit(neighbours=relation, column="who" if rows else None, rows=max(rows, 1))
+    unit = PrivacyUnit(neighbours=relation, columns=("who",) if rows else (), rows=max(rows, 1))
     terms = SessionTerms.within(Price(epsilon=Fraction(3)), unit, surprises=4, questions=50)
     model = WeightedRows(
         shape=TABLE.shape, codes=np.array([[0, 0], [2, 1]]), shares=np.array([0.5, 0.5]), total=10.0**7

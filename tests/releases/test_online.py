@@ -97,7 +97,7 @@ def test_both_directions_are_looked_at_and_epochs_charged_as_they_are_opened():
 @pytest.mark.parametrize("rows", [1, 3])
 def test_where_records_are_replaced_a_surprise_has_the_noise_of_its_query_alone(rows):
     """As its answer says it, as the terms say it and as it was charged; its table would have had twice as much."""
-    unit = PrivacyUnit(neighbours=Neighbours.REPLACE, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
     online = session(unit=unit, budget=PrivacyBudget(Fraction(60)), price=Price(epsilon=Fraction(60)))
     assert not online.ask(FIRST).free
     (found,) = online.history

@@ -244,7 +244,7 @@ def test_another_table_is_refused_before_the_first_draw_too(place, monkeypatch):
 
 def test_a_continued_release_keeps_the_rows_of_each_person(tmp_path, monkeypatch):
     """Each of 200 persons has a row for either label and keeps one of them."""
-    lay(tmp_path, unit=PrivacyUnit(column="who", rows=1))
+    lay(tmp_path, unit=PrivacyUnit(columns=("who",), rows=1))
     rows = "".join(f"{sex},{who % 100},{who},{who}\n" for who in range(200) for sex in "FM")
     (tmp_path / "table.csv").write_text(f"sex,age,income,who\n{rows}")
     seen, load = [], release_module.load_table

@@ -280,19 +280,19 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
 # The unit of a run: from options, within what the domain file states.
 
 
-STATED = DeclaredPersons(column="who", rows=3)
+STATED = DeclaredPersons(columns=("who",), rows=3)
 
 
 @pytest.mark.parametrize(
     ("column", "rows", "used"), [(None, None, 3), ("who", None, 3), (None, 2, 2), ("who", 3, 3), ("who", 1, 1)]
 )
 def test_a_unit_is_within_the_domain_file(column, rows, used) -> None:
-    assert unit_of("add-remove", column, rows, stated=STATED) == PrivacyUnit(column="who", rows=used)
+    assert unit_of("add-remove", column, rows, stated=STATED) == PrivacyUnit(columns=("who",), rows=used)
 
 
 def test_options_alone() -> None:
     assert unit_of("add-remove", None, None) == PrivacyUnit()
-    assert unit_of("replace", "who", 2) == PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=2)
+    assert unit_of("replace", "who", 2) == PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("who",), rows=2)
     for column, rows in (("who", None), (None, 2)):
         with pytest.raises(UsageFault, match="add --"):
             unit_of("add-remove", column, rows)
@@ -308,5 +308,5 @@ def test_the_hint_is_for_runs_over_rows_alone() -> None:
     columns = ("age", "person_id")
     assert len(list(unit_notes(PrivacyUnit(), columns))) == 1
     assert len(list(unit_notes(None, columns))) == 1
-    for unit in (PrivacyUnit(column="who"), PrivacyUnit(counted="n"), STATED):
+    for unit in (PrivacyUnit(columns=("who",)), PrivacyUnit(counted="n"), STATED):
         assert not list(unit_notes(unit, columns))

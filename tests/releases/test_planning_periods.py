@@ -88,4 +88,4 @@ def test_an_engine_is_refused_by_name_before_it_is_asked(place):
 
 def test_a_note_says_whether_a_unit_is_in_one_period():
     assert period_note(JANUARY, PrivacyUnit()).endswith("each row is in one period")
-    assert period_note(JANUARY, PrivacyUnit(column="who")).endswith("a person may have rows in many periods")
+    assert period_note(JANUARY, PrivacyUnit(columns=("who",))).endswith("a person may have rows in many periods")

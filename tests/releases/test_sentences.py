@@ -85,8 +85,8 @@ def test_a_delta_is_told_as_it_was_typed(delta):
     [
         (PrivacyUnit(), True),
         (PrivacyUnit(neighbours=Neighbours.REPLACE), False),
-        (PrivacyUnit(column="person"), False),
-        (PrivacyUnit(column="person", rows=3), False),
+        (PrivacyUnit(columns=("person",)), False),
+        (PrivacyUnit(columns=("person",), rows=3), False),
     ],
 )
 def test_a_count_is_called_free_where_a_unit_lies_in_one_part_alone(unit, free):

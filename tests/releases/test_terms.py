@@ -65,8 +65,8 @@ QUERIES = {
 UNITS = {
     "add-remove": PrivacyUnit(),
     "replace": PrivacyUnit(neighbours=Neighbours.REPLACE),
-    "add-remove, persons": PrivacyUnit(column="p", rows=2),
-    "replace, persons": PrivacyUnit(neighbours=Neighbours.REPLACE, column="p", rows=2),
+    "add-remove, persons": PrivacyUnit(columns=("p",), rows=2),
+    "replace, persons": PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("p",), rows=2),
 }
 PRICES = {
     "epsilon": Price(epsilon=Fraction(6)),

@@ -139,7 +139,7 @@ def test_curves_have_the_points_below_them(release):
 # The count of what was left out, in the plan and in the receipt.
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
-PERSONS = PrivacyUnit(column="pid", rows=3)
+PERSONS = PrivacyUnit(columns=("pid",), rows=3)
 
 
 def counting(plan, unit):

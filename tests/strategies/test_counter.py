@@ -12,7 +12,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.counter import Counter, CounterStep
 
-ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
+ROW, PERSON = PrivacyUnit(), PrivacyUnit(columns=("person",), rows=3)
 LIFE = PrivacyBudget.parse("1")
 
 

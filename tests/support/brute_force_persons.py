@@ -42,4 +42,4 @@ def largest_move(scores: Callable[[DenseHistogram], np.ndarray], shape: tuple[in
 
 def person(relation: Neighbours, rows: int) -> PrivacyUnit:
     """Persons of at most so many rows."""
-    return PrivacyUnit(neighbours=relation, column="pid", rows=rows)
+    return PrivacyUnit(neighbours=relation, columns=("pid",), rows=rows)

@@ -34,11 +34,13 @@ def chosen(asked, *batches):
 
 def test_columns_are_the_domains_then_the_persons() -> None:
     assert list(Counting(domain=DOMAIN).columns) == ["sex", "k"]
-    assert list(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=2)).columns) == ["sex", "k", "who"]
+    assert list(Counting(domain=DOMAIN, unit=PrivacyUnit(columns=("who",), rows=2)).columns) == ["sex", "k", "who"]
     assert list(Counting(domain=DOMAIN, count_column="n").columns) == ["sex", "k", "n"]
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="who", rows=9)])
+@pytest.mark.parametrize(
+    "unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who",), rows=9)]
+)
 def test_parts_add_up_to_the_whole(unit) -> None:
     asked = Counting(domain=DOMAIN, unit=unit, key=bytes(32))
     whole = chosen(asked, ONE, TWO)
@@ -47,14 +49,14 @@ def test_parts_add_up_to_the_whole(unit) -> None:
     assert (sum_.read, sum_.units, sum_.dropped) == (whole.read, whole.units, whole.dropped) == (7, *whole_units(unit))
     assert sum_.failed == whole.failed == {"k"}
     assert sum_.counts.marginal(()) == whole.counts.marginal(())
-    if unit.rows != 1 or unit.column is None:
+    if unit.rows != 1 or not unit.columns:
         assert whole.counts.marginal((0, 1)).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
         assert (sum_.counts.marginal((0, 1)) == whole.counts.marginal((0, 1))).all()
 
 
 def whole_units(unit):
     """Persons, and rows that are left out: of each person at most K of them."""
-    if unit.column is None:
+    if not unit.columns:
         return 7, 2
     return 4, 2 if unit.rows > 1 else 3
 
@@ -82,7 +84,7 @@ def test_the_limit_on_records_holds_for_the_sum_too() -> None:
 
 def of_persons(people, **how):
     """Rows of persons whose codes differ, counted in batches of `size`."""
-    unit = PrivacyUnit(column="who", rows=2)
+    unit = PrivacyUnit(columns=("who",), rows=2)
     asked = Counting(domain=Domain((Attribute(name="k", axis=Codes(50)),)), unit=unit, key=bytes(32))
     codes = [place if place % 3 else 99 for place in range(len(people))]  # 99 is no cell: a rule drops the row
     table = pa.table({"k": pa.array(codes), "who": people})

@@ -40,7 +40,7 @@ def rows_of(tree, number, life=True):
 
 def counted(path, tree, number, most, seed=0, life=True, domain=DOMAIN):
     source = TableSource(paths=(str(path),), period=rows_of(tree, number, life))
-    unit = PrivacyUnit(column="person", rows=most)
+    unit = PrivacyUnit(columns=("person",), rows=most)
     loaded = load_table(source, domain, Limits(), unit=unit, noise=SeededNoise(seed))
     return loaded.counts._unseal(SealKey()).marginal((0,)).astype(int)
 

@@ -189,7 +189,7 @@ def test_whole_numbers_that_pandas_holds_as_floats_are_labels(kind) -> None:
 
 
 def test_persons_and_counts_may_be_floats_and_texts() -> None:
-    unit = PrivacyUnit(column="who", rows=1)
+    unit = PrivacyUnit(columns=("who",), rows=1)
     frame = pd.DataFrame({"a": [0, 0, 1, 2, 2], "who": [1.0, 1.0, 2.0, None, -0.0], "n": ["2", "1", "x", "0", 3]})
     source = TableSource(frame=in_memory(frame))
     check_table(source, CODES, Limits(), unit)

@@ -32,7 +32,7 @@ def of_persons(most=1, groups=1):
     return PersonIntake(
         cells=tally(DOMAIN.shape, 2**20),
         packing=Packing(DOMAIN.shape),
-        place=2,
+        places=(2,),
         splitter=Splitter.draw(groups, SeededNoise(2)),
         most=most,
         memory=2**28,

@@ -361,7 +361,7 @@ def test_tiny_pages_are_refused(tmp_path, monkeypatch) -> None:
 def pieces(budget, texts, indices):
     column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(texts))
     batch = pa.record_batch({"a": pa.array(range(len(indices))), "who": column})
-    return list(budget.pieces(batch, "who"))
+    return list(budget.pieces(batch, ("who",)))
 
 
 def test_texts_of_the_unit_column_are_spelt_out_in_pieces(tmp_path, small) -> None:

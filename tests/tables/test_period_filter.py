@@ -108,7 +108,7 @@ def forms(tmp_path):
 
 def test_all_forms_of_a_table_have_the_same_rows_in_a_period(forms):
     assert [counted(source) for source in forms] == [([1, 2], 1)] * 4
-    persons = [counted(source, unit=PrivacyUnit(column="who", rows=1)) for source in forms]
+    persons = [counted(source, unit=PrivacyUnit(columns=("who",), rows=1)) for source in forms]
     assert [(sum(kept), dropped) for kept, dropped in persons] == [(2, 2)] * 4  # one of two rows, and a row by a rule
 
 
@@ -139,9 +139,9 @@ def test_texts_that_the_domain_file_writes_otherwise_are_refused_before_any_row(
     check_table(dates, domain, Limits())
 
 
-@pytest.mark.parametrize("other", [PrivacyUnit(column="day", rows=1), PrivacyUnit()], ids=["unit", "counts"])
+@pytest.mark.parametrize("other", [PrivacyUnit(columns=("day",), rows=1), PrivacyUnit()], ids=["unit", "counts"])
 def test_the_column_is_neither_unit_nor_count(forms, other):
-    source = replace(forms[0], count_column=None if other.column else "day")
+    source = replace(forms[0], count_column=None if other.columns else "day")
     with pytest.raises(UsageFault, match="'day' is the unit or count column too"):
         counted(source, unit=other)
 

@@ -359,8 +359,8 @@ def test_every_person_has_tickets_of_their_own() -> None:
 
 DOMAIN = Domain((Attribute(name="k", axis=Codes(6), rules={"outside": Rule.DROP}),))
 ROWS = [("a", 0), ("b", 1), ("a", 2), ("", 5), ("c", 3), ("a", 9), ("b", 1), ("c", 8), ("d", 7), ("c", 4)]
-TWO = PrivacyUnit(column="pid", rows=2)
-ONE = PrivacyUnit(column="pid", rows=1)
+TWO = PrivacyUnit(columns=("pid",), rows=2)
+ONE = PrivacyUnit(columns=("pid",), rows=1)
 
 
 def write(path, rows):
@@ -438,7 +438,7 @@ def test_the_law_does_not_depend_on_order_files_and_passes(tmp_path, monkeypatch
 @pytest.mark.usefixtures("passes")
 def test_the_declared_number_is_of_persons_whose_rows_are_dropped_too(tmp_path) -> None:
     write(tmp_path / "t.csv", ROWS)
-    unit = PrivacyUnit(neighbours=Neighbours.REPLACE, column="pid", rows=2)
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("pid",), rows=2)
     assert loaded(tmp_path / "t.csv", unit=unit, declared=4)[0] == (1, 2, 1, 1, 1, 0)
     for wrong in (3, 5, 10):
         with pytest.raises(DataError, match=f"declared number of persons in column 'pid', {wrong};"):
@@ -498,8 +498,8 @@ def test_a_choice_from_the_same_key_is_the_same_choice(tmp_path, monkeypatch) ->
 @pytest.mark.parametrize(
     ("source", "unit", "error", "words"),
     [
-        ({}, PrivacyUnit(column="nobody"), DataError, "no column 'nobody'"),
-        ({}, PrivacyUnit(column="k"), UsageFault, "--unit 'k' is a column of the domain"),
+        ({}, PrivacyUnit(columns=("nobody",)), DataError, "no column 'nobody'"),
+        ({}, PrivacyUnit(columns=("k",)), UsageFault, "--unit 'k' is a column of the domain"),
         ({"count_column": "other"}, TWO, UsageFault, "--unit cannot go with --counts"),
     ],
 )
@@ -521,7 +521,7 @@ def test_a_large_table_of_many_groups(tmp_path, monkeypatch) -> None:
     generator = np.random.default_rng(1)
     people = generator.integers(0, 5000, 30000)
     write(tmp_path / "t.csv", [(f"p{person}", 0) for person in people])
-    counts, dropped = loaded(tmp_path / "t.csv", unit=PrivacyUnit(column="pid", rows=4))
+    counts, dropped = loaded(tmp_path / "t.csv", unit=PrivacyUnit(columns=("pid",), rows=4))
     rows = np.bincount(people)
     assert counts[0] == np.minimum(rows, 4).sum()
     assert dropped == np.minimum(rows - np.minimum(rows, 4), 4).sum()

@@ -161,7 +161,7 @@ ROW = PrivacyUnit()
 def test_the_domains_columns_come_first():
     assert list(columns_to_read(SEX, ROW, None)) == ["sex"]
     assert list(columns_to_read(SEX, ROW, "n")) == ["sex", "n"]
-    assert list(columns_to_read(SEX, PrivacyUnit(column="who", rows=2), None)) == ["sex", "who"]
+    assert list(columns_to_read(SEX, PrivacyUnit(columns=("who",), rows=2), None)) == ["sex", "who"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_the_domains_columns_come_first():
         (Domain(()), ROW, None, DocumentError, "no columns"),
         (Domain((Attribute(name="a", axis=Codes(2**32 + 1)),)), ROW, None, InfeasiblePlan, r"more than 2\^32 cells"),
         (SEX, ROW, "sex", UsageFault, "name another one"),
-        (SEX, PrivacyUnit(column="who", rows=2), "n", UsageFault, "cannot go with --counts"),
+        (SEX, PrivacyUnit(columns=("who",), rows=2), "n", UsageFault, "cannot go with --counts"),
     ],
 )
 def test_what_documents_alone_refuse(domain, unit, counts, error, words):
@@ -180,4 +180,4 @@ def test_what_documents_alone_refuse(domain, unit, counts, error, words):
 
 def test_answers_by_person_are_refused():
     with pytest.raises(UsageFault, match="cannot be given by person"):
-        refuse_published_unit(SEX, PrivacyUnit(column="sex", rows=1))
+        refuse_published_unit(SEX, PrivacyUnit(columns=("sex",), rows=1))

@@ -155,7 +155,7 @@ BAD = texts(b"x", b"\xff", b"y", b"\xed\xa0\x80", "é".encode())
 )
 def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
     batch = pa.record_batch({"n": pa.array(range(len(cells))), "a": cells})
-    found = drop_malformed_rows(batch, None, 2**20)
+    found = drop_malformed_rows(batch, (), 2**20)
     assert found.malformed.tolist() == malformed
     assert found.rows.column(0).to_pylist() == [row for row in range(len(cells)) if row not in malformed]
     assert found.count == len(cells)
@@ -165,8 +165,8 @@ def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
 def test_long_texts_are_malformed_in_the_unit_column_alone(coded) -> None:
     cells = pa.array(["xxxx", "xxxxx", None, "x"])
     batch = pa.record_batch({"a": cells.dictionary_encode() if coded else cells})
-    assert drop_malformed_rows(batch, "a", 4).malformed.tolist() == [1]
-    assert drop_malformed_rows(batch, None, 4).malformed.tolist() == []
+    assert drop_malformed_rows(batch, ("a",), 4).malformed.tolist() == [1]
+    assert drop_malformed_rows(batch, (), 4).malformed.tolist() == []
 
 
 def counted(path, rule=None, **more):
@@ -190,6 +190,6 @@ def test_the_rule_of_the_table(tmp_path, options) -> None:
 @pytest.mark.parametrize("length", [2**20, 2**20 + 1])
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False}])
 def test_a_long_name_of_a_person_ends_no_run(tmp_path, length, options) -> None:
-    path, unit = tmp_path / "t.parquet", PrivacyUnit(column="who")
+    path, unit = tmp_path / "t.parquet", PrivacyUnit(columns=("who",))
     parquet.write_table(pa.table({"a": ["x", "y", "x"], "who": ["p", "q" * length, "r"]}), path, **options)
     assert counted(path, unit=unit) == [3 if length == 2**20 else 2, 0]

@@ -42,7 +42,7 @@ def test_the_same_integers_from_any_number_of_threads(workers, how) -> None:
 
 
 def test_persons_are_counted_by_one_thread() -> None:
-    one, many = (counted(workers, unit=PrivacyUnit(column="who", rows=3)) for workers in (1, 4))
+    one, many = (counted(workers, unit=PrivacyUnit(columns=("who",), rows=3)) for workers in (1, 4))
     assert (one.counts.marginal((0,)) == many.counts.marginal((0,))).all()
 
 

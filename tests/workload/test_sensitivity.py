@@ -18,7 +18,9 @@ SHAPE = (3, 2, 2)
 UNITS = {relation: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 ADD_REMOVE, REPLACE = UNITS[Neighbours.ADD_REMOVE], UNITS[Neighbours.REPLACE]
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=[relation.value for relation in UNITS])
-PERSONS = [PrivacyUnit(neighbours=relation, column="pid", rows=most) for relation in Neighbours for most in (1, 2, 3)]
+PERSONS = [
+    PrivacyUnit(neighbours=relation, columns=("pid",), rows=most) for relation in Neighbours for most in (1, 2, 3)
+]
 every_person = pytest.mark.parametrize("unit", PERSONS, ids=[f"{u.neighbours.value}-{u.rows}" for u in PERSONS])
 
 
@@ -166,7 +168,7 @@ def test_of_persons_it_is_the_truth_for_the_usual_blocks(norm, unit) -> None:
 @pytest.mark.parametrize("most", [2, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_figure_of_one_row_is_below_the_truth_for_persons(relation, most) -> None:
-    person = PrivacyUnit(neighbours=relation, column="pid", rows=most)
+    person = PrivacyUnit(neighbours=relation, columns=("pid",), rows=most)
     marginal = (QueryBlock(name="m", factors=(Factor.identity(0, 3),)),)
     for norm in Norm:
         assert sensitivity(marginal, norm, UNITS[relation]) < truth(marginal, norm, person)
@@ -199,7 +201,7 @@ def test_a_distance_is_found_once(monkeypatch) -> None:
 @pytest.mark.parametrize(("rows", "most"), [(1, 1), (2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
 def test_rows_that_may_not_come_together_in_one_cell(relation, rows, most):
     """Tables that count at most `most` rows of a person in a cell: over all that one person, or two, can have."""
-    unit = PrivacyUnit(neighbours=relation, column="pid", rows=rows, cell_rows=most)
+    unit = PrivacyUnit(neighbours=relation, columns=("pid",), rows=rows, cell_rows=most)
     block = QueryBlock(name="", factors=(factor((0,), Identity(3)), factor((1,), Identity(2))))
     held = [
         np.bincount(kept, minlength=block.cells)
@@ -211,7 +213,7 @@ def test_rows_that_may_not_come_together_in_one_cell(relation, rows, most):
     squares = max(int(((one - counts) ** 2).sum(axis=1).max()) for one in others)
     assert squares <= sensitivity((block,), Norm.L2_SQUARED, unit)
     assert squares == sensitivity((block,), Norm.L2_SQUARED, unit) or 2 * -(-rows // most) > block.cells
-    whole = PrivacyUnit(neighbours=relation, column="pid", rows=rows)
+    whole = PrivacyUnit(neighbours=relation, columns=("pid",), rows=rows)
     narrow = QueryBlock(name="", factors=(factor((0,), Dense(np.ones((1, 3), dtype=np.int64))),))
     for other in (narrow, QueryBlock(name="")):
         assert sensitivity((other,), Norm.L2_SQUARED, unit) == sensitivity((other,), Norm.L2_SQUARED, whole)

@@ -90,7 +90,7 @@ class Life:
 
 def counter_cases() -> Iterator[Case]:
     """A row comes in the first period, which lies in two nodes; it moves to the last one; a person brings all rows."""
-    row, person = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
+    row, person = PrivacyUnit(), PrivacyUnit(columns=("person",), rows=3)
     yield counter_case("add-remove", row, {}, {(0, 0): 1})
     yield counter_case("replace", PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True), {(0, 0): 1}, {(2, 0): 1})
     yield counter_case("person", person, {}, {(0, 0): 3})
@@ -171,8 +171,8 @@ class HistoryCase:
 
 def history_cases() -> Iterator[HistoryCase]:
     """A person with more rows than are used in every period comes, or brings them earlier."""
-    person = PrivacyUnit(column="person", rows=ROWS)
-    replaced = PrivacyUnit(column="person", rows=ROWS, neighbours=Neighbours.REPLACE, drops=True)
+    person = PrivacyUnit(columns=("person",), rows=ROWS)
+    replaced = PrivacyUnit(columns=("person",), rows=ROWS, neighbours=Neighbours.REPLACE, drops=True)
     yield history_case("person", person, ((0, 0, 0, 0), (4, 4, 4, 4)))
     yield history_case("one-level", person, ((0,) * 6, (4,) * 6), tree=ONE_LEVEL)
     yield history_case("late-person", person, ((0, 0, 0, 0), (0, 1, 9, 1)))
@@ -214,7 +214,7 @@ class Releases:
     @property
     def claim(self) -> Claim:
         """What a ledger says that one unit has paid."""
-        parallel = self.unit.column is None
+        parallel = not self.unit.columns
         budgets = PeriodBudgets(column="day", every="month", share=Cost(SHARE), parallel=parallel)
         return Claim(epsilon=budgets.total({period.name: Cost(SHARE) for period in PERIODS}).amount)
 
@@ -242,7 +242,7 @@ class Releases:
 def period_cases() -> Iterator[Case]:
     """A row comes on the first day of a period; a person brings rows of both."""
     yield period_case("add-remove", PrivacyUnit(), {}, {(1, 0): 1})
-    yield period_case("person", PrivacyUnit(column="person", rows=1), {}, {(0, 0): 1, (1, 0): 1})
+    yield period_case("person", PrivacyUnit(columns=("person",), rows=1), {}, {(0, 0): 1, (1, 0): 1})
 
 
 def period_case(name: str, unit: PrivacyUnit, here: PeriodTable, there: PeriodTable) -> Case:

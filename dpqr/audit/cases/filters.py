@@ -160,7 +160,7 @@ def filter_cases() -> Iterator[Case]:
 # What a run shows is at which question each epoch ended. An epoch after another asks the same questions again. Beside
 # them the noisy answer that a session pays for when a comparison has passed, at the price of its query alone.
 
-PERSON = PrivacyUnit(column="person", rows=3)
+PERSON = PrivacyUnit(columns=("person",), rows=3)
 DELTA = Fraction(1, 10)
 """Where a price in rho is converted; see `choices.DELTA`."""
 EARLY = 7

@@ -39,7 +39,7 @@ UNITS = {
     "add-remove": PrivacyUnit(neighbours=Neighbours.ADD_REMOVE),
     "replace": PrivacyUnit(neighbours=Neighbours.REPLACE),
 }
-PERSON = PrivacyUnit(column="person", rows=3)
+PERSON = PrivacyUnit(columns=("person",), rows=3)
 ROWS = {
     "marginal": np.eye(4, dtype=np.int64),
     "predicate": np.array([[1, 1, 0, 0]]),
@@ -67,7 +67,7 @@ def answer_cases() -> Iterator[Case]:
     yield check_case("interaction-add-remove", pair_block(), add_remove, Price(epsilon=Fraction(1)), shape=pair)
     yield check_case("marginal-person", block("marginal"), PERSON, Price(epsilon=Fraction(1)))
     for relation in UNITS:
-        unit = PrivacyUnit(neighbours=Neighbours(relation), column="person", rows=3)
+        unit = PrivacyUnit(neighbours=Neighbours(relation), columns=("person",), rows=3)
         yield check_case(f"left-out-{relation}", DROPPED, unit, Price(epsilon=Fraction(1)), shape=())
     # A query and its opposite: noise that was used for both cancels in their difference.
     opposed = (block("predicate"), block("opposite"))
@@ -206,7 +206,7 @@ LEFT_OUT_DELTA = Fraction(1, 100)
 LEFT_OUT_PURE, LEFT_OUT_RHO = Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 2))
 LEFT_OUT_ROWS = PrivacyUnit()
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
-LEFT_OUT_PERSON = PrivacyUnit(column="person", rows=3)
+LEFT_OUT_PERSON = PrivacyUnit(columns=("person",), rows=3)
 AUDITED_QUERY = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
 
 

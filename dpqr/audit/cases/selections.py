@@ -58,7 +58,7 @@ DISTINGUISHERS: dict[str, Distinguisher] = {"exponential": Exponential(), "permu
 EPSILONS = {"blocks": Fraction(2), "queries": Fraction(2), "boxes": Fraction(2)}
 LEVEL = 5
 """Everybody's score on the first database."""
-PERSON = {relation: replace(unit, column="person", rows=3) for relation, unit in UNITS.items()}
+PERSON = {relation: replace(unit, columns=("person",), rows=3) for relation, unit in UNITS.items()}
 """Persons of at most three rows each."""
 BRIEF, BRIEF_BOXES = 2_500, 1_800
 """Runs that show a rate that is too large by a quarter."""

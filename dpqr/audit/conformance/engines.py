@@ -68,7 +68,7 @@ def few_questions() -> Iterator[Question]:
     """Of tables with hardly a row."""
     domain = awkward_domain()
     yield "all columns", Counting(domain=domain)
-    yield "all rows of persons", Counting(domain=domain, asked=((0,),), unit=PrivacyUnit(column="who", rows=2))
+    yield "all rows of persons", Counting(domain=domain, asked=((0,),), unit=PrivacyUnit(columns=("who",), rows=2))
 
 
 def questions() -> Iterator[Question]:
@@ -83,7 +83,10 @@ def questions() -> Iterator[Question]:
     yield "rule fail", Counting(domain=awkward_domain(Rule.FAIL), asked=pairs)
     yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
     for most in (1, 2, 30, 10**7):
-        yield f"{most} of each person", Counting(domain=domain, asked=pairs, unit=PrivacyUnit(column="who", rows=most))
+        yield (
+            f"{most} of each person",
+            Counting(domain=domain, asked=pairs, unit=PrivacyUnit(columns=("who",), rows=most)),
+        )
 
 
 def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:

@@ -24,7 +24,7 @@ from dpqr.prediction.third_party import loss_faults as broken_constants
 UNITS = {
     "a record that comes or goes": PrivacyUnit(),
     "a record that is replaced": PrivacyUnit(neighbours=Neighbours.REPLACE),
-    "a person of up to two rows": PrivacyUnit(column="person", rows=2),
+    "a person of up to two rows": PrivacyUnit(columns=("person",), rows=2),
 }
 PAIRS = 40
 RECORDS = 6

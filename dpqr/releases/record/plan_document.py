@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from dpqr import __version__
 from dpqr.domain.periods import PeriodRows
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import Every, PrivacyUnit
 from dpqr.ledger.codec import JSON, canonical
 from dpqr.releases.fingerprints import plan_digest
 from dpqr.releases.record.parts import (
@@ -61,11 +61,14 @@ def seal_document(document: JSON) -> JSON:
 
 
 class UnitPart(Part, frozen=True, kw_only=True):
-    """Whom the release protects. column: whose rows are one person's. max_rows: of each of them, null where every row
-    is its own unit. counts: the count column of a histogram."""
+    """Whom the release protects. column: whose rows are one person's. columns: in its place, several that say together
+    whose a row is; per: the last of them is a date, and counts by this period. max_rows: of each of them, null where
+    every row is its own unit. counts: the count column of a histogram."""
 
     neighbours: str
     column: str | UnsetType | None = UNSET
+    columns: tuple[str, ...] | UnsetType = UNSET
+    per: Every | UnsetType = UNSET
     max_rows: Count | UnsetType | None = UNSET
     counts: str | UnsetType | None = UNSET
     words: str
@@ -75,8 +78,10 @@ class UnitPart(Part, frozen=True, kw_only=True):
         """A privacy unit."""
         return cls(
             neighbours=unit.neighbours.value,
-            column=unit.column,
-            max_rows=unit.rows if unit.column is not None else None,
+            column=UNSET if len(unit.columns) > 1 else next(iter(unit.columns), None),
+            columns=unit.columns if len(unit.columns) > 1 else UNSET,
+            per=unit.per or UNSET,
+            max_rows=unit.rows if unit.columns else None,
             counts=unit.counted,
             words=unit.words,
         )

@@ -21,6 +21,7 @@ from dpqr.report.page.parts import (
     ReportTable,
     Section,
     State,
+    protected_unit,
 )
 
 LONGEST, QUERIES = 240, 200
@@ -228,10 +229,11 @@ def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     yield _check("Epsilon is stated, exact, and small", epsilon <= LARGE, f"{upward_text(epsilon)}: {size}.")
     small = "a rare total failure is ruled out" if not delta else "it must be far below one over the number of rows"
     yield _check("Delta is 0 or tiny", delta <= LARGE_DELTA, f"{upward_text(delta)}; {small}.")
-    unit = found.plan.get("unit") or {}
-    if unit.get("column"):
-        state: State = "yes"
-        text = f"Each {unit['column']}, with at most {unit['max_rows']} rows each; further rows were left out."
+    unit = protected_unit(found.plan)
+    if unit.columns:
+        state: State = "part" if unit.together else "yes"
+        text = f"Each {unit.named}, with at most {unit.rows} rows each; further rows were left out."
+        text += " One person with several of them is protected less, by that many times." if unit.together else ""
     else:
         state = "part"
         text = (

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit, unit_columns
 from dpqr.kernel.wording import Fact, plain
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
@@ -87,6 +88,13 @@ class ReportInput:
         """The domain or the queries file as the record keeps it, or None."""
         found = (self.plan.get("request") or {}).get(name)
         return found if isinstance(found, dict) else None
+
+
+def protected_unit(plan: Mapping[str, Any]) -> PrivacyUnit:
+    """The unit that a record's plan names, as far as pages speak of it."""
+    unit = plan.get("unit") or {}
+    columns = tuple(unit.get("columns") or unit_columns(unit.get("column")))
+    return PrivacyUnit(columns=columns, per=unit.get("per"), rows=unit.get("max_rows") or 1)
 
 
 # Published files as a report shows them: the first synthetic rows, the columns of tables, the hash of every file.

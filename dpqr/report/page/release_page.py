@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.kernel.budget import downward_text, upward_text
+from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
@@ -55,6 +56,7 @@ from dpqr.report.page.parts import (
     ReportPage,
     ReportTable,
     Section,
+    protected_unit,
 )
 
 LEARNT = (
@@ -125,20 +127,18 @@ def lead(found: ReportInput) -> Iterator[Fact]:
     if budget:
         yield "epsilon", upward_text(Fraction(budget["epsilon"]["exact"]))
         yield "delta", upward_text(Fraction(budget["delta"]["exact"]))
-    unit = found.plan.get("unit") or {}
-    column = unit.get("column")
-    yield "protects", f"each {column}" if column else "each row"
+    yield "protects", f"each {protected_unit(found.plan).named}"
     if date := found.stated("date"):
         yield "date", date[:10]
 
 
 def meaning(found: ReportInput) -> Iterator[str]:
     """The promise in two plain sentences."""
-    budget, unit = found.plan.get("budget"), found.plan.get("unit") or {}
+    budget, unit = found.plan.get("budget"), protected_unit(found.plan)
     if budget is None:
         return
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    whom = f"{unit['column']} with all their rows" if unit.get("column") else "row"
+    whom = f"{unit.named} with all their rows" if unit.columns else unit.named
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
         f"Each {whom} is protected: whatever was published here, it was {likely_words(epsilon)} times as likely with "
@@ -347,13 +347,14 @@ def _listed(caption: str, blocks: Sequence[AnsweredBlock]) -> ReportTable:
 
 def rows_words(found: ReportInput) -> str:
     """What the answers are of, from the unit and the rules of the domain file."""
-    unit, fields = found.plan.get("unit") or {}, (found.document("domain") or {}).get("fields") or ()
+    unit, fields = protected_unit(found.plan), (found.document("domain") or {}).get("fields") or ()
     rules = {str(each.get("name")): each.get("dpqr") or {} for each in fields if isinstance(each, dict)}
     asked = {name for block in (found.plan.get("workload") or {}).get("blocks") or () for name in block["columns"]}
     dropping, clipping = (
         [name for name, own in rules.items() if name in asked and rule in own.values()] for rule in ("drop", "clip")
     )
-    return rows_used(unit.get("column"), unit.get("max_rows") or 1, dropping, clipping)
+    key = whose(unit.columns, unit.per) if unit.columns else None
+    return rows_used(key, unit.rows, dropping, clipping)
 
 
 def _unit(name: str, entries: Sequence[Row]) -> str:

@@ -98,7 +98,8 @@ class DuckTable:
         return discreetly(self._files, lambda _: ENGINES["duckdb"].before)
 
     def count(self, asked: Counting) -> TableCounts:
-        chosen, person, order = ", ".join(map(_quoted, asked.columns)), asked.unit.column, ""
+        chosen, order = ", ".join(map(_quoted, asked.columns)), ""
+        person = asked.unit.columns[0] if asked.unit.columns else None
         if person is not None:
             # Persons are sorted by numbers, or by the bytes of texts, whatever collation the column has.
             kind, name = self.kind(person), _quoted(person)

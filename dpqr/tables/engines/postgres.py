@@ -180,7 +180,7 @@ class PostgresTable:
 
     def count(self, asked: Counting) -> TableCounts:
         chosen = [self._named[name] for name in asked.columns]
-        person = None if asked.unit.column is None else self._named[asked.unit.column]
+        person = self._named[asked.unit.columns[0]] if asked.unit.columns else None
         with self._opened() as connection:
             if self._found(connection) != (self._relation, self._columns):
                 raise ValueError("the table is another one than before the run was paid")

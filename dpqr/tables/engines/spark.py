@@ -96,9 +96,10 @@ class SparkTable:
     def count(self, asked: Counting) -> TableCounts:
         with quietly():
             chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
-            if asked.unit.column is not None:
-                person = chosen[_quoted(asked.unit.column)]
-                text = is_text(self.kind(asked.unit.column))  # sorted by its bytes, whatever collation the column has
+            if asked.unit.columns:
+                first = asked.unit.columns[0]
+                person = chosen[_quoted(first)]
+                text = is_text(self.kind(first))  # sorted by its bytes, whatever collation the column has
                 chosen = chosen.repartition(person).sortWithinPartitions(person.cast("binary") if text else person)
             asked = replace(asked, workers=1)
             parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)

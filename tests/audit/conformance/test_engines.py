@@ -30,7 +30,7 @@ class Table:
 
     def count(self, asked):
         batches = self._table.select(list(asked.columns)).to_batches(max_chunksize=part(self._table.num_rows))
-        if asked.unit.column is not None:
+        if asked.unit.columns:
             return asked.counted(lambda: batches)
         return asked.together(asked.counted(lambda batch=batch: [batch]) for batch in batches)
 

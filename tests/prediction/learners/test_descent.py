@@ -49,7 +49,7 @@ def test_the_distance_by_hand():
     assert descent(
         "logistic", AXIS, radius=3, horizon=Fraction(15), unit=REPLACE, records=100
     ).distance == 3 / Fraction(10)
-    person = PrivacyUnit(column="who", rows=4)
+    person = PrivacyUnit(columns=("who",), rows=4)
     eta = Fraction(65, 64)
     assert descent("pinball", AXIS, radius=1, horizon=Fraction(8), unit=ADDED, records=50).distance == (
         eta * 8 * Fraction(4, 5) / 50

@@ -12,8 +12,8 @@ from dpqr.prediction.learners.losses import Hinge
 
 ROWS = PrivacyUnit()
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
-PERSONS = PrivacyUnit(column="who", rows=3)
-SWAPPED = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
+PERSONS = PrivacyUnit(columns=("who",), rows=3)
+SWAPPED = PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("who",), rows=3)
 
 
 @pytest.mark.parametrize("declared", [1, 2, 7, 20])

@@ -27,7 +27,7 @@ VECTORS = [[1.0, 0.0], [-0.6, 0.8], [0.1, -0.3]]
 
 
 def learner(relation=Neighbours.ADD_REMOVE, vectors=VECTORS, rows=1):
-    unit = PrivacyUnit(neighbours=relation, column="p", rows=rows) if rows > 1 else UNITS[relation]
+    unit = PrivacyUnit(neighbours=relation, columns=("p",), rows=rows) if rows > 1 else UNITS[relation]
     return MomentsLearner(examples=examples(vectors, VALUES), unit=unit)
 
 

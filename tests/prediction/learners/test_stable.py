@@ -82,7 +82,7 @@ VECTORS = [[1.0, 0.0], [-1.0, 0.0]]
 @pytest.mark.parametrize("relation", Neighbours)
 def test_distances_of_lipschitz_losses_by_hand(relation, rows):
     """C_L = 4/5. Rows that are replaced: C_L / (lambda m). Others: (1 + eta) C_L / (2 lambda m0), K or 2K times."""
-    unit = PrivacyUnit(neighbours=relation, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    unit = PrivacyUnit(neighbours=relation, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
     stable = learner("pinball", VECTORS, Fraction(1, 10), unit, 100)
     one = (1 + ETA) * Fraction(4, 5) / (2 * Fraction(1, 10) * 100)
     replaced = 2 * rows * one if rows > 1 else Fraction(4, 5) / (Fraction(1, 10) * 100)

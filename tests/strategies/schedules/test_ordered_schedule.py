@@ -99,7 +99,7 @@ def test_prices_that_depend_on_releases_need_a_filter() -> None:
 
 
 def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
-    alone = planned(unit=PrivacyUnit(column="person"))
+    alone = planned(unit=PrivacyUnit(columns=("person",)))
     plan = plan_split(Ordered(), Split(left_out=Fraction(1, 10)), alone.problem, alone.budget, alone.roles)
     paid = [plan.price("left out"), plan.price("opening"), *stages(plan)]
     assert sum(price.epsilon for price in paid) == 1

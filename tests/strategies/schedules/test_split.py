@@ -45,7 +45,7 @@ DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(3)) for axis in rang
 PROBLEM = Problem(domain=DOMAIN, workload=Workload(BLOCKS), unit=PrivacyUnit())
 
 
-PERSON = PrivacyUnit(column="person")
+PERSON = PrivacyUnit(columns=("person",))
 DRAWS = ("opening", "selection", "measurement")
 
 
@@ -95,7 +95,7 @@ def test_no_plan_with_a_count_costs_more_than_its_budget_or_leaves_much(accounta
 def test_a_share_of_what_is_drawn_in_stages_too(accountant, share) -> None:
     """Every draw of a plan has its part in the share: opening, stages, selections and measurements."""
     budget = PURE if accountant == "basic" else APPROXIMATE
-    ordered = of_persons(unit=PrivacyUnit(column="person", rows=2))
+    ordered = of_persons(unit=PrivacyUnit(columns=("person",), rows=2))
     block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(300,), matrix=Prefix(300)),))
     domain = Domain((Attribute(name="c0", axis=Codes(300)),))
     ordered = replace(ordered, domain=domain, workload=Workload((block,)))
@@ -169,7 +169,9 @@ def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accou
 
 
 @pytest.mark.parametrize(
-    "unit", [PrivacyUnit(neighbours=Neighbours.REPLACE), PERSON, PrivacyUnit(column="p", rows=3)], ids=lambda u: u.whom
+    "unit",
+    [PrivacyUnit(neighbours=Neighbours.REPLACE), PERSON, PrivacyUnit(columns=("p",), rows=3)],
+    ids=lambda u: u.whom,
 )
 def test_elsewhere_it_is_not_made_unless_a_share_is_stated(unit) -> None:
     stated = of_persons(unit, n=100 if unit.rows_public else None)
@@ -201,7 +203,7 @@ def test_an_accountant_that_does_not_know_left_out_records_counts_none() -> None
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("most", [1, 4])
 def test_a_person_moves_the_count_by_the_rows_that_count(relation, most) -> None:
-    unit = PrivacyUnit(neighbours=relation, column="pid", rows=most)
+    unit = PrivacyUnit(neighbours=relation, columns=("pid",), rows=most)
     assert sensitivity((DROPPED,), Norm.L1, unit) == most
     plan = counted(problem=of_persons(unit))
     assert plan.events[0][0].sensitivity == most
@@ -209,7 +211,7 @@ def test_a_person_moves_the_count_by_the_rows_that_count(relation, most) -> None
 
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_total_is_bought_where_the_number_of_persons_alone_is_public(relation) -> None:
-    unit = PrivacyUnit(neighbours=relation, column="pid", rows=2)
+    unit = PrivacyUnit(neighbours=relation, columns=("pid",), rows=2)
     stated = replace(of_persons(unit), persons=50 if relation is Neighbours.REPLACE else None)
     plan = Rounds(rounds=2, opening=False).plan(stated, PURE, roles())
     assert [blocks[0].axes for blocks in plan.opening] == [()]

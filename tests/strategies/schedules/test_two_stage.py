@@ -87,7 +87,7 @@ def test_names_are_those_of_no_query() -> None:
 
 def test_persons_of_several_rows_make_records_less_sure() -> None:
     one = two_stage()
-    persons = replace(one.problem, unit=PrivacyUnit(neighbours=Neighbours.ADD_REMOVE, column="p", rows=4))
+    persons = replace(one.problem, unit=PrivacyUnit(neighbours=Neighbours.ADD_REMOVE, columns=("p",), rows=4))
     assert replace(one, problem=persons).sureness(1000, PRICE) == pytest.approx(125, rel=0.02)
 
 

@@ -304,7 +304,7 @@ def test_persons_come_in_order_whatever_their_type_and_collation(place, who, kin
         made.execute(f"CREATE OR REPLACE TABLE p (sex VARCHAR, k INT, who {kind})")
         made.execute(f"INSERT INTO p SELECT 'f', 0, {who} FROM range(3000) t(i)")
     engine = TableSource(paths=(f"duckdb:{place}/p.duckdb?table=p",)).engine
-    found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=4)))
+    found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(columns=("who",), rows=4)))
     assert (found.units, found.dropped, int(found.counts.marginal(()))) == (300, 300 * 4, 300 * 4)
 
 

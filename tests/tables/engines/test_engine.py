@@ -130,7 +130,7 @@ class Carried:
 
     def count(self, asked):
         batches = self._table.select(list(asked.columns)).to_batches(max_chunksize=30)
-        parts = [batches] if asked.unit.column is not None else [[batch] for batch in batches]
+        parts = [batches] if asked.unit.columns else [[batch] for batch in batches]
         values = [encode_counts(partial(asked.counted, lambda part=part: part)) for part in parts]
         sums = [encode_counts(partial(add_counts, values[start::2], asked)) for start in range(2)]
         return add_counts(sums, asked)

@@ -221,7 +221,7 @@ def test_functions_and_operators_of_other_schemas_run_nowhere(place):
         with engine._opened() as connection:
             _ = engine.names
             assert connection.execute("SHOW search_path").fetchone() == ("pg_catalog, pg_temp",)
-        found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=1)))
+        found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(columns=("who",), rows=1)))
         assert found.units == 1
     finally:
         server.execute("ALTER ROLE owner RESET search_path")

@@ -182,7 +182,7 @@ on_a_cluster = pytest.mark.parametrize(
 )
 
 
-UNITS = (PrivacyUnit(), PrivacyUnit(column="who", rows=2))
+UNITS = (PrivacyUnit(), PrivacyUnit(columns=("who",), rows=2))
 
 
 def counts_stay(frame):
