@@ -11,7 +11,6 @@ from dpqr.tables.engines.known import engine_at
 from dpqr.tables.frames import in_memory
 from dpqr.testing import check_engine
 
-
 MANY = 300_000
 """Rows that come in more than two batches of any source (of DuckDB's: 2**17 rows)."""
 
