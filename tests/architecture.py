@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+Nodes = tuple[ast.AST, ...]
 
 ROOMS = (
     "kernel",
@@ -127,14 +128,19 @@ def breaches(files: dict[str, str]) -> list[str]:
     modules = {above for path in files for above in lineage(module_name(path))}
     found, graph = [], {}
     for path, source in sorted(files.items()):
-        tree, module = ast.parse(source), module_name(path)
-        inside, outside = imports(tree, modules)
-        graph[f"dpqr.{module}"] = stated_imports(tree, modules)
-        found += [f"{path}: {fault}" for fault in relative_imports(tree)]
+        nodes, module = parsed(source), module_name(path)
+        inside, outside = imports(nodes, modules)
+        graph[f"dpqr.{module}"] = stated_imports(nodes, modules)
+        found += [f"{path}: {fault}" for fault in relative_imports(nodes)]
         found += [f"{path}: {fault}" for name in inside for fault in misplaced(module, name)]
         found += [f"{path}: {fault}" for name in outside for fault in unguarded(module, name)]
-        found += [f"{path}: {fault}" for fault in named(module, tree)]
+        found += [f"{path}: {fault}" for fault in named(module, nodes)]
     return [*found, *circles(graph)]
+
+
+def parsed(source: str) -> Nodes:
+    """All nodes of a file's syntax tree: walking it takes longer than every look at a node."""
+    return tuple(ast.walk(ast.parse(source)))
 
 
 def module_name(path: str) -> str:
@@ -152,14 +158,14 @@ def within(module: str, packages: object) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def imports(tree: ast.AST, modules: set[str]) -> tuple[set[str], set[str]]:
+def imports(nodes: Nodes, modules: set[str]) -> tuple[set[str], set[str]]:
     """Modules of the house (without "dpqr.") and names from outside that a file imports, anywhere in it.
 
     A text such as "dpqr.strategies.known:UPDATES" counts as an import where it names a module: lazy loading is no
     way around the order of rooms.
     """
-    named_in_full = stated_imports(tree, modules)
-    for node in ast.walk(tree):
+    named_in_full = stated_imports(nodes, modules)
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             target = re.fullmatch(r"dpqr\.([\w.]+)(:\w+)?", node.value)
             named_in_full |= {f"dpqr.{target[1]}"} if target and target[1] in modules else set()
@@ -167,10 +173,10 @@ def imports(tree: ast.AST, modules: set[str]) -> tuple[set[str], set[str]]:
     return {name.removeprefix("dpqr").lstrip(".") for name in inside}, named_in_full - inside
 
 
-def stated_imports(tree: ast.AST, modules: set[str]) -> set[str]:
+def stated_imports(nodes: Nodes, modules: set[str]) -> set[str]:
     """The names, in full, of the import statements of a file, anywhere in it."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -195,8 +201,8 @@ def circles(graph: dict[str, set[str]]) -> Iterator[str]:
         yield f"{min(circle)}: a circle of imports: {' <- '.join(circle)}"
 
 
-def relative_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def relative_imports(nodes: Nodes) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.level:
             yield "relative import; write the name from dpqr on"
 
@@ -232,17 +238,17 @@ def unguarded(module: str, target: str) -> Iterator[str]:
             yield f"imports {guarded}, which only {', '.join(allowed) or 'nobody'} may"
 
 
-def named(module: str, tree: ast.AST) -> Iterator[str]:
-    for name in written(tree):
+def named(module: str, nodes: Nodes) -> Iterator[str]:
+    for name in written(nodes):
         if name in GUARDED_NAMES and not within(module, GUARDED_NAMES[name]):
             yield f"names {name}, which only {', '.join(GUARDED_NAMES[name]) or 'nobody'} may"
         if name in {"np.random", "numpy.random"} and not within(module, GUARDED_IMPORTS["numpy.random"]):
             yield f"names {name}, which only kernel.noise.source, kernel.noise.public may"
 
 
-def written(tree: ast.AST) -> Iterator[str]:
+def written(nodes: Nodes) -> Iterator[str]:
     """Every name in a file, and "np.random" for the attribute of the library."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -273,7 +279,7 @@ def faces(files: dict[str, str]) -> list[str]:
         told[room] = {f"{room}.{name}" for name in FACES.findall(f"\n{text}")}
     found, imported = [], set()
     for path, source in sorted(files.items()):
-        inside, _ = imports(ast.parse(source), modules)
+        inside, _ = imports(parsed(source), modules)
         for name in sorted(inside):
             room = package(name)
             if room in given and room != package(module_name(path)) and name != room:

@@ -53,9 +53,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = " and ".join(f"not {marker}" for marker in LATER)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the whole repository first: they take longest, and at the end no worker waits for another."""
+    """Tests of the whole repository first: they take longest, and at the end no worker waits for another.
+
+    Groups: pytest-xdist 3.8 writes a test's group behind its name, into a field that pytest 9.2 no longer reads, so
+    that `--dist loadgroup` groups nothing (pytest-dev/pytest-xdist#1386). Here it is read.
+    """
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    for item in items:
+        grouped = getattr(item, "_nodeid", item.nodeid)
+        if grouped != item.nodeid:
+            item._id = type(item.id).parse(grouped)
 
 
 def pytest_collection_finish() -> None:

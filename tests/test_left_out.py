@@ -64,3 +64,32 @@ def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
     assert done.returncode == 0, done.stdout + done.stderr
     assert any(line.startswith(f"{passed} passed") for line in lines)
     assert (lines[-2:] == last) if last else ("left out" not in done.stdout)
+
+
+GROUPED = """
+import os
+from pathlib import Path
+
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.xdist_group("one")
+def test_grouped(number):
+    (Path(__file__).parent / str(os.getpid())).touch()
+
+@pytest.mark.parametrize("number", range(4))
+def test_others(number):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_tests_of_one_group_run_in_one_process(tmp_path):
+    """What one of them has made serves the others: a session of Spark, a run of the publishing script."""
+    (tmp_path / "test_grouped.py").write_text(GROUPED)
+    shutil.copy(Path(__file__).parent / "conftest.py", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup", "."]
+    support = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=support)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len([path for path in tmp_path.iterdir() if path.name.isdigit()]) == 1

@@ -131,6 +131,7 @@ class LatentClassFit:
     total: float
     places: tuple[slice, ...]
     starts: IntArray
+    sizes: IntArray
     pairs: tuple[_Pairs, ...]
     singles: _Singles
     others: tuple[LinearMeasurement, ...]
@@ -151,6 +152,7 @@ class LatentClassFit:
             total=total,
             places=places,
             starts=ends[:-1],
+            sizes=np.array(shape),
             pairs=_beside(evidence, places, total),
             singles=_Singles.of(evidence, places, total),
             others=tuple(seen for seen in evidence if seen.order and (seen.block is not None or seen.order > 2)),
@@ -186,8 +188,7 @@ class LatentClassFit:
 
     def _each(self, operation: np.ufunc, cells: FloatArray) -> FloatArray:
         """The sum (or largest) over each column's cells, at every cell of it."""
-        sizes = np.diff(self.starts, append=len(cells))
-        found: FloatArray = operation.reduceat(cells, self.starts, axis=0).repeat(sizes, axis=0)
+        found: FloatArray = operation.reduceat(cells, self.starts, axis=0).repeat(self.sizes, axis=0)
         return found
 
     def loss(self, point: FloatArray) -> tuple[float, FloatArray]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.report.guide import TOPICS, Hit, read_topic
@@ -67,6 +68,7 @@ SYNONYMS = (
 _WORD = re.compile(r"\w+")
 
 
+@cache
 def stem(word: str) -> str:
     """The word without its ending, so that its forms are one: a few rules, of English alone.
 

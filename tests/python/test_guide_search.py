@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from cli.guide_questions import FIRST, REPORTING, SETTING, USERS
 from support.guide_pages import GUIDE
@@ -10,6 +12,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.guide_search import SHOWN, search_guide, stem
 
 
+@cache
 def found(question):
     """The places of the hits, as the questions name sections."""
     return [

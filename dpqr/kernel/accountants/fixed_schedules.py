@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from dpqr.kernel.accountants.accountant import (
@@ -137,6 +138,7 @@ def optimal_epsilon(losses: Losses, delta: Fraction) -> Fraction:
     return min(fallback, smallest(draws, max(epsilon for epsilon, count in losses if count), delta))
 
 
+@lru_cache(maxsize=64)
 def smallest(draws: int, step: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
     return lowest(lambda epsilon: curve(draws, step, epsilon) <= delta, draws * step)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -118,7 +119,13 @@ def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
         pairs[pair] += count
     if fallback is None or not has_dp_accounting():
         return None
-    curve = _curve(pairs, delta) if fallback and delta else None
+    return _below(tuple(pairs.items()), delta, fallback)
+
+
+@lru_cache(maxsize=64)
+def _below(pairs: tuple[tuple[Pair, int], ...], delta: Fraction, fallback: Fraction) -> Fraction:
+    """The curve's epsilon, `fallback` at most. Kept: a run's draws are priced when it is planned, paid and verified."""
+    curve = _curve(Counter(dict(pairs)), delta) if fallback and delta else None
     return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
 
 

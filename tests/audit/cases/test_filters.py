@@ -77,7 +77,8 @@ def test_he_spends_nearly_all_and_no_more_than_the_filter_allows():
 @pytest.mark.slow
 @pytest.mark.parametrize("cost", [require_mu, free_choices, concentrated_rho], ids=["sound", "free choices", "rho"])
 def test_he_refutes_a_filter_that_forgets(cost):
-    runs, noise = 20_000, SeededNoise(7)
+    """Seeded. With other noise 5,000 runs refuted either filter that forgets, too, four times of four."""
+    runs, noise = 6_000, SeededNoise(7)
     case = replace(CASE, trial=Adversary(accountant=Charging(cost), whole=CASE.trial.whole))
     one, two = (case.outcomes(side, runs, noise) for side in (0, 1))
     assert attack(one, two, case.claim, FILTER_ALARM).breach is (cost is not require_mu)

@@ -11,6 +11,9 @@ from dpqr.tables.engines.known import engine_at
 from dpqr.tables.frames import in_memory
 from dpqr.testing import check_engine
 
+MANY = 300_000
+"""Rows that come in more than two batches of any source (of DuckDB's: 2**17 rows)."""
+
 
 def part(rows):
     """Rows of a part: some fifty parts, none below a hundred. Each part holds counts of its own until all are added."""
@@ -58,13 +61,13 @@ def in_duckdb(folder):
     return made
 
 
-@pytest.mark.parametrize("rows", [100, *slowly(10**6)])
+@pytest.mark.parametrize("rows", [100, *slowly(MANY)])
 @pytest.mark.parametrize("made", [Table, Pandas])
 def test_tables_in_memory(made, rows) -> None:
     check_engine(made, rows=rows)
 
 
-@pytest.mark.parametrize("rows", [100, *slowly(10**6)])
+@pytest.mark.parametrize("rows", [100, *slowly(MANY)])
 def test_duckdb(tmp_path, rows) -> None:
     check_engine(in_duckdb(tmp_path), rows=rows)
 

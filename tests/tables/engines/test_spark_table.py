@@ -105,7 +105,7 @@ def session(request, tmp_path_factory):
         "spark.cores.max": str(WORKERS),
         "spark.sql.session.timeZone": "America/St_Johns",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     }
     with ExitStack() as stack:
         master = request.param
@@ -299,9 +299,10 @@ def test_a_stage_whose_output_is_lost_is_counted_once_again(session, tmp_path, m
     [pytest.param(STANDALONE, marks=one_worker("cluster")), pytest.param(LOCAL, marks=one_worker("local"))],
     indirect=True,
 )
-@pytest.mark.parametrize("rows", [10**6])
+@pytest.mark.parametrize("rows", [200_000])
 @pytest.mark.filterwarnings("ignore")
 def test_the_conformance_kit(session, rows, tmp_path):
+    """Three partitions of some batches each."""
     from pyarrow import parquet
 
     def made(table):
