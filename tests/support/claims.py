@@ -3,7 +3,7 @@
     python tests/support/claims.py 20261129 68
     python tests/support/claims.py 20261130 30 --help-texts
 
-A claim is a sentence outside code blocks, or a row of a table, with at least five words. Questions and headings are none.
+A claim is a sentence outside code blocks, or a row of a table, with at least five words; no question, no heading.
 """
 
 import random
