@@ -42,7 +42,7 @@ def test_verify_names_the_prices_that_it_could_not_derive_again(place, monkeypat
     assert json.loads(run("verify", "--json").stdout)["unproved"] == [2]
 
 
-def test_each_budget_of_a_ledger_has_an_accountant_of_its_own():
+def test_each_budget_of_a_ledger_has_an_accountant_of_its_own(place):
     run("init", "a", "--eps", "5")
     run("init", "b", "--eps", "5", "--delta", "1e-9", "--accounting", "zcdp")
     assert "charged by basic" in run("show", "a").stdout

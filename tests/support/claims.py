@@ -1,7 +1,6 @@
 """Draw claims at random from what users read: README, guide, contributing.md and RESULTS.
 
-    python tests/support/claims.py 20261129 68
-    python tests/support/claims.py 20261130 30 --help-texts
+    python tests/support/claims.py SEED NUMBER [--help-texts]
 
 A claim is a sentence outside code blocks, or a row of a table, with at least five words; no question, no heading.
 """
@@ -76,6 +75,6 @@ if __name__ == "__main__":
     seed, number, *rest = sys.argv[1:]
     of_pages = [claim for page in PAGES for claim in sentences(page, (ROOT / page).read_text(encoding="utf-8"))]
     claims = help_texts() if rest else of_pages
-    chosen = random.Random(int(seed)).sample(range(len(claims)), int(number))
-    for page, line, text in (claims[index] for index in sorted(chosen)):
+    for index in sorted(random.Random(int(seed)).sample(range(len(claims)), int(number))):
+        page, line, text = claims[index]
         print(f"{page}:{line}: {text}")
