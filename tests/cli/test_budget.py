@@ -42,6 +42,13 @@ def test_verify_names_the_prices_that_it_could_not_derive_again(place, monkeypat
     assert json.loads(run("verify", "--json").stdout)["unproved"] == [2]
 
 
+def test_each_budget_of_a_ledger_has_an_accountant_of_its_own(place):
+    run("init", "a", "--eps", "5")
+    run("init", "b", "--eps", "5", "--delta", "1e-9", "--accounting", "zcdp")
+    assert "charged by basic" in run("show", "a").stdout
+    assert "charged by zcdp" in run("show", "b").stdout
+
+
 def test_history_and_export(lived):
     assert "settles 2: released" in run("history").stdout
     assert [entry["entry"] for entry in json.loads(run("history", "survey", "--json").stdout)] == [

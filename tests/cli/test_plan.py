@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from support.refusal_form import assert_refusal
 
+from dpqr.releases.forecast_error import TUNING
+
 PLAN = ("plan", "--queries", "q.json", "--runs", "1")
 ASKED = ("--queries", "q.json", "--eps", "1")
 
@@ -89,3 +91,8 @@ def test_a_select_statement_is_explained(desk):
 def test_progress_as_lines_says_what_is_simulated(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
     assert '"event": "forecast"' in ended.err
+
+
+def test_help_states_the_default_numbers_of_simulated_releases(desk):
+    words = " ".join(desk.run("explain", "--help").out.split())
+    assert f"[default: {TUNING.single} on one, {TUNING.closed} where its errors are exact]" in words

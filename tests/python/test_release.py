@@ -264,3 +264,13 @@ def test_wrong_names(made_of_results):
         made_of_results.pivot("cubes")
     with pytest.raises(dpqr.UsageFault, match="known: estimate, error, measured"):
         made_of_results.pivot("cube", "guess")
+
+
+def test_estimates_of_one_model_add_up_and_are_not_negative(frame):
+    """The topic `figures` says so of the default; measured answers need not."""
+    frame = frame[["sex", "age"]]
+    asked = {**QUERIES, "queries": [{"marginal": ["sex", "age"]}, {"marginal": ["sex"]}]}
+    estimates = dpqr.release(frame, queries=asked, eps=0.1).answers.set_index("query")["estimate"]
+    cells, sexes = estimates["marginal(sex,age)"], estimates["marginal(sex)"]
+    assert (cells >= 0).all()
+    assert np.allclose(cells.to_numpy().reshape(len(sexes), -1).sum(axis=1), sexes)
