@@ -9,9 +9,17 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
 
-from dpqr.kernel.accountants.accountant import PairFilter, PlanFilter, PrivacyFilter, SumFilter, summed_cost
+from dpqr.kernel.accountants.accountant import (
+    PairFilter,
+    PlanFilter,
+    PrivacyFilter,
+    SumFilter,
+    selects_labels,
+    summed_cost,
+)
 from dpqr.kernel.accountants.analytic import NO_MU, GaussianDP
 from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.losses import ONLY_PAIRS
 from dpqr.kernel.accountants.sums import Basic, SumAccountant, ZeroConcentrated
 from dpqr.kernel.budget import (
     PURE,
@@ -114,7 +122,7 @@ class SumCurrency:
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
         amount = self.sums.total(events)
         if amount is None:
-            raise BudgetRefused(self.unpriced)
+            raise BudgetRefused(ONLY_PAIRS if selects_labels(events) else self.unpriced)
         return Cost(amount)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
@@ -172,8 +180,8 @@ class SumCurrency:
 
 EPSILON = SumCurrency(
     sums=Basic(),
-    unpriced="the run draws Gaussian noise or selects labels, which has no pure epsilon, and this budget counts "
-    "nothing else; plan with the laplace check, or pay from a budget with a delta (zcdp, or basic for pairs)",
+    unpriced="the run draws Gaussian noise, which has no pure epsilon, and this budget counts nothing else; plan with "
+    "the laplace check, or pay from a budget with a delta (zcdp, or basic for pairs)",
 )
 RHO = SumCurrency(sums=ZeroConcentrated())
 SQUARED_MU = SumCurrency(sums=GaussianDP(), unpriced=NO_MU)

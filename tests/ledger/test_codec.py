@@ -103,6 +103,7 @@ POLICIES = {
     "counts": "n",
     "fail": True,
     "approval": True,
+    "learning": True,
     "source": Source(address="duckdb:/data/t.duckdb?table=t", query="SELECT 1"),
 }
 MONTHS = PeriodBudgets(column="day", every="month", share=Cost(Fraction(1), Fraction(1, 9)))

@@ -480,13 +480,18 @@ def larger_pure(events: Composition, price: Callable[[Losses], Fraction]) -> Fra
     return larger(events, priced)
 
 
+def selects_labels(events: Composition) -> bool:
+    """Whether a draw selects labels, and so has no price in any sum of one figure."""
+    return any(isinstance(_unwrapped(event)[0], LabelSelectionEvent) for event, _ in events)
+
+
 def summed_cost(events: Composition) -> Cost | None:
     """Return the epsilons and the deltas of one run, each added up; None if any draw has none.
 
     Of pure draws the epsilon is that of basic composition, `in_parallel` included; beside a draw that has a delta
     everything is added up.
     """
-    if not any(isinstance(_unwrapped(event)[0], LabelSelectionEvent) for event, _ in events):
+    if not selects_labels(events):
         amount = larger_pure(events, lambda losses: sum((loss * count for loss, count in losses), Fraction(0)))
         return None if amount is None else Cost(amount)
     total = NO_COST

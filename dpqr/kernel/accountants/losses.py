@@ -295,9 +295,8 @@ def _above_threshold_mu(event: AboveThresholdEvent) -> Fraction:
 
 
 @squared_mu.register
-def _label_selection_mu(_: LabelSelectionEvent) -> Fraction:
+def _label_selection_mu(_: LabelSelectionEvent) -> None:
     """The trade-off curve of such a draw begins at 1 - delta, and that of mu-GDP at 1."""
-    raise BudgetRefused(ONLY_PAIRS)
 
 
 @squared_mu.register

@@ -22,6 +22,7 @@ from dpqr.kernel.accountants.accountant import (
     needs_delta,
     require_affordable,
     require_pure,
+    selects_labels,
     summed_cost,
     weigh,
 )
@@ -172,7 +173,7 @@ class ZeroConcentrated(SumAccountant):
         return concentrated_rho(event)
 
     def total(self, events: Composition) -> Fraction | None:
-        return total_rho(events)
+        return None if selects_labels(events) else total_rho(events)
 
     def largest(self, budget: PrivacyBudget) -> Fraction:
         return largest_rho(budget)
