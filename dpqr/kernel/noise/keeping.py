@@ -21,7 +21,7 @@ from dpqr.kernel.noise.source import NoiseSource
 
 BITS = 192
 """Of a probability: 2^-192 is below 2^-90 of the smallest delta that a budget may state."""
-LONGEST = 1 << 20
+LONGEST = 1 << 18
 """Most counts below certainty: more mean an epsilon that publishes nothing."""
 _FIRST_BITS = 62
 
@@ -112,7 +112,7 @@ def keeping_table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
     while table[-1] < whole:
         if len(table) > LONGEST:
             raise InfeasiblePlan(
-                "epsilon is too small to learn a label of fewer than a million units; give --eps more, or learn fewer "
+                "epsilon is too small to learn a label of fewer than 262,144 units; give --eps more, or learn fewer "
                 "columns"
             )
         before = table[-1]
