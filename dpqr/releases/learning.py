@@ -41,7 +41,7 @@ from dpqr.tables.structure import check_table
 
 DOUBLINGS = 40
 """Of the grid: it ends at 2^40 steps on either side."""
-BEYOND = 0.05
+BEYOND = 0.01
 """Largest probability that a learned end lies beyond all records."""
 MOST_BINS = 1000
 STAND_IN = "(any label)"
