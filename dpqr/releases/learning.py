@@ -224,7 +224,11 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
             labels.append(LabelColumn(attribute=_label_attribute(fields[name]), selection=selection))
         else:
             numbers.append(_number_column(fields[name], request, share, unit))
-    source = _source(described)
+    # The table that the request names, or the one that the budget's owner has registered.
+    named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
+    named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
+    source = resolve_source(named, described.payer)
+    require_source(source)
     domain = Domain((*(each.attribute for each in labels), *(each.attribute for each in numbers)))
     reading = resolve_reading(source, Limits(), domain, described.payer)
     if described.payer is not None:
@@ -241,14 +245,6 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         max_labels=request.max_labels,
         reason=request.reason,
     )
-
-
-def _source(described: DomainRequest) -> TableSource:
-    """The table that the request names, or the one that the budget's owner has registered."""
-    named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
-    found = resolve_source(replace(named, delimiter=described.delimiter, encoding=described.encoding), described.payer)
-    require_source(found)
-    return found
 
 
 def _open_part(form: JSON) -> Literal["labels", "bounds"]:

@@ -33,6 +33,13 @@ class KeepingLaw:
 
     epsilon: above 0, of one label. delta: of one label, in [2^-BITS, 1).
 
+    >>> law = KeepingLaw(Fraction(1), Fraction(1, 10**6))
+    >>> law.probability(0), round(float(law.probability(1) * 10**6), 6), law.certain
+    (Fraction(0, 1), 1.0, 28)
+
+    Raises:
+        InfeasiblePlan: epsilon is so small that a label would need more than LONGEST units.
+
     Privacy:
         Let p_n be the probabilities. For counts n and n + 1 of one label the draw is (epsilon, delta)-DP:
 
@@ -46,13 +53,6 @@ class KeepingLaw:
 
         The coin is U < p_n for a uniform integer U in [0, 2^BITS): exactly p_n 2^BITS of them are below, so `<=` would
         add 2^-BITS to every probability and keep labels that nobody has.
-
-    >>> law = KeepingLaw(Fraction(1), Fraction(1, 10**6))
-    >>> law.probability(0), round(float(law.probability(1) * 10**6), 6), law.certain
-    (Fraction(0, 1), 1.0, 28)
-
-    Raises:
-        InfeasiblePlan: epsilon is so small that a label would need more than LONGEST units.
     """
 
     epsilon: Fraction
