@@ -16,6 +16,7 @@ Inside:
     cases.counters       counters over periods
     cases.files          whole releases from files to files
     cases.filters        adversaries against filters
+    cases.learned_labels  labels that nobody has listed
     cases.noisy_answers  noisy answers and errors
     cases.predictions    predictions, votes, learned functions
     cases.releases       whole releases, by every schedule

@@ -19,6 +19,7 @@ from dpqr.audit.case import AuditedCase, Claim, Outcomes
 from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
+from dpqr.audit.cases.learned_labels import label_cases
 from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
 from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
 from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
@@ -116,6 +117,7 @@ def cases_by_name() -> dict[str, AuditedCase]:
         *error_cases(),
         *filter_cases(),
         *sparse_vector_cases(),
+        *label_cases(),
     ]
     predicted = [*vote_cases(), *predict_cases(), *function_cases()]
     found: list[AuditedCase] = [*drawn, *releases, *predicted, *file_cases()]

@@ -80,7 +80,8 @@ def policy(dataset: str, given: PolicyCommand) -> None:
 
     Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
     release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
-    existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
+    existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects. Whether
+    labels and bounds may be learned may change either way: what is learned is paid for in full.
 
     The source is an engine's table, view or query; requests then leave DATA out, and the owner vouches that it gives
     each person at most the stated rows. Any other source may take its place, and the history keeps them all.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import sys
 from shlex import quote
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import click
 
 from dpqr.cli.options import SectionedCommand, keywords, require_file_name, require_option, takes
-from dpqr.cli.settings import say_settings
+from dpqr.cli.settings import is_typed, say_settings
 from dpqr.cli.streams import product, product_json, say
 from dpqr.python.options import CsvOptions, rows
 from dpqr.python.owner_options import CheckCommand, DomainCommand, InitProjectCommand
@@ -65,21 +65,33 @@ def check_command(given: CheckCommand) -> None:
 @click.argument("data", metavar="[DATA]", required=False, callback=require_file_name)
 @takes(
     DomainCommand,
-    words={"dataset": "Read the columns of the source that this dataset's owner has registered."},
+    words={"dataset": "Read the source that this dataset's owner has registered; its budget pays for --learn."},
     headings=CSV_IS_A_SOURCE,
-    unset=("dataset", "ledger"),
 )
 def domain_command(data: str | None, given: DomainCommand) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
-    Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
-    CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the queries; what they
-    lack is left to fill in. A domain that is inferred from the data would be a release that nobody paid for.
+    Of DATA only column names and types are read, unless --learn says more. Labels and bounds come from codebooks
+    (Frictionless, CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the
+    queries; what they lack is left to fill in. A domain that is inferred from the data would be a release that nobody
+    paid for: --learn pays for it.
+
+    \b
+    dpqr domain visits.csv --learn diagnosis --eps 0.1 --delta 1e-6 --unit patient --max-rows 3
     """
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    made, out = domain_file(data, **given), given["out"]
+    if given["learn"]:
+        say_settings()
+    # A file of settings says who pays; for what is described nobody does.
+    unpaid = () if given["learn"] else [name for name in ("dataset", "ledger", "purpose", "by") if not is_typed(name)]
+    stated = cast("DomainCommand", {name: value for name, value in given.items() if name not in unpaid})
+    made, out = domain_file(data, **stated), given["out"]
+    if given["dry_run"]:
+        for line in made.remarks:
+            product(plain(line))
+        return
     if out is None:
         product_json(made.document)
     for remark in made.remarks:

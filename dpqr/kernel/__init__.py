@@ -21,6 +21,7 @@ Other rooms import these modules, and no others:
     noise.bits                   random bits to uniform and Bernoulli draws; proved bounds of exp
     noise.discrete_laplace       discrete Laplace and geometric noise, drawn exactly
     noise.gaussian               discrete and rounded Gaussian noise, drawn exactly
+    noise.keeping                whether a label is kept, given how many have it; drawn exactly
     noise.law                    what a noise law tells: figures and tail bounds
     noise.public                 public randomness, seeded and repeatable
     noise.selection              exact draws of the exponential mechanism and of permute-and-flip

@@ -9,9 +9,17 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
 
-from dpqr.kernel.accountants.accountant import PlanFilter, PrivacyFilter, SumFilter
+from dpqr.kernel.accountants.accountant import (
+    PairFilter,
+    PlanFilter,
+    PrivacyFilter,
+    SumFilter,
+    selects_labels,
+    summed_cost,
+)
 from dpqr.kernel.accountants.analytic import NO_MU, GaussianDP
 from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.losses import ONLY_PAIRS
 from dpqr.kernel.accountants.sums import Basic, SumAccountant, ZeroConcentrated
 from dpqr.kernel.budget import (
     PURE,
@@ -114,7 +122,7 @@ class SumCurrency:
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
         amount = self.sums.total(events)
         if amount is None:
-            raise BudgetRefused(self.unpriced)
+            raise BudgetRefused(ONLY_PAIRS if selects_labels(events) else self.unpriced)
         return Cost(amount)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
@@ -231,10 +239,11 @@ class PairCurrency:
         The pairs that the filter adds up must be fixed before the mechanism runs. So a settlement refunds nothing of a
         run that any other theorem than basic composition proves: its pair is a statement of the run as one
         mechanism. It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the
-        run has stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
-        (eps_ij, 0) of its own (an interactive one where it is an epoch of comparisons, `AboveThreshold`), whose epsilon
-        is fixed before it is made, so the filter's unit may be the draw: draws that were not made were never spent, and
-        are refunded. A run without any draw costs nothing under any accountant.
+        run has stopped early. A run that basic composition proves is a sequence of draws. Each draw is a mechanism
+        (eps_ij, delta_ij) of its own (an interactive one where it is an epoch of comparisons, `AboveThreshold`; its
+        delta_ij is 0 unless it selects labels), whose figures are fixed before it is made, so the filter's unit may be
+        the draw: draws that were not made were never spent, and are refunded. A run without any draw costs nothing
+        under any accountant.
 
     References:
         Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023, "Concurrent Composition for Interactive Differential
@@ -248,7 +257,9 @@ class PairCurrency:
     name: str = "epsilon and delta"
 
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """Return the epsilon that the run's accountant proves for the events at its delta, and that delta (pure: 0).
+        """Return the epsilon that the run's accountant proves for the events at its delta, and that delta.
+
+        Under basic composition both are exact sums over the draws; of pure draws the delta is 0.
 
         Raises:
             BudgetRefused: the accountant proves none, is a third party's, or is not installed.
@@ -257,7 +268,8 @@ class PairCurrency:
         return _proved(events, PURE if pure else pricing)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """Return the cost of the draws of a pure sum; of other runs all that was paid, unless nothing was drawn."""
+        """Return the cost of the draws that basic composition adds up; of other runs all that was paid, unless nothing
+        was drawn."""
         if not events:
             return Cost()
         return self.price(events) if pricing.accountant == PURE.accountant else paid
@@ -265,7 +277,7 @@ class PairCurrency:
     def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
         """Return the filter of the run's own accountant for the events that were paid for."""
         if pricing.accountant == PURE.accountant:
-            return EPSILON.guard(paid)
+            return PairFilter(limit=paid) if paid.delta else EPSILON.guard(paid)
         if pricing.accountant in CURRENCIES:
             sums = CURRENCIES[pricing.accountant]
             return sums.guard(sums.price(events))
@@ -317,7 +329,12 @@ def _proved(events: Composition, pricing: Pricing) -> Cost:
             f"--accountant {pricing.accountant}: a budget in epsilon and delta takes dpqr's own accountants only "
             f"({', '.join(PREDICTING)}), for the ledger asks them for the price; choose one of them"
         )
-    if not pricing.delta and pricing != PURE:
+    if pricing == PURE:
+        cost = summed_cost(events)
+        if cost is None:
+            raise BudgetRefused("the basic accountant has no price for the planned draws")
+        return cost
+    if not pricing.delta:
         raise BudgetRefused(f"the {pricing.accountant} accountant needs a delta above 0; add --delta 1e-9, for example")
     epsilon = proving.epsilon(events, pricing.delta)
     if epsilon is None:

@@ -205,6 +205,29 @@ class AboveThresholdEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSelectionEvent:
+    """Labels that are kept or not, each by an independent (epsilon, delta)-DP coin of its own count (`KeepingLaw`).
+
+    epsilon, delta: of one label whose count moves by 1. labels: largest number of labels whose counts move between
+    neighbours, each by 1.
+
+    >>> LabelSelectionEvent(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), labels=2).labels
+    2
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    labels: int
+
+    def __post_init__(self) -> None:
+        _require(self.epsilon, Fraction, positive=True, name="the epsilon of a selection of labels")
+        _require(self.delta, Fraction, positive=True, name="the delta of a selection of labels")
+        _require(self.labels, int, positive=True, name="the labels of a selection of labels")
+        if self.delta >= 1:
+            raise BudgetRefused("the delta of a selection of labels must be below 1; nothing was drawn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PureSumEvent:
     """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum. A plan states it
     if its draws are not known in advance; a run is charged for the draws themselves.
@@ -257,6 +280,7 @@ Draw = (
     | ExponentialEvent
     | PermuteAndFlipEvent
     | AboveThresholdEvent
+    | LabelSelectionEvent
     | PureSumEvent
     | RhoSumEvent
     | MuSumEvent

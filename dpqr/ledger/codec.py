@@ -298,6 +298,7 @@ POLICY_FORMAT = RecordFormat(
         attribute("counts", read=_optional(_text)),
         attribute("fail", read=_flag),
         attribute("approval", read=_flag, unset=False),
+        attribute("learning", read=_flag, unset=False),
         attribute("source", SOURCE_FORMAT.write, SOURCE_FORMAT.read, unset=None),
     ),
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import LedgerPlace, checks
-from dpqr.python.owner_options import DomainSources
+from dpqr.python.options import LedgerPlace, ReasonOptions, checks
+from dpqr.python.owner_options import DomainSources, LearnedSources, LearnOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,29 +106,36 @@ def domain_file(
     dataset: str | None = None,
     ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
-    **sources: Unpack[DomainSources],
+    **sources: Unpack[LearnedSources],
 ) -> MadeDomain:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
+
+    With `learn`, labels and bounds of the named columns are learned from the table under differential privacy, for
+    `eps` and `delta` in all, which the budget of `dataset` pays; columns that stay open are left out.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
         dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
         out: a new file.
-        sources: `DomainSources`.
+        sources: `LearnedSources`. dry_run: what would be learned and paid, as remarks; no row is read.
 
     Returns:
-        `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open or left out.
+        `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open, left out or learned.
 
     Raises:
         UsageFault: no source, or one that cannot be read.
+        BudgetRefused: the budget does not pay for what is learned, or its policy does not allow it.
         DocumentError: the sources contradict themselves.
         AlreadyThere: the file `out` exists.
     """
     from dpqr.releases.documents import domain_file as made_from
     from dpqr.releases.documents import write_new
 
-    who = payer(dataset, ledger, anchor) if dataset is not None else None
-    request = replace(_domain_request(table, sources), payer=who)
+    who = payer(dataset, ledger, anchor) if dataset is not None or sources.get("learn") else None
+    learning, described = _learning(sources)
+    request = replace(_domain_request(table, described), payer=who)
+    if learning is not None:
+        return _learned(request, learning, out)
     made = run_sanitised(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)
@@ -154,6 +162,38 @@ def init(
 
     asked = _domain_request(table, sources)
     return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
+
+
+def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, DomainSources]:
+    """What is to be learned, None for nothing, and the other options. UsageFault for options that say how, and not of
+    what."""
+    own = {*checks(LearnOptions), *checks(ReasonOptions)}
+    stated = {name: value for name, value in given.items() if name in own and value not in (None, False, (), [])}
+    described = cast("DomainSources", {name: value for name, value in given.items() if name not in own})
+    if "learn" in stated:
+        return stated, described
+    if stated:
+        raise UsageFault(f"{next(iter(stated))}: is about learned columns; add --learn COLUMN, or leave it out")
+    return None, described
+
+
+def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | None) -> MadeDomain:
+    from dpqr.python.ledger import reason
+    from dpqr.releases.learning import LearnRequest, dry_learning, learn_domain
+
+    stated = check_options(
+        {name: value for name, value in given.items() if name not in checks(ReasonOptions)}, checks(LearnOptions)
+    )
+    if "eps" not in stated:
+        raise UsageFault("--learn: what is learned costs epsilon; add --eps, for example 0.1")
+    dry = stated.pop("dry_run", False)
+    columns = tuple(name for each in stated.pop("learn") for name in each.split(",") if name)
+    request = LearnRequest(
+        described=described, columns=columns, epsilon=stated.pop("eps"), reason=reason(given), **stated
+    )
+    if dry:
+        return run_sanitised(lambda: dry_learning(request))
+    return run_sanitised(lambda: learn_domain(request, out=None if out is None else os.fspath(out)))
 
 
 def _domain_request(table: Path | None, sources: DomainSources) -> DomainRequest:

@@ -125,13 +125,26 @@ class Ledger(LedgerPlace):
             per=stated.get("per"),
             kind=stated.get("kind", "private"),
             reason=reason(stated),
-            policy=Policy(counts=stated.get("counts"), fail=stated.get("allow_fail", False), **reading),
+            policy=Policy(
+                counts=stated.get("counts"),
+                fail=stated.get("allow_fail", False),
+                learning=stated.get("allow_learning", False),
+                **reading,
+            ),
             periods=periods,
         )
         return Budget.of(run_sanitised(lambda: open_budget(self._opened(), asked)))
 
-    def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
-        """Change which table every run reads (`source`), and how, the latter towards stricter only.
+    def policy(
+        self,
+        dataset: str,
+        *,
+        fail: bool | None = None,
+        learning: bool | None = None,
+        **reading: Unpack[PolicyOptions],
+    ) -> Budget:
+        """Change which table every run reads (`source`), whether labels and bounds may be learned (`learning`), and how
+        the table is read, the last towards stricter only.
 
         Raises:
             BudgetRefused: any other change.
@@ -139,7 +152,7 @@ class Ledger(LedgerPlace):
         from dpqr.ledger.budgets import restrict
         from dpqr.tables.policy import PolicyChange
 
-        change = PolicyChange(fail=fail, **policy_fields(reading))
+        change = PolicyChange(fail=fail, learning=learning, **policy_fields(reading))
         return Budget.of(run_sanitised(lambda: restrict(self._opened(), dataset, change)))
 
     def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> Approval:

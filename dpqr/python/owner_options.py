@@ -23,7 +23,9 @@ from dpqr.python.options import (
 )
 
 explanation = partial(Option, section="Explanation")
+learned = partial(Option, section="Learned columns")
 sources = partial(Option, section="Sources")
+MOST_LABELS = 1000
 card = partial(Option, section="Registry and card")
 
 
@@ -110,9 +112,10 @@ class PolicyOptions(PolicyLimitOptions, CsvOptions, PolicySourceOptions, total=F
 
 
 class AllowFailOptions(TypedDict, total=False):
-    """Whether a column's rule may be `fail`, of a new budget."""
+    """Whether a column's rule may be `fail`, and whether labels and bounds may be learned, of a new budget."""
 
     allow_fail: Annotated[bool | None, Option(boolean, None, "A column's rule may be `fail`. [refused]")]
+    allow_learning: Annotated[bool | None, Option(boolean, None, "Labels and bounds may be learned. [refused]")]
 
 
 class ChangeFailOptions(TypedDict, total=False):
@@ -121,6 +124,15 @@ class ChangeFailOptions(TypedDict, total=False):
     fail: Annotated[
         bool | None,
         Option(boolean, None, "Whether a column's rule may be `fail`.", flags=("--allow-fail/--forbid-fail", "fail")),
+    ]
+    learning: Annotated[
+        bool | None,
+        Option(
+            boolean,
+            None,
+            "Whether labels and bounds may be learned.",
+            flags=("--allow-learning/--forbid-learning", "learning"),
+        ),
     ]
 
 
@@ -272,7 +284,44 @@ class DomainSources(ProjectSources, ThresholdOptions, total=False):
     """What a domain file is made from, beside a table."""
 
 
-class DomainCommand(DomainSources, PayerOptions, total=False):
+class LearnOptions(TypedDict, total=False):
+    """Columns whose labels or bounds are learned from the table, and what that may cost."""
+
+    learn: Annotated[
+        str | Sequence[str],
+        learned(
+            texts,
+            "COLUMN,...",
+            "Learn labels or bounds of these columns from the table, under differential privacy; it costs --eps.",
+            multiple=True,
+        ),
+    ]
+    eps: Annotated[Figure | None, learned(figure, "E", "Epsilon of all learned columns together.")]
+    delta: Annotated[Figure | None, learned(figure, "D", "Delta of all learned labels together, for example 1e-6.")]
+    neighbours: Annotated[
+        Literal["add-remove", "replace"] | None,
+        learned(NEIGHBOURS, None, "Tables that must look alike, as in `dpqr release`. [default: add-remove]"),
+    ]
+    max_labels: Annotated[
+        int | None,
+        learned(Whole(1, MOST_LABELS), "M", "Labels of a column in which a person counts, at most. [default: 1]"),
+    ]
+    grid: Annotated[Figure | None, learned(figure, "STEP", "Smallest difference of numbers that matters. [default: 1]")]
+    bins: Annotated[int | None, learned(Whole(1, 1000), "N", "Bins of a learned column of numbers. [default: 10]")]
+    cuts: Annotated[
+        Literal["equal", "quantiles"] | None,
+        learned(
+            OneOf(("equal", "quantiles")), None, "Bins of equal width, or learned ones of like size. [default: equal]"
+        ),
+    ]
+    dry_run: Annotated[bool, learned(boolean, None, "Print what would be learned and paid; no row is read.")]
+
+
+class LearnedSources(DomainSources, LearnOptions, ReasonOptions, total=False):
+    """What a domain file is made from, described or learned."""
+
+
+class DomainCommand(LearnedSources, PayerOptions, total=False):
     """All options of `dpqr domain`."""
 
     out: Annotated[

@@ -137,6 +137,7 @@ def policy_words(policy: Policy) -> str:
     parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
     parts.append("a rule `fail` may occur" if policy.fail else "no rule `fail`")
     parts += ["approved plans only"] if policy.approval else []
+    parts += ["labels and bounds may be learned"] if policy.learning else []
     return plain(", ".join([*parts, *([f"source {policy.source.words}"] if policy.source else [])]))
 
 

@@ -12,6 +12,7 @@ Other rooms import these modules, and no others:
     engines.spark            tables, lakes and data frames of Spark
     files                    one file of a table, and names with wildcards
     frames                   tables in memory
+    label_counts             the labels of a column that nobody has listed, counted
     limits                   the caps under which a table is read, and what a failure may say
     load                     a table becomes a sealed histogram
     parquet                  Parquet tables, their pages capped before they are decoded

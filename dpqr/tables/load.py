@@ -40,7 +40,7 @@ from dpqr.tables.wanted import columns_to_read
 if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
 
-_UNREADABLE = "the table cannot be read; it is damaged, or needs more memory than there is"
+UNREADABLE = "the table cannot be read; it is damaged, or needs more memory than there is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ def load_table(
     first = FirstRows.of(source.period, columns)
     question = replace(question, count_column=source.count_column, workers=source.workers, first=first)
     return discreetly(
-        lambda: _sealed(_count_with_progress(source, question, progress), question, declared), lambda _: _UNREADABLE
+        lambda: _sealed(_count_with_progress(source, question, progress), question, declared), lambda _: UNREADABLE
     )
 
 

@@ -91,6 +91,7 @@ class Policy:
     counts: the count column; None: every row is one record.
     fail: whether a rule `fail` may occur (policy), or occurs in the domain (request).
     approval: whether releases need an approval by somebody else (policy).
+    learning: whether labels and bounds may be learned from the table, for a price (policy).
     source: the engine's table that every run reads (policy); None: files by path.
 
     Raises:
@@ -114,6 +115,7 @@ class Policy:
     counts: str | None = None
     fail: bool = False
     approval: bool = False
+    learning: bool = False
     source: Source | None = None
 
     def __post_init__(self) -> None:
@@ -159,6 +161,7 @@ class PolicyChange:
     encoding: str | None = None
     fail: bool | None = None
     approval: bool = False
+    learning: bool | None = None
     source: Source | None = None
 
     def applied(self, policy: Policy) -> Policy:
@@ -172,6 +175,7 @@ class PolicyChange:
             encoding=policy.encoding if self.encoding is None else self.encoding,
             fail=policy.fail if self.fail is None else self.fail,
             approval=policy.approval or self.approval,
+            learning=policy.learning if self.learning is None else self.learning,
             source=policy.source if self.source is None else None if self.source == FILES else self.source,
         )
 
@@ -207,10 +211,20 @@ def resolve_policy(policy: Policy, stated: Policy) -> Policy:
     return replace(policy, fail=stated.fail)
 
 
+def require_learning(policy: Policy) -> None:
+    """Raise BudgetRefused unless the budget's owner lets labels and bounds be learned."""
+    if not policy.learning:
+        raise BudgetRefused(
+            "--learn: the budget's policy does not allow labels or bounds to be learned, and nothing was opened\n"
+            "the owner can allow it: dpqr budget policy NAME --allow-learning"
+        )
+
+
 def require_stricter(policy: Policy, later: Policy) -> None:
     """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter or encoding may come.
 
     The source is the owner's to change: no request chooses it, before the change or after, and the history shows it.
+    So is `learning`: what it admits is a draw that the budget pays for in full, and no bit beyond that.
     """
     for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
         if isinstance(fixed, int) and isinstance(after, int):

@@ -34,7 +34,8 @@ def unit_of(case):
     if hasattr(case.trial, "mechanisms") and hasattr(case.trial.mechanisms[0], "unit"):
         return case.trial.mechanisms[0].unit
     relation = Neighbours.REPLACE if "replace" in case.name else Neighbours.ADD_REMOVE
-    return PrivacyUnit(neighbours=relation, columns=("who",), rows=3 if "person" in case.name else 1)
+    rows = 2 if case.name.startswith("labels-2") else 3 if "person" in case.name else 1
+    return PrivacyUnit(neighbours=relation, columns=("who",), rows=rows)
 
 
 @by_name(ALL)

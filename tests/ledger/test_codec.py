@@ -103,6 +103,7 @@ POLICIES = {
     "counts": "n",
     "fail": True,
     "approval": True,
+    "learning": True,
     "source": Source(address="duckdb:/data/t.duckdb?table=t", query="SELECT 1"),
 }
 MONTHS = PeriodBudgets(column="day", every="month", share=Cost(Fraction(1), Fraction(1, 9)))
@@ -155,7 +156,8 @@ LAPLACE = {"kind": "discrete-laplace", "sensitivity": "2", "scale": "5/3", "coun
 WHOLE = st.integers(1, 10**20)
 EXACT = st.builds(Fraction, st.integers(1, 10**30), st.integers(1, 10**30))
 PARAMETERS = {int: WHOLE, Fraction: EXACT, bool: st.booleans(), int | None: st.none() | WHOLE}
-OWN = {"directions": st.sampled_from((1, 2)), "opposite": EXACT.map(lambda exact: 1 / (1 + exact))}
+BELOW_1 = EXACT.map(lambda exact: 1 / (1 + exact))
+OWN = {"directions": st.sampled_from((1, 2)), "opposite": BELOW_1, "delta": BELOW_1}
 
 
 def events_of(made):

@@ -47,6 +47,40 @@ def test_a_domain_file_is_that_of_the_command(desk):
         dpqr.domain_file()
 
 
+LEARN = {"learn": "sex,age", "types": "age=integer", "eps": 50, "delta": "1e-6"}
+LEARNED = ("--learn", "sex,age", "--types", "age=integer", "--eps", "50", "--delta", "1e-6")
+
+
+def test_learned_columns_are_those_of_the_command_and_cost_what_it_costs(desk):
+    """At epsilon 50 labels of one person are kept with probability 1e-6 all the same: nothing of the desk is shown."""
+    ended = desk.run("domain", "table.csv", *LEARNED, "--dry-run")
+    dry = dpqr.domain_file("table.csv", **LEARN, dry_run=True)
+    assert ended.out.splitlines() == list(dry.remarks)
+    assert dry.remarks[0].startswith("epsilon 50, delta 1e-6 for one row")
+    made = dpqr.domain_file("table.csv", **LEARN, out="d.json")
+    assert made.document == json.loads((desk.path / "d.json").read_text())
+    ledger = dpqr.Ledger("l.sqlite", "none")
+    ledger.init("t", eps=120, delta="1e-5", accounting="basic")
+    payer = {"dataset": "t", "ledger": ledger}
+    with pytest.raises(dpqr.BudgetRefused, match="--allow-learning"):
+        dpqr.domain_file("table.csv", **LEARN, **payer)
+    ledger.policy("t", learning=True)
+    dpqr.domain_file("table.csv", **LEARN, **payer)
+    ended = desk.run("domain", "table.csv", *LEARNED, "--dataset", "t", "--ledger", "l.sqlite", "--anchor", "none")
+    assert ended.code == 0
+    assert ledger.budget("t").spent == 100
+    assert desk.run("domain", "table.csv", "--eps", "1").code == 2
+    assert desk.run("domain", "table.csv", "--learn", "sex").code == 2
+
+
+def test_a_file_of_settings_says_who_pays_for_what_is_learned_and_for_nothing_else(desk):
+    dpqr.Ledger("l.sqlite", "none").init("t", eps=120, delta="1e-5", accounting="basic", allow_learning=True)
+    desk.put("dpqr.toml", 'dataset = "t"\nledger = "l.sqlite"\n')
+    assert desk.run("domain", "table.csv", "--types", "age=integer").code == 0
+    assert desk.run("domain", "table.csv", *LEARNED).code == 0
+    assert dpqr.Ledger("l.sqlite", "none").budget("t").spent == 50
+
+
 def test_a_schema_and_a_new_project(desk):
     assert json.loads(json.dumps(dpqr.schema("queries"))) == desk.run("schema", "queries").json
     with pytest.raises(dpqr.UsageFault, match="none of 'domain', 'queries'"):

@@ -81,6 +81,8 @@ def other_commands(frame: pd.DataFrame, release: dpqr.Release) -> str:
     found: dpqr.Evaluation = dpqr.evaluate(frame, release, queries="q.json", rows=True)
     found.require(max_error=0.1)
     made = dpqr.domain_file("t.csv", codebooks=["book.yaml"], types="age=integer:0..99", form="csvw")
+    learned = dpqr.domain_file("t.csv", learn=["a", "b"], eps=0.1, delta="1e-6", max_labels=2, out="d.json")
+    print(learned.document)
     paths: tuple[str, ...] = dpqr.init("new", "t.csv", dataset="survey").paths
     attacked = dpqr.run_audit("laplace-*", short=True)
     attacked.require_sound()
@@ -113,5 +115,6 @@ def misuse(frame: pd.DataFrame, release: dpqr.Release, asked: dpqr.Queries) -> N
     dpqr.check("q.json", "d.json", True)  # wrong
     dpqr.schema("plan")  # wrong
     dpqr.domain_file("t.csv", to="arrow")  # wrong
+    dpqr.domain_file("t.csv", learn="a", cuts="halves")  # wrong
     dpqr.evaluate(frame, release)  # wrong
     dpqr.list_strategies(queries="q.json", eps=1, repeats=3)  # wrong

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Protocol, final, runtime_checkable
 
-from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.kernel.budget import Price, PrivacyBudget, downward_text, upward_text
+from dpqr.kernel.accountants.losses import ONLY_PAIRS, approximate_cost, concentrated_rho, pure_epsilon
+from dpqr.kernel.budget import NO_COST, Cost, Price, PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.events import (
     Composition,
@@ -18,6 +18,7 @@ from dpqr.kernel.events import (
     DiscreteLaplaceEvent,
     Draw,
     GaussianObjectiveEvent,
+    LabelSelectionEvent,
     LeftOutEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
@@ -130,6 +131,8 @@ SHOWN = 6
 def require_pure(event: PrivacyEvent) -> Fraction:
     """Return the pure epsilon of an event; BudgetRefused if it has none."""
     epsilon = pure_epsilon(event)
+    if epsilon is None and isinstance(event, LabelSelectionEvent):
+        raise BudgetRefused(ONLY_PAIRS)
     if epsilon is None:
         raise BudgetRefused(
             "a draw of Gaussian noise has no pure epsilon, which this accountant counts in; "
@@ -178,6 +181,45 @@ class SumFilter:
             self._spent_on_left_out = spent + asked
         else:
             self._spent = spent + asked
+        self._charged += 1
+        return self._charged - 1
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class PairFilter:
+    """Admits events while the exact sums of their epsilons and of their deltas are at most those of `limit`.
+
+    Draws from left-out records are added to all others: `in_parallel` is about what one draw costs under sums of one
+    figure, and adding up is always true.
+
+    Privacy:
+        Epsilons and deltas, and the number of draws, may be chosen adaptively: as long as on every path neither sum
+        passes its limit, all draws together are (epsilon, delta)-DP at the limits (Rogers, Roth, Ullman and Vadhan
+        2016, basic composition filter).
+
+    >>> guard = PairFilter(limit=Cost(Fraction(1), Fraction(1, 100)))
+    >>> guard.charge(LabelSelectionEvent(epsilon=Fraction(1, 2), delta=Fraction(1, 100), labels=1))
+    0
+    """
+
+    limit: Cost
+    _spent: Cost = NO_COST
+    _charged: int = 0
+
+    def charge(self, event: PrivacyEvent) -> int:
+        """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
+        asked = approximate_cost(_unwrapped(event)[0])
+        if asked is None:
+            raise BudgetRefused("a draw of Gaussian noise has no price in a sum of epsilons; use the zcdp accountant")
+        if not self._spent + asked <= self.limit:
+            raise BudgetRefused(
+                f"a draw asks epsilon {upward_text(asked.amount, SHOWN)} and delta {upward_text(asked.delta, SHOWN)}, "
+                f"but {downward_text(self.limit.amount - self._spent.amount, SHOWN)} and "
+                f"{downward_text(self.limit.delta - self._spent.delta, SHOWN)} are left; plan fewer draws or raise "
+                "--eps and --delta"
+            )
+        self._spent += asked
         self._charged += 1
         return self._charged - 1
 
@@ -436,6 +478,29 @@ def larger_pure(events: Composition, price: Callable[[Losses], Fraction]) -> Fra
         return None if losses is None else price(losses)
 
     return larger(events, priced)
+
+
+def selects_labels(events: Composition) -> bool:
+    """Whether a draw selects labels, and so has no price in any sum of one figure."""
+    return any(isinstance(_unwrapped(event)[0], LabelSelectionEvent) for event, _ in events)
+
+
+def summed_cost(events: Composition) -> Cost | None:
+    """Return the epsilons and the deltas of one run, each added up; None if any draw has none.
+
+    Of pure draws the epsilon is that of basic composition, `in_parallel` included; beside a draw that has a delta
+    everything is added up.
+    """
+    if not selects_labels(events):
+        amount = larger_pure(events, lambda losses: sum((loss * count for loss, count in losses), Fraction(0)))
+        return None if amount is None else Cost(amount)
+    total = NO_COST
+    for event, count in events:
+        cost = approximate_cost(_unwrapped(event)[0])
+        if cost is None:
+            return None
+        total += Cost(cost.amount * count, cost.delta * count)
+    return total
 
 
 def pure_losses(events: Composition) -> Losses | None:

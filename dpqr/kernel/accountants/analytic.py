@@ -15,9 +15,10 @@ from dpqr.kernel.accountants.accountant import (
     Portion,
     larger,
     pure_losses,
+    selects_labels,
     weigh,
 )
-from dpqr.kernel.accountants.losses import log_above, squared_mu
+from dpqr.kernel.accountants.losses import ONLY_PAIRS, log_above, squared_mu
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
 from dpqr.kernel.accountants.sums import SumAccountant, largest_rho, total, total_rho, zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget
@@ -233,7 +234,7 @@ def require_mu(event: PrivacyEvent) -> Fraction:
     """Return the mu^2 of an event; BudgetRefused if it has none."""
     found = squared_mu(event)
     if found is None:
-        raise BudgetRefused(NO_MU)
+        raise BudgetRefused(ONLY_PAIRS if selects_labels(((event, 1),)) else NO_MU)
     return found
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from dpqr.kernel.accountants.accountant import (
     Losses,
+    PairFilter,
     Portion,
     PrivacyFilter,
     SumFilter,
@@ -21,11 +22,13 @@ from dpqr.kernel.accountants.accountant import (
     needs_delta,
     require_affordable,
     require_pure,
+    selects_labels,
+    summed_cost,
     weigh,
 )
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.accountants.numerics import decimal, golden_section, largest, sixty_digits, upward
-from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.budget import Cost, Price, PrivacyBudget
 from dpqr.kernel.events import Composition, PrivacyEvent
 
 
@@ -97,7 +100,9 @@ class SumAccountant(ABC):
 class Basic(SumAccountant):
     """Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
 
-    Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
+    Holds at every delta, adaptively, and as a filter. All figures are exact rationals. Draws that are
+    (eps_i, delta_i)-DP, selections of labels, are so at the sum of eps_i and the sum of delta_i, by the same theorem:
+    `epsilon` is then proved at a delta of at least that sum, and `guard` adds up both figures.
 
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
@@ -114,6 +119,18 @@ class Basic(SumAccountant):
 
     def total(self, events: Composition) -> Fraction | None:
         return larger_pure(events, total)
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        cost = summed_cost(events)
+        return cost.amount if cost is not None and cost.delta <= delta else None
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """Whatever adds up to the budget, in epsilon, and where the planned events have deltas, in both figures."""
+        cost = summed_cost(planned)
+        if cost is None or not cost.delta:
+            return SumAccountant.guard(self, budget, planned)
+        require_affordable(self, budget, planned)
+        return PairFilter(limit=Cost(budget.epsilon, budget.delta))
 
     def largest(self, budget: PrivacyBudget) -> Fraction:
         return budget.epsilon
@@ -156,7 +173,7 @@ class ZeroConcentrated(SumAccountant):
         return concentrated_rho(event)
 
     def total(self, events: Composition) -> Fraction | None:
-        return total_rho(events)
+        return None if selects_labels(events) else total_rho(events)
 
     def largest(self, budget: PrivacyBudget) -> Fraction:
         return largest_rho(budget)

@@ -1,0 +1,495 @@
+"""`dpqr domain --learn`: labels and bounds that nobody has listed, learned from the table as a paid run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, Literal
+
+from dpqr.domain.attribute import Attribute, Bins, Labels
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
+from dpqr.domain.histogram import Counts
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.accountants.accountant import summed_cost
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import NO_COST, Pricing, PrivacyBudget, exact_decimal, upward_text
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.events import Composition, ExponentialEvent
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.codec import JSON
+from dpqr.ledger.ledger import NO_REASON, Reason
+from dpqr.mechanisms.learning import EndScores, LabelSelection, QuantileScores, end_rank, geometric_grid
+from dpqr.mechanisms.selection import ExponentialChoice, Scores
+from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
+from dpqr.releases.files import reserve_file, write_text
+from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
+from dpqr.releases.planning import unit_of
+from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
+from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.policy import require_learning
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
+
+DOUBLINGS = 40
+"""Of the grid: it ends at 2^40 steps on either side."""
+BEYOND = 0.01
+"""Largest probability that a learned end lies beyond all records."""
+MOST_BINS = 1000
+STAND_IN = "(any label)"
+"""The one label of a column whose labels are not known: cells are not compared with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnRequest:
+    """What is learned of a table's columns, and what it may cost; figures are decimal text.
+
+    Attributes:
+        described: what is known of the columns, with the table, the unit and the payer.
+        columns: whose labels or bounds are learned.
+        max_labels: m, labels of a column in which a person counts, at most.
+        grid: the smallest step of numbers that matters; None: 1.
+        bins: of a column of numbers.
+        cuts: whether bins are of equal width, or hold nearly equally many records.
+    """
+
+    described: DomainRequest
+    columns: tuple[str, ...]
+    epsilon: str
+    delta: str | None = None
+    neighbours: str = "add-remove"
+    max_labels: int = 1
+    grid: str | None = None
+    bins: int = 10
+    cuts: Literal["equal", "quantiles"] = "equal"
+    reason: Reason = NO_REASON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelColumn:
+    """A column whose labels are learned, and by which draw. attribute: how its texts are read."""
+
+    attribute: Attribute
+    selection: LabelSelection
+
+    @property
+    def events(self) -> Composition:
+        return ((self.selection.event, 1),)
+
+    def words(self, whom: str) -> str:
+        """What is paid for it, and what is likely kept."""
+        law = self.selection.law
+        half = next(count for count in range(law.certain + 1) if law.probability(count) >= Fraction(1, 2))
+        return (
+            f"labels of {self.attribute.name!r}: kept with probability 1/2 from {half} {whom} on, surely from "
+            f"{law.certain} on; all others are one cell"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberColumn:
+    """A column whose bounds are learned, and the inner edges of its bins where they are no equal parts.
+
+    attribute: its bins are the grid. epsilon: of one choice. shares: the quantiles at which bins are cut.
+    """
+
+    attribute: Attribute
+    grid: tuple[Fraction, ...]
+    integral: bool
+    epsilon: Fraction
+    rank: int
+    bins: int
+    shares: tuple[Fraction, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        """Of the grid; those for values that are no numbers come after them."""
+        return len(self.grid) - 1
+
+    @property
+    def events(self) -> Composition:
+        return ((ExponentialEvent(epsilon=self.epsilon), 2 + len(self.shares)),)
+
+    def words(self, whom: str) -> str:
+        """What is paid for it, and what it aims at."""
+        cut = f"; {len(self.shares)} quantiles as inner edges" if self.shares else f"; {self.bins} bins of equal width"
+        return (
+            f"bounds of {self.attribute.name!r}: near the value that {self.rank} {whom} lie beyond, on either side{cut}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningPlan:
+    """All that is public of a run that learns. Each column has an equal share of epsilon, and each column of labels an
+    equal share of delta.
+
+    Attributes:
+        made: the domain file with gaps.
+        reading: which table is read, and how.
+    """
+
+    made: MadeDomain
+    unit: PrivacyUnit
+    budget: PrivacyBudget
+    reading: TableReading
+    labels: tuple[LabelColumn, ...]
+    numbers: tuple[NumberColumn, ...]
+    max_labels: int
+    reason: Reason = NO_REASON
+
+    @property
+    def columns(self) -> tuple[LabelColumn | NumberColumn, ...]:
+        """All that are learned: first those of labels, then those of numbers."""
+        return (*self.labels, *self.numbers)
+
+    @property
+    def events(self) -> Composition:
+        return tuple(pair for column in self.columns for pair in column.events)
+
+    @property
+    def domain(self) -> Domain:
+        """Of all columns that are read, whose labels and bounds mean nothing yet."""
+        return Domain(tuple(column.attribute for column in self.columns))
+
+    @property
+    def bill(self) -> Bill:
+        names = ", ".join(self.domain.names)
+        return Bill(
+            events=self.events,
+            unit=self.unit,
+            pricing=Pricing(accountant=Basic.name, delta=self.budget.delta),
+            guard=lambda: Basic().guard(self.budget, self.events),
+            note=f"learned: {names}",
+            policy=self.reading.policy,
+            reason=self.reason,
+        )
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The plan in words, one line a fact."""
+        budget, whom = self.budget, "rows" if self.unit.column is None else "persons"
+        price = f"epsilon {upward_text(budget.epsilon)}"
+        price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
+        records = "rows" if self.unit.rows == 1 else f"rows, at most {self.unit.rows} of a person,"
+        counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.column else ""
+        return (
+            f"{price} for {self.unit.words}{counted}",
+            *(column.words(whom) for column in self.labels),
+            *(column.words(records) for column in self.numbers),
+            *self.reading.bits,
+        )
+
+
+def plan_learning(request: LearnRequest) -> LearningPlan:
+    """Check everything public, and divide the budget; no row is read.
+
+    Raises:
+        UsageFault: options that do not go together, a column that the table lacks or whose cells are stated.
+        BudgetRefused: the budget's owner does not allow it, or another table.
+        InfeasiblePlan: epsilon is too small.
+        DocumentError, DataError: as `domain_file`.
+
+    Privacy:
+        A function of the request, the ledger's policy, and the names and types of the table's columns.
+    """
+    described = request.described
+    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    unit = unit_of(request.neighbours, described.unit, described.max_rows)
+    if unit.column is None and request.max_labels != 1:
+        raise UsageFault("--max-labels: a row has one label of a column; state the persons by --unit, or leave it out")
+    if len(set(request.columns)) < len(request.columns):
+        raise UsageFault("--learn: names a column twice; name it once")
+    made = domain_file(described)
+    fields = {str(each["name"]): each for each in made.document["fields"]}
+    missing = [name for name in request.columns if name not in fields]
+    if missing:
+        raise UsageFault(f"--learn: the table has no column {missing[0]!r}; its columns: {', '.join([*fields][:20])}")
+    listed = [name for name in request.columns if _open_part(fields[name]) == "labels"]
+    if listed and budget.pure:
+        raise UsageFault("--learn: labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
+    share = budget.epsilon / len(request.columns)
+    labels: list[LabelColumn] = []
+    numbers: list[NumberColumn] = []
+    for name in request.columns:
+        if name in listed:
+            selection = LabelSelection.within(share, budget.delta / len(listed), most=request.max_labels, unit=unit)
+            labels.append(LabelColumn(attribute=_label_attribute(fields[name]), selection=selection))
+        else:
+            numbers.append(_number_column(fields[name], request, share, unit))
+    # The table that the request names, or the one that the budget's owner has registered.
+    named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
+    named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
+    source = resolve_source(named, described.payer)
+    require_source(source)
+    domain = Domain((*(each.attribute for each in labels), *(each.attribute for each in numbers)))
+    reading = resolve_reading(source, Limits(), domain, described.payer)
+    if described.payer is not None:
+        require_learning(reading.policy)
+    if labels:
+        require_listable(reading.source)
+    return LearningPlan(
+        made=made,
+        unit=replace(unit, counted=reading.source.count_column),
+        budget=budget,
+        reading=reading,
+        labels=tuple(labels),
+        numbers=tuple(numbers),
+        max_labels=request.max_labels,
+        reason=request.reason,
+    )
+
+
+def _open_part(form: JSON) -> Literal["labels", "bounds"]:
+    """What a field of a domain file with gaps leaves open. UsageFault where nothing is, or what cannot be learned."""
+    constraints, kind = form.get("constraints", {}), form["type"]
+    if constraints.get("enum") == [PLACEHOLDER]:
+        return "labels"
+    ends = [constraints.get("minimum"), constraints.get("maximum")]
+    if kind in ("integer", "number") and ends == [PLACEHOLDER] * 2:
+        return "bounds"
+    if _has_gap(form):
+        raise UsageFault(
+            f"--learn {form['name']!r}: of a column of type {kind} that is partly stated, or of dates, nothing is "
+            "learned; state its bounds or labels"
+        )
+    raise UsageFault(f"--learn {form['name']!r}: its labels or bounds are stated already; leave it out")
+
+
+def _label_attribute(form: JSON) -> Attribute:
+    """How the texts of a column of labels are read; a row without a label of its own is kept, in some cell."""
+    found = _decoded(form | {"constraints": {"enum": [STAND_IN]}, "dpqr": _spelling(form) | {"otherwise": "cell"}})
+    assert isinstance(found.axis, Labels)
+    return found
+
+
+def _number_column(form: JSON, request: LearnRequest, share: Fraction, unit: PrivacyUnit) -> NumberColumn:
+    step = exact_decimal(request.grid or "1", option="--grid")
+    if not step:
+        raise UsageFault("--grid 0: the smallest step is above 0, for example 0.01")
+    if not 1 <= request.bins <= MOST_BINS:
+        raise UsageFault(f"--bins {request.bins}: give a whole number from 1 to {MOST_BINS}")
+    grid, integral = geometric_grid(step, DOUBLINGS), form["type"] == "integer"
+    rules = {"outside": "clip", "otherwise": "cell"} | ({} if integral else {"infinite": "clip"})
+    bounds = {"minimum": 0, "maximum": 1}
+    stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
+    attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
+    quantiles = request.cuts == "quantiles"
+    shares = tuple(Fraction(part, request.bins) for part in range(1, request.bins)) if quantiles else ()
+    epsilon = share / (2 + len(shares))
+    return NumberColumn(
+        attribute=attribute,
+        grid=grid,
+        integral=integral,
+        epsilon=epsilon,
+        rank=end_rank(epsilon, len(grid) - 1, unit, BEYOND),
+        bins=request.bins,
+        shares=shares,
+    )
+
+
+def _spelling(form: JSON) -> JSON:
+    """The keys that say how texts are written, and no rule and no cut."""
+    return {key: value for key, value in form.get("dpqr", {}).items() if key in ("trim", "caseSensitive")}
+
+
+def _decoded(form: JSON) -> Attribute:
+    name = form["name"]
+    return decode_domain({"fields": [form]}, Location(f"column {name!r}")).attributes[0]
+
+
+def learn_domain(
+    request: LearnRequest,
+    *,
+    out: str | None = None,
+    noise: NoiseSource | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> MadeDomain:
+    """A domain file with learned labels and bounds; columns that stay open are left out.
+
+    Order: everything public is checked, then the table's structure; then the budget is reserved, durably where a ledger
+    pays; then rows are read, drawn from through the gate, the file is written, and the run is settled at what was
+    drawn.
+
+    Args:
+        out: a new file.
+        noise: the operating system's, unless a test passes another.
+
+    Raises:
+        DpqrError: as `plan_learning` and `paid_run`.
+
+    Privacy:
+        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends and the
+        cuts; no count, no score, and no seed of a draw. All else of the result is public or a function of these.
+    """
+    if request.described.payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    plan = plan_learning(request)
+    target = None if out is None else reserve_file(out, option="--out")
+    payer, held, source = request.described.payer, plan.reading, noise or SystemNoise()
+
+    def check_input() -> None:
+        check_table(held.source, plan.domain, held.limits, plan.unit)
+
+    with paid_run(payer, plan.bill, None, ready=check_input) as run:
+        run.look(held.source)
+        forms = {**_learned_labels(plan, run, source, progress), **_learned_bounds(plan, run, source, progress)}
+        made = _completed(plan, forms, run)
+        if target is not None:
+            target.write(lambda draft: write_text(draft, made.text))
+        run.released(sha256(made.text.encode()).hexdigest())
+    return made
+
+
+def dry_learning(request: LearnRequest) -> MadeDomain:
+    """The domain file with its gaps, and the plan as remarks.
+
+    Raises:
+        DpqrError: where `learn_domain` would refuse before it opens the table.
+    """
+    plan = plan_learning(request)
+    require_affordable(request.described.payer, plan.bill)
+    return replace(plan.made, remarks=plan.lines)
+
+
+def _learned_labels(
+    plan: LearningPlan, run: PaidRun, noise: NoiseSource, progress: Callable[[int], None]
+) -> dict[str, JSON]:
+    """The constraints and rules of each column of labels."""
+    if not plan.labels:
+        return {}
+    counted = count_labels(
+        plan.reading.source,
+        Domain(tuple(column.attribute for column in plan.labels)),
+        plan.reading.limits,
+        unit=plan.unit,
+        most=plan.max_labels,
+        noise=run.drawing(noise),
+        progress=progress,
+    )
+    found = {}
+    for column, private in zip(plan.labels, counted, strict=True):
+        kept = measure(private, column.selection, accountant=run.guard, noise=noise).value
+        found[column.attribute.name] = {"constraints": {"enum": list(kept)}, "dpqr": {"outside": "cell"}}
+    return found
+
+
+def _learned_bounds(
+    plan: LearningPlan, run: PaidRun, noise: NoiseSource, progress: Callable[[int], None]
+) -> dict[str, JSON]:
+    """The constraints and cuts of each column of numbers."""
+    if not plan.numbers:
+        return {}
+    table = load_table(
+        plan.reading.source,
+        Domain(tuple(column.attribute for column in plan.numbers)),
+        plan.reading.limits,
+        unit=plan.unit,
+        noise=run.drawing(noise),
+        asked=[(axis,) for axis in range(len(plan.numbers))],
+        progress=progress,
+    )
+    draws = ColumnDraws(counts=table.counts, unit=plan.unit, run=run, noise=noise)
+    return {column.attribute.name: draws.describe(column, axis) for axis, column in enumerate(plan.numbers)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDraws:
+    """The choices of one run among the bins of its grids."""
+
+    counts: Private[Counts] = field(repr=False)
+    unit: PrivacyUnit
+    run: PaidRun
+    noise: NoiseSource
+
+    def describe(self, column: NumberColumn, axis: int) -> JSON:
+        """The ends of a column, then the cuts between them.
+
+        The ends are edges of the grid: the lower one of the bin where the lowest values lie, the upper one of the bin
+        where the highest lie. Ends that come out in the wrong order change places, which is post-processing. Cuts are
+        chosen among the bins between the ends, a released value; equal cuts count once.
+        """
+        ends = [
+            self._choose(EndScores(axis=axis, bins=column.cells, rank=column.rank, top=top), column)
+            for top in (False, True)
+        ]
+        first, last = min(ends), max(ends)
+        low, high = column.grid[first], column.grid[last + 1]
+        if column.integral:
+            low, high = Fraction(math.floor(low)), Fraction(math.ceil(high))
+        cuts = set[Fraction]()
+        for share in column.shares:
+            scores = QuantileScores(axis=axis, bins=column.cells, share=share, first=first, last=last)
+            cut = column.grid[first + self._choose(scores, column) + 1]
+            cuts.add(Fraction(math.ceil(cut)) if column.integral else cut)
+        rules: JSON = {"outside": "clip"}
+        if column.shares:
+            edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
+            return {"dpqr": {"edges": list(map(_figure, edges)), **rules}}
+        bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
+        bounds = {"minimum": _figure(low), "maximum": _figure(high)}
+        return {"constraints": bounds, "dpqr": {"bins": bins, **rules}}
+
+    def _choose(self, scores: Scores, column: NumberColumn) -> int:
+        choice = ExponentialChoice(scores=scores, unit=self.unit, epsilon=column.epsilon)
+        return measure(self.counts, choice, accountant=self.run.guard, noise=self.noise).value
+
+
+def _figure(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> MadeDomain:
+    """The domain file: learned columns as they were learned, described ones as they are, and no open ones."""
+    fields, left_out, empty = [], list[str](), list[str]()
+    for stated in plan.made.document["fields"]:
+        name = stated["name"]
+        if name not in forms:
+            if _has_gap(stated):
+                left_out.append(name)
+            else:
+                fields.append(stated)
+            continue
+        learned = forms[name]
+        if learned.get("constraints", {}).get("enum") == []:
+            empty.append(name)
+            continue
+        kept = {key: value for key, value in stated.items() if key not in ("constraints", "dpqr")}
+        constraints = {"constraints": learned["constraints"]} if "constraints" in learned else {}
+        rules = _spelling(stated) | learned["dpqr"] | {"null": "cell", "otherwise": "drop"}
+        fields.append(kept | {"description": _paid_words(plan, name)} | constraints | {"dpqr": rules})
+    remarks = list(plan.lines)
+    if empty:
+        remarks.append(f"left out, for no label was kept: {', '.join(empty)}; give more --eps, or state the labels")
+    if left_out:
+        remarks.append(f"left out, for their labels or bounds are not known: {', '.join(left_out)}")
+    if run.paid is None:
+        remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
+    else:
+        remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
+    return MadeDomain(plan.made.document | {"fields": fields}, tuple(remarks))
+
+
+def _has_gap(form: Any) -> bool:
+    """Whether a part of a domain file is still to be filled in."""
+    if isinstance(form, dict):
+        return any(map(_has_gap, form.values()))
+    if isinstance(form, list):
+        return any(map(_has_gap, form))
+    return isinstance(form, str) and form.startswith(PLACEHOLDER)
+
+
+def _paid_words(plan: LearningPlan, name: str) -> str:
+    """What a field says of itself: learned, and for what price."""
+    column = next(each for each in plan.columns if each.attribute.name == name)
+    cost = summed_cost(column.events) or NO_COST
+    paid = f"epsilon {upward_text(cost.amount)}" + (f", delta {upward_text(cost.delta)}" if cost.delta else "")
+    what = f"labels of at most {LONGEST_LABEL} bytes" if isinstance(column, LabelColumn) else "bounds"
+    return f"{what} learned from the table with {paid}, for {plan.unit.whom}"
