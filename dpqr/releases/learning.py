@@ -175,11 +175,11 @@ class LearningPlan:
     @property
     def lines(self) -> tuple[str, ...]:
         """The plan in words, one line a fact."""
-        budget, whom = self.budget, "rows" if self.unit.column is None else "persons"
+        budget, whom = self.budget, f"{self.unit.noun}s"
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
         records = "rows" if self.unit.rows == 1 else f"rows, at most {self.unit.rows} of a person,"
-        counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.column else ""
+        counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.columns else ""
         return (
             f"{price} for {self.unit.words}{counted}",
             *(column.words(whom) for column in self.labels),
@@ -202,8 +202,8 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     """
     described = request.described
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = unit_of(request.neighbours, described.unit, described.max_rows)
-    if unit.column is None and request.max_labels != 1:
+    unit = unit_of(request.neighbours, described.unit, described.max_rows, per=described.per)
+    if not unit.columns and request.max_labels != 1:
         raise UsageFault("--max-labels: a row has one label of a column; state the persons by --unit, or leave it out")
     if len(set(request.columns)) < len(request.columns):
         raise UsageFault("--learn: names a column twice; name it once")

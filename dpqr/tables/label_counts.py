@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,14 @@ from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import Every, PrivacyUnit
 from dpqr.tables.cell_values import changed_texts, is_text, mask, not_null, numpy_values, text_array
 from dpqr.tables.counting import secret_key
 from dpqr.tables.limits import Limits, Percent, discreetly
 from dpqr.tables.load import UNREADABLE, Batches, bytes_on_disk, group_count
-from dpqr.tables.persons import PEAK, Splitter, as_text, distinct, persons, smallest_tickets
+from dpqr.tables.persons import PEAK, Splitter, as_text, distinct, smallest_tickets, units
 from dpqr.tables.source import TableSource
+from dpqr.tables.wanted import columns_to_read
 
 LONGEST_LABEL = 128
 """Bytes of a learned label; a longer text is no label, and belongs to all others."""
@@ -108,7 +109,9 @@ def _counted(
     progress: Callable[[int], None],
 ) -> tuple[Private[LabelCounts], ...]:
     files = source.files()
-    groups = 1 if unit.column is None else group_count(files, domain, limits)
+    groups = group_count(files, domain, limits, names=len(unit.columns)) if unit.columns else 1
+    read_columns = tuple(columns_to_read(domain, unit, None))
+    places = [read_columns.index(name) for name in unit.columns]
     size = bytes_on_disk(files)
     watch = Percent(total=None if size is None else groups * size, tell=progress)
     table = Batches(source=source, domain=domain, unit=unit, limits=limits, progress=watch.read)
@@ -123,7 +126,10 @@ def _counted(
             for batch, _ in table.walk():
                 read += batch.count
                 limits.require_records(read)
-                people, mine = (None, None) if unit.column is None else _of_group(batch.rows, domain, splitter, group)
+                people, mine = None, None
+                if places:
+                    named = [batch.rows.column(place) for place in places]
+                    people, mine = _of_group(named, unit.per, splitter, group)
                 for place, attribute in enumerate(domain.attributes):
                     texts = label_texts(batch.rows.column(place), attribute)
                     if people is not None:
@@ -140,9 +146,9 @@ def _counted(
     return tuple(Private(each.finish()) for each in sums)
 
 
-def _of_group(rows: Any, domain: Domain, splitter: Splitter, group: int) -> tuple[Any, Any]:
-    """The persons of this group in a batch, row by row, and which rows are theirs."""
-    people, named = persons(rows.column(len(domain.attributes)))
+def _of_group(columns: Sequence[Any], per: Every | None, splitter: Splitter, group: int) -> tuple[Any, Any]:
+    """The units of this group in a batch, row by row, and which rows are theirs. columns, per: as `units` has them."""
+    people, named = units(columns, per)
     mine = splitter.group(people) == group
     chosen = named.copy()
     chosen[named] = mine

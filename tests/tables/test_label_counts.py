@@ -19,7 +19,7 @@ from dpqr.tables.label_counts import LONGEST_LABEL, TOO_MANY_LABELS, LabelSums, 
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="person", rows=1)
+ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(columns=("person",), rows=1)
 
 
 def column(folded=False, **more):
@@ -92,7 +92,7 @@ def expected(cells, place, unit):
     for number, row in enumerate(cells):
         label = str(row[place])
         if 0 < len(label.encode()) <= LONGEST_LABEL:
-            found.setdefault(row[0] if unit.column else number, set()).add(label)
+            found.setdefault(row[0] if unit.columns else number, set()).add(label)
     return found
 
 
