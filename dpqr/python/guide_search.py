@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.report.guide import TOPICS, Hit, read_topic
+from dpqr.report.guide import EVERY_TOPIC, Hit, read_topic
 
 SHOWN = 10
 """Sections that a search shows."""
@@ -82,7 +82,7 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-def search_guide(question: str, topics: tuple[str, ...] = TOPICS) -> list[Hit]:
+def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[Hit]:
     """The sections that hold the words of a question or synonyms, best first, each with its line that holds most.
 
     BM25 (Robertson and Zaragoza 2009, section 3) over the sections of all topics; of a word and its synonyms that
@@ -144,7 +144,7 @@ def _words(text: str) -> list[str]:
 
 def _sections() -> Iterator[tuple[str, str, list[str]]]:
     """Topic, heading and lines of every section; the first one of a topic has the topic's heading."""
-    for topic in TOPICS:
+    for topic in EVERY_TOPIC:
         heading, lines, code = "", list[str](), False
         for line in map(str.strip, read_topic(topic).splitlines()):
             code ^= line.startswith("```")
