@@ -1,0 +1,118 @@
+"""P18 to P20: learners that go step by step, and what is learned from parts of the table."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from mpmath import exp, log, mpf, sqrt
+from proofs.exact import LEAST, exponential_law, permute_and_flip_law, real
+from support.prediction_tables import UNITS, descent, online
+
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.gradient_steps import Averaged
+from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
+from dpqr.prediction.learned_functions import FINENESS
+
+
+class Parts:
+    """What the votes need to know of an ensemble."""
+
+    def __init__(self, parts, touched=1, predictions=1):
+        self.parts, self.touched, self.predictions = parts, touched, predictions
+
+
+def hinge_descent(rows, eta, steps, radius, share):
+    """f_(t+1) = f_t - eta grad F, projected on |f| <= R, in one dimension with labels +-1 and a logistic loss."""
+    f = mpf(0)
+    for _ in range(steps):
+        f -= eta * sum(-y * x / (1 + exp(y * x * f)) for x, y in rows) * share
+        f = max(-radius, min(radius, f))
+    return f
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_p18_no_neighbours_end_a_descent_further_apart_than_is_stated(relation):
+    records, radius, horizon = 3, 2, Fraction(8)
+    learner = descent("logistic", [[1.0], [-1.0]], radius=radius, horizon=horizon, unit=UNITS[relation], records=records)
+    eta, steps = learner.reached / learner.steps, learner.steps
+    # No step is longer than 2 over the smoothness of the heaviest table: weights add up to `heaviest`, L'' <= 1/4.
+    assert eta <= 2 / (learner.scale.heaviest / 4)
+    cases, worst = [(mpf(1), 1), (mpf(1), -1), (mpf(1) / 2, 1)], mpf(0)
+    sizes = (records,) if relation is Neighbours.REPLACE else (1, 2, 3)
+    for size in sizes:
+        for held in product(cases, repeat=size - 1):
+            several = [hinge_descent((*held, one), real(eta), steps, radius, mpf(1) / records) for one in cases]
+            without = [hinge_descent(held, real(eta), steps, radius, mpf(1) / records)]
+            others = several if relation is Neighbours.REPLACE else without
+            worst = max(worst, *(abs(one - other) for one in several for other in others))
+    assert worst <= real(learner.distance)
+    assert worst >= real(learner.distance) / 5
+
+
+@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+@pytest.mark.parametrize("slots", [2, 12])
+def test_p19_a_change_at_any_position_moves_the_stream_by_less_than_is_stated(theta, slots):
+    """The recursion in one dimension, x = +-1 or a half, y = +-1; every position, held values and both others."""
+    learner = online([[1.0], [-1.0]], slots, theta)
+    start, power, worst = learner.steps.start, real(Fraction(theta)), mpf(0)
+
+    def after(stream):
+        f = mpf(0)
+        for t, (x, y) in enumerate(stream):
+            eta, penalty = (t + start) ** -power, (t + start) ** (power - 1)
+            f -= eta * ((f * x - y) * x + penalty * f)
+        return f
+
+    cases = [(mpf(1), 1), (mpf(1), -1), (mpf(1) / 2, 1)]
+    for held in product(cases, repeat=2):
+        stream = [held[t % 2] for t in range(slots)]
+        for place in range(slots):
+            ends = [after([*stream[:place], one, *stream[place + 1 :]]) for one in cases]
+            worst = max(worst, max(ends) - min(ends))
+    assert worst <= real(learner.distance)
+    last = slots - 1 + start
+    assert real(learner.distance) <= 4 * mpf(last) ** (1 - 2 * power) * (1 + mpf(2) ** -39)
+    norm = mpf(last) ** ((1 - power) / 2) / sqrt(mpf(2))
+    assert real(learner.distance) <= mpf(last) ** -power * (norm + 2) * (1 + mpf(2) ** -39)
+    # Every step shrinks what an earlier one changed: the product of 1 - eta lambda is (i + t0) / N.
+    shrunk = mpf(1)
+    for t in range(1, slots):
+        shrunk *= 1 - mpf(t + start) ** -1
+    assert abs(shrunk - mpf(start) / last) <= LEAST
+
+
+def test_p20_a_mean_over_parts_moves_by_a_parts_share():
+    learner = descent(
+        "logistic", [[1.0]], radius=1, horizon=Fraction(2), unit=UNITS[Neighbours.ADD_REMOVE], records=5, part=True
+    )
+    assert Averaged(learner=learner, parts=10).distance == learner.distance / 10
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
+def test_p20_no_vote_that_changes_moves_a_label_by_more_than_epsilon(epsilon):
+    """One member changes its vote: every way, with votes of three labels."""
+    ensemble, worst, range_of_losses = Parts(5), mpf(0), mpf(0)
+    for kind, law in ((ExponentialVotes, exponential_law), (PermuteAndFlipVotes, permute_and_flip_law)):
+        rate = kind(ensemble=ensemble, epsilon=epsilon).rate
+        for votes in ((a, b, 5 - a - b) for a in range(6) for b in range(6 - a)):
+            for loses, wins in ((i, j) for i in range(3) for j in range(3) if i != j and votes[i]):
+                moved = list(votes)
+                moved[loses] -= 1
+                moved[wins] += 1
+                ratios = [log(p / q) for p, q in zip(law(votes, rate), law(moved, rate), strict=True)]
+                worst = max(worst, *map(abs, ratios))
+                if kind is ExponentialVotes:
+                    range_of_losses = max(range_of_losses, max(ratios) - min(ratios))
+    assert real(epsilon) * mpf("0.6") <= worst <= real(epsilon) + LEAST
+    assert range_of_losses <= real(epsilon) + LEAST
+
+
+def test_p20_sums_and_counts_of_members_move_by_what_their_events_say():
+    ensemble = Parts(7, touched=2, predictions=3)
+    ((counted, points),) = RandomisedVotes(ensemble=ensemble, scale=Fraction(4)).events
+    # Two members change one vote each; or each goes from one end of [-F, F] to the other.
+    assert (counted.sensitivity, points) == (2, 3)
+    ((summed, points),) = LaplaceAverages(ensemble=ensemble, scale=Fraction(2**22)).events
+    assert (summed.sensitivity, points) == (2 * (FINENESS - -FINENESS), 3)
+    assert np.int64(summed.sensitivity) == summed.sensitivity
