@@ -73,7 +73,7 @@ def geometric(scale, reach):
 
 
 def discrete_normal(variance, reach):
-    weights = {k: exp(-mpf(k) ** 2 / (2 * real(variance))) for k in range(-reach, reach + 1)}
+    weights = {k: exp(-(mpf(k) ** 2) / (2 * real(variance))) for k in range(-reach, reach + 1)}
     whole = sum(weights.values())
     return {k: weight / whole for k, weight in weights.items()}
 

@@ -11,9 +11,9 @@ from support.staged_runs import N, planned, stated
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.accountant import require_pure
+from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import GroupErrors, LaplaceErrors, noisy_errors
-from dpqr.kernel.budget import Price
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.schedules.anytime import Anytime, Stages
 from dpqr.workload.block import Factor, QueryBlock
@@ -99,7 +99,9 @@ def test_p5_no_neighbour_moves_the_integers_further_than_the_draw_is_charged_for
     assert l2 <= noisy_errors(errors, Price(rho=Fraction(1))).event.squared_sensitivity
     for counts in ((2, 1, 0, 3), (0, 0, 0, 0)):
         evaluated = errors.evaluate(DenseHistogram(np.array(counts).reshape(2, 2)))
-        assert evaluated.tolist() == stated_integers(groups, expected, np.array(counts), moved, largest=largest).tolist()
+        assert (
+            evaluated.tolist() == stated_integers(groups, expected, np.array(counts), moved, largest=largest).tolist()
+        )
     assert LaplaceErrors(errors=errors, scale=Fraction(64)).event.sensitivity == sum(errors.changes)
 
 

@@ -190,7 +190,11 @@ def test_p10_normal_noise_among_the_choices():
         return mpf(0) if at > 1 else (exp(mpf(1) / 2) - exp(at / 2)) ** 2 / expm1(mpf(1))
 
     def term(z):
-        return exp(-(z**2) / 2) / sqrt(2 * mpf("3.14159265358979323846264338328")) * curve(real(place) - mu**2 / 2 - mu * z)
+        return (
+            exp(-(z**2) / 2)
+            / sqrt(2 * mpf("3.14159265358979323846264338328"))
+            * curve(real(place) - mu**2 / 2 - mu * z)
+        )
 
     true = quad(term, [-9, *sorted((real(place) - mu**2 / 2 - edge) / mu for edge in (1, -1)), 12])
     normal = GaussianPair(squared_mu=squared, reach=9.0)
@@ -204,13 +208,13 @@ def test_p10_two_exponential_mechanisms_keep_to_the_curve():
     pairs = [
         (exponential_law(scores, Fraction(1, 2)), exponential_law(moved, Fraction(1, 2)))
         for scores in ((0, 0), (0, 1), (0, 2), (0, 3))
-        for moved in (tuple(score + by for score, by in zip(scores, signs, strict=True)) for signs in ((1, -1), (-1, 1)))
+        for moved in (
+            tuple(score + by for score, by in zip(scores, signs, strict=True)) for signs in ((1, -1), (-1, 1))
+        )
     ]
     for first in pairs:
         for following in product(pairs, repeat=2):
-            laws = [
-                [first[side][i] * following[i][side][j] for i in range(2) for j in range(2)] for side in range(2)
-            ]
+            laws = [[first[side][i] * following[i][side][j] for i in range(2) for j in range(2)] for side in range(2)]
             for place in (Fraction(0), Fraction(1, 2), Fraction(1)):
                 assert hockey_stick(*laws, exp(real(place))) <= stated.delta(place)
 

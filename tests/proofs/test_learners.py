@@ -224,7 +224,9 @@ def exact_minimiser(rows, penalty, tau):
     edges = [None, *cuts, None]
     for low, high in zip(edges, edges[1:], strict=False):
         inside = low + 1 if high is None and low is not None else high - 1 if low is None and high is not None else None
-        inside = (low + high) / 2 if inside is None and low is not None else inside if inside is not None else Fraction(0)
+        inside = (
+            (low + high) / 2 if inside is None and low is not None else inside if inside is not None else Fraction(0)
+        )
         slope = Fraction(0)
         for x, y, weight in rows:
             short = y - x * inside if tau is not None else 1 - y * x * inside
@@ -234,6 +236,7 @@ def exact_minimiser(rows, penalty, tau):
         found = -slope / (2 * penalty)
         if (low is None or found >= low) and (high is None or found <= high):
             return found
+
     # At a corner: the one where the slope changes its sign.
     def slopes(w):
         left = right = 2 * penalty * w
@@ -241,7 +244,9 @@ def exact_minimiser(rows, penalty, tau):
             short = y - x * w if tau is not None else 1 - y * x * w
             turn = -x if tau is not None else -y * x
             base = tau - 1 if tau is not None else Fraction(0)
-            ends = [weight * (base + side) * turn for side in ((0, 1) if short == 0 else (1, 1) if short > 0 else (0, 0))]
+            ends = [
+                weight * (base + side) * turn for side in ((0, 1) if short == 0 else (1, 1) if short > 0 else (0, 0))
+            ]
             left, right = left + min(ends), right + max(ends)
         return left, right
 
@@ -278,7 +283,10 @@ def test_p8_what_is_found_is_within_the_tolerance_of_the_exact_minimiser(tau):
 
 def test_p8_the_gap_of_any_pair_bounds_the_distance():
     """Exact: F(f) - D(a) >= lambda (f - f*)^2 for every point and all shares of a grid."""
-    rows, penalty = [(Fraction(1), Fraction(1), Fraction(1, 2)), (Fraction(1, 2), Fraction(-1), Fraction(1, 3))], Fraction(1, 9)
+    rows, penalty = (
+        [(Fraction(1), Fraction(1), Fraction(1, 2)), (Fraction(1, 2), Fraction(-1), Fraction(1, 3))],
+        Fraction(1, 9),
+    )
     best = exact_minimiser(rows, penalty, None)
     for point in (Fraction(step, 4) for step in range(-12, 13)):
         for shares in product((Fraction(0), Fraction(1, 3), Fraction(1)), repeat=2):
@@ -346,9 +354,7 @@ def test_p15_the_taper_bounds_what_one_more_record_changes():
     def weight(m):
         return min(Fraction(1), max(Fraction(0), 1 - Fraction(1, 64) * (Fraction(m, records) - 1)))
 
-    worst = max(
-        weight(m + 1) + m * (weight(m) - weight(m + 1)) for m in range(records * 66)
-    )
+    worst = max(weight(m + 1) + m * (weight(m) - weight(m + 1)) for m in range(records * 66))
     assert worst <= 1 + Fraction(1, 64)
     assert worst / (modulus * records) <= scale.distance(one, modulus) <= (1 + Fraction(1, 64)) / (modulus * records)
     assert max(m * weight(m) / records for m in range(records * 66)) <= scale.heaviest

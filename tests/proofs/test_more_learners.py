@@ -10,9 +10,9 @@ from proofs.exact import LEAST, exponential_law, permute_and_flip_law, real
 from support.prediction_tables import UNITS, descent, online
 
 from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learned_functions import FINENESS
 from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.prediction.learned_functions import FINENESS
 
 
 class Parts:
@@ -34,7 +34,9 @@ def hinge_descent(rows, eta, steps, radius, share):
 @pytest.mark.parametrize("relation", Neighbours)
 def test_p18_no_neighbours_end_a_descent_further_apart_than_is_stated(relation):
     records, radius, horizon = 3, 2, Fraction(8)
-    learner = descent("logistic", [[1.0], [-1.0]], radius=radius, horizon=horizon, unit=UNITS[relation], records=records)
+    learner = descent(
+        "logistic", [[1.0], [-1.0]], radius=radius, horizon=horizon, unit=UNITS[relation], records=records
+    )
     eta, steps = learner.reached / learner.steps, learner.steps
     # No step is longer than 2 over the smoothness of the heaviest table: weights add up to `heaviest`, L'' <= 1/4.
     assert eta <= 2 / (learner.scale.heaviest / 4)

@@ -35,7 +35,11 @@ def neighbours(length, most, directions):
     """Answers of both tables: each moves by 0 to `most`, all one way or either way."""
     starts = product((-12, -1, 0, 3), repeat=length)
     signs = (1,) if directions == 1 else (1, -1)
-    moves = [tuple(m * s for m, s in zip(sizes, way, strict=True)) for sizes in product((0, most), repeat=length) for way in product(signs, repeat=length)]
+    moves = [
+        tuple(m * s for m, s in zip(sizes, way, strict=True))
+        for sizes in product((0, most), repeat=length)
+        for way in product(signs, repeat=length)
+    ]
     for start in starts:
         for move in set(moves):
             yield start, tuple(g + m for g, m in zip(start, move, strict=True))
