@@ -235,6 +235,7 @@ class PairCurrency:
         (eps_ij, 0) of its own (an interactive one where it is an epoch of comparisons, `AboveThreshold`), whose epsilon
         is fixed before it is made, so the filter's unit may be the draw: draws that were not made were never spent, and
         are refunded. A run without any draw costs nothing under any accountant.
+        Statement P38 of the guide's topic proofs.
 
     References:
         Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023, "Concurrent Composition for Interactive Differential

@@ -38,7 +38,7 @@ UNITS = {
 
 
 def brought(unit):
-    """All that one unit may bring, as counts of the four cells: at most its rows, or fewer, for a rule may drop some."""
+    """All that one unit may bring, as counts of the four cells: its rows, or fewer, for a rule may drop some."""
     every = [cells for size in range(unit.rows + 1) for cells in combinations_with_replacement(range(4), size)]
     return [np.bincount(cells, minlength=4) if cells else np.zeros(4, dtype=int) for cells in every]
 
@@ -115,7 +115,7 @@ def stages_of(plan):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_p6_the_gammas_of_all_rounds_of_all_stages_add_up_to_beta(name):
-    """Exact: 2^j rounds of j doublings, two draws each, K stages; together beta' (1 - 1 / (J + 1)) after J doublings."""
+    """Exact: 2^j rounds of j doublings, two draws each, K stages: beta' (1 - 1 / (J + 1)) after J doublings."""
     stages = stages_of(planned(stated(**PLANS[name])))
     beta = stages.problem.beta * (1 if name == "declared" else Fraction(19, 20))
     together = Fraction(0)

@@ -35,7 +35,7 @@ BUDGETS = [PrivacyBudget(Fraction(eps), Fraction(1, 10**digits)) for eps in ("1/
 
 @pytest.mark.parametrize(("first", "rest"), list(product((Fraction(3, 2), Fraction(4)), repeat=2)))
 def test_p1_every_pair_of_continuations_is_within_epsilon_and_delta(first, rest):
-    """Exact: e^eps_0, e^(eps - eps_0) and delta are rational. A continuation is pure, or leaks with probability delta."""
+    """Exact: e^eps_0, e^(eps - eps_0), delta are rational. A continuation is pure, or leaks with probability delta."""
     for delta in (Fraction(0), Fraction(1, 100), Fraction(1, 3)):
         one, other = randomised_response(rest)
         pure = (*one, Fraction(0), Fraction(0)), (*other, Fraction(0), Fraction(0))

@@ -218,39 +218,38 @@ def test_p8_the_steps_of_a_width():
 
 
 def exact_minimiser(rows, penalty, tau):
-    """Of lambda w^2 + sum weight (base u + max(0, u)) in one dimension, exactly: the convex function is quadratic
-    between the corners. rows: x, y, weight. tau: None for the hinge."""
-    cuts = sorted({y / x if tau is not None else 1 / (y * x) for x, y, _ in rows if x and (tau is not None or y)})
-    edges = [None, *cuts, None]
-    for low, high in zip(edges, edges[1:], strict=False):
-        inside = low + 1 if high is None and low is not None else high - 1 if low is None and high is not None else None
-        inside = (
-            (low + high) / 2 if inside is None and low is not None else inside if inside is not None else Fraction(0)
-        )
-        slope = Fraction(0)
-        for x, y, weight in rows:
-            short = y - x * inside if tau is not None else 1 - y * x * inside
-            turn = -x if tau is not None else -y * x
-            base = tau - 1 if tau is not None else Fraction(0)
-            slope += weight * (base + (1 if short > 0 else 0)) * turn
-        found = -slope / (2 * penalty)
-        if (low is None or found >= low) and (high is None or found <= high):
-            return found
+    """Of lambda w^2 + sum weight (base u + max(0, u)) in one dimension, exactly. rows: x, y, weight. tau: None: hinge.
 
-    # At a corner: the one where the slope changes its sign.
-    def slopes(w):
+    The objective's derivative rises; it is linear between the corners and jumps there.
+    """
+    base = Fraction(0) if tau is None else tau - 1
+
+    def derivatives(w):
+        """From the left and from the right."""
         left = right = 2 * penalty * w
         for x, y, weight in rows:
-            short = y - x * w if tau is not None else 1 - y * x * w
-            turn = -x if tau is not None else -y * x
-            base = tau - 1 if tau is not None else Fraction(0)
-            ends = [
-                weight * (base + side) * turn for side in ((0, 1) if short == 0 else (1, 1) if short > 0 else (0, 0))
-            ]
+            short, turn = (1 - y * x * w, -y * x) if tau is None else (y - x * w, -x)
+            sides = (0, 1) if short == 0 else (int(short > 0),)
+            ends = [weight * (base + side) * turn for side in sides]
             left, right = left + min(ends), right + max(ends)
         return left, right
 
-    return next(cut for cut in cuts if slopes(cut)[0] <= 0 <= slopes(cut)[1])
+    corners_at = {1 / (y * x) if tau is None else y / x for x, y, _ in rows if x}
+    corner = next((at for at in sorted(corners_at) if derivatives(at)[1] >= 0), None)
+    if corner is not None and derivatives(corner)[0] <= 0:
+        return corner
+    # Between corners: any place there has the derivative's constant, which a step of -derivative / (2 lambda) undoes.
+    below = max((at for at in corners_at if corner is None or at < corner), default=None)
+    place = (
+        (below + corner) / 2
+        if below is not None and corner is not None
+        else below + 1
+        if below is not None
+        else corner - 1
+        if corner is not None
+        else Fraction(0)
+    )
+    return place - derivatives(place)[0] / (2 * penalty)
 
 
 @pytest.mark.parametrize("tau", [None, Fraction(1, 2), Fraction(1, 5)], ids=["hinge", "median", "low quantile"])

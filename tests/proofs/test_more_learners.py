@@ -2,16 +2,19 @@
 
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 
 import numpy as np
 import pytest
 from mpmath import exp, log, mpf, sqrt
 from proofs.exact import LEAST, exponential_law, permute_and_flip_law, real
-from support.prediction_tables import UNITS, descent, online
+from support.prediction_tables import UNITS, descent, examples, online
 
 from dpqr.kernel.unit import Neighbours
-from dpqr.prediction.learned_functions import FINENESS
+from dpqr.prediction.learned_functions import FINENESS, PREDICTION, step, weights_sensitivity
 from dpqr.prediction.learners.gradient_steps import Averaged
+from dpqr.prediction.learners.moments import MomentsLearner
+from dpqr.prediction.plan import NUGGET
 from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 
 
@@ -118,3 +121,63 @@ def test_p20_sums_and_counts_of_members_move_by_what_their_events_say():
     ((summed, points),) = LaplaceAverages(ensemble=ensemble, scale=Fraction(2**22)).events
     assert (summed.sensitivity, points) == (2 * (FINENESS - -FINENESS), 3)
     assert np.int64(summed.sensitivity) == summed.sensitivity
+
+
+@pytest.mark.parametrize("width", [1, 3, 40])
+def test_p40_weights_within_the_bound_are_within_the_sensitivity_on_their_grid(width):
+    """Exact: pairs of rationals at the distance of the bound, rounded to halves of the grid that go apart."""
+    bound, drawn = Fraction(1, 10), np.random.default_rng(4)
+    grid = Fraction(step(bound))
+    stated = weights_sensitivity(width)
+    worst = 0
+    for trial in range(60):
+        start = [Fraction(int(n), 3 * 2**24) for n in drawn.integers(-(2**20), 2**20, width)]
+        if trial % 2:
+            start = [(one // grid + Fraction(1, 2)) * grid for one in start]
+        size = Fraction(isqrt(2**40 // width), 2**20)  # at most 1 / sqrt(width)
+        move = [size * bound * int(sign) for sign in drawn.choice([-1, 1], width)]
+        ends = [
+            [round(one / grid) for one in here] for here in (start, [a + b for a, b in zip(start, move, strict=True)])
+        ]
+        worst = max(worst, sum((a - b) ** 2 for a, b in zip(*ends, strict=True)))
+    assert worst <= stated**2
+    # No slack beyond the roundings: half a step a coordinate at either end, and one for the step.
+    assert stated <= FINENESS + isqrt(width) + 2
+    assert PREDICTION == FINENESS + 2
+
+
+def test_p40_coordinates_of_a_kernels_values_move_by_no_more_than_the_function():
+    """d^T (K + nugget)^(-1) d <= d^T K^(-1) d, for the values of random functions of norm 1 at close points."""
+    drawn = np.random.default_rng(6)
+    points = drawn.normal(size=(6, 2)) / 3
+    gram = np.exp(-((points[:, None] - points) ** 2).sum(axis=2) / 2)
+    for _ in range(50):
+        alphas = drawn.normal(size=6)
+        alphas /= np.sqrt(alphas @ gram @ alphas)
+        values = gram @ alphas
+        moved = values @ np.linalg.solve(gram + float(NUGGET) * np.eye(6), values)
+        assert moved <= 1 + 1e-9
+    assert sqrt(1 / real(NUGGET)) == 32
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_p41_no_rows_move_the_moments_further_than_is_stated(relation):
+    """Rows of norm 1 in steps of 2^-12 towards 0; both ends of a replaced row in opposite directions."""
+    steps, width = 2**12, 3
+    learner = MomentsLearner(examples=examples([[1.0, 0.0, 0.0]], [-1.0, 1.0]), unit=UNITS[relation])
+    angles = np.linspace(0, np.pi, 13)
+    rows = [
+        (np.cos(a), np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), y) for a in angles for b in angles for y in (-1, 1)
+    ]
+
+    def sums(row):
+        whole = [int(np.trunc(one * steps)) for one in row[:width]]
+        target = int(row[width]) * steps
+        products = [whole[i] * whole[j] for i in range(width) for j in range(i, width)]
+        return np.array([*products, *(one * target for one in whole)], dtype=object)
+
+    found = [sums(row) for row in rows]
+    others = found if relation is Neighbours.REPLACE else [0 * found[0]]
+    worst = max(int(((one - other) ** 2).sum()) for one in found for other in others)
+    assert worst <= learner.squared_sensitivity
+    assert learner.squared_sensitivity <= 2 * (1 + Fraction(1, 2**36)) * (4 if others is found else 1) * steps**4

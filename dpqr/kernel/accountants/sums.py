@@ -99,6 +99,8 @@ class Basic(SumAccountant):
 
     Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
 
+    Statement P31 of the guide's topic proofs.
+
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
     Fraction(2, 1)
@@ -140,6 +142,8 @@ class ZeroConcentrated(SumAccountant):
 
     Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
     eps^2 / 8, any other pure draw eps^2 / 2. A schedule with the same eps for both states shares of 1 to 4.
+
+    Statement P34 of the guide's topic proofs.
 
     >>> from dpqr.kernel.events import DiscreteGaussianEvent
     >>> draws = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)
