@@ -55,6 +55,16 @@ def test_p18_no_neighbours_end_a_descent_further_apart_than_is_stated(relation):
     assert worst >= real(learner.distance) / 5
 
 
+@pytest.mark.parametrize("relation", Neighbours)
+def test_p18_slopes_that_stay_full_use_all_of_what_is_stated(relation):
+    """One record of a hinge that no step satisfies: f ends at eta T either way; its label turns round, or it comes."""
+    horizon = Fraction(4, 5)
+    learner = descent("hinge", [[1.0]], radius=2, horizon=horizon, unit=UNITS[relation], records=1)
+    assert learner.reached == horizon < 1 - Fraction(1, 8)  # the corner is rounded over a width of 1/8
+    apart = 2 * horizon if relation is Neighbours.REPLACE else horizon
+    assert apart <= learner.distance <= apart * (1 + Fraction(1, 64))
+
+
 @pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
 @pytest.mark.parametrize("slots", [2, 12])
 def test_p19_a_change_at_any_position_moves_the_stream_by_less_than_is_stated(theta, slots):
