@@ -135,3 +135,13 @@ def test_p4_releases_of_a_layer_use_at_most_k_rows_together():
                 for period in range(start, end + 1)
             )
             assert together <= most
+
+
+def test_p3_rows_that_may_not_meet_in_a_cell_cost_no_more_in_several_nodes_than_in_one():
+    """At most m rows in a cell: squared norms of two nodes add up to at most that of one node with all rows."""
+
+    def squared(rows, most):
+        return PrivacyUnit(column="id", rows=rows, cell_rows=min(rows, most)).most_squared
+
+    for most, one, other in product(range(1, 6), range(1, 8), range(1, 8)):
+        assert squared(one, most) + squared(other, most) <= squared(one + other, most)
