@@ -16,7 +16,7 @@ import yaml
 from support.guide_pages import README, ROOT, topic
 
 from dpqr import __version__
-from dpqr.report.guide import TOPICS
+from dpqr.report.guide import EVERY_TOPIC
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -63,10 +63,10 @@ def ran(installed, tmp_path, *command):
 @pytest.mark.slow
 def test_a_wheel_has_the_guide_and_the_citation(installed, tmp_path):
     script = "from dpqr.report import guide as g; print(g.__file__)\n"
-    script += "for name in g.TOPICS: print(len(g.read_topic(name)))"
+    script += "for name in g.EVERY_TOPIC: print(len(g.read_topic(name)))"
     place, *lengths = ran(installed, tmp_path, "-c", script).split()
     assert place.startswith(str(installed))
-    assert [int(length) for length in lengths] == [len(topic(name).text) for name in TOPICS]
+    assert [int(length) for length in lengths] == [len(topic(name).text) for name in EVERY_TOPIC]
     assert (installed / "dpqr" / "CITATION.cff").exists()
     (stated,) = installed.glob("dpqr-*.dist-info/METADATA")
     assert message_from_string(stated.read_text("utf-8"))["Author"] == "The dpqr authors"

@@ -79,9 +79,9 @@ def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Topics of the guide."""
-    from dpqr.report.guide import TOPICS
+    from dpqr.report.guide import EVERY_TOPIC
 
-    return _starting(incomplete, TOPICS)
+    return _starting(incomplete, EVERY_TOPIC)
 
 
 def queries(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -29,11 +29,11 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     dpqr guide --search "how do I choose epsilon"
     """
     from dpqr.python.guide_search import search_guide
-    from dpqr.report.guide import TOPICS, summary
+    from dpqr.report.guide import EVERY_TOPIC
 
     color = not no_color
     if search is not None:
-        hits = search_guide(search, (topic,) if topic else TOPICS)
+        hits = search_guide(search, (topic,) if topic else EVERY_TOPIC)
         for hit in hits:
             product(_line(hit, search, color))
         if hits:
@@ -43,14 +43,24 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     elif topic is not None:
         _print_topic(topic, color)
     else:
-        if is_terminal(sys.stdout):
-            from dpqr.report.html import facts
-
-            product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
-        else:
-            for name in TOPICS:
-                product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
+        _list_topics(color)
         say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORDS")
+
+
+def _list_topics(color: bool) -> None:
+    """The topics, and after them those for reference."""
+    from dpqr.report.guide import EVERY_TOPIC, REFERENCE, TOPICS, summary
+    from dpqr.report.html import facts
+
+    width = max(map(len, EVERY_TOPIC))
+    for heading, names in (("", TOPICS), ("reference", REFERENCE)):
+        if heading:
+            product(f"\n{heading}")
+        if is_terminal(sys.stdout):
+            product(render(facts([(name, summary(name)) for name in names], width), sys.stdout, color))
+        else:
+            for name in names:
+                product(f"{name:<{width}}  {summary(name)}")
 
 
 def _print_topic(topic: str, color: bool) -> None:

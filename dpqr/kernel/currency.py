@@ -244,6 +244,7 @@ class PairCurrency:
         delta_ij is 0 unless it selects labels), whose figures are fixed before it is made, so the filter's unit may be
         the draw: draws that were not made were never spent, and are refunded. A run without any draw costs nothing
         under any accountant.
+        Statement P38 of the guide's topic proofs.
 
     References:
         Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023, "Concurrent Composition for Interactive Differential

@@ -47,6 +47,7 @@ class PeriodBudgets:
 
         One column holds for life: under another a row might be in two periods at once. A row whose date is changed in a
         later version of the table is two rows here: it pays in the period that it leaves and in the one it enters.
+        Statement P39 of the guide's topic proofs.
 
     >>> from fractions import Fraction
     >>> spent = {"2026-01": Cost(Fraction(1, 10)), "2026-02": Cost(Fraction(1, 5)), "": Cost(Fraction(1, 20))}
@@ -134,6 +135,7 @@ class Layer:
 
         A release that is not settled may still have to read its rows, and later than the next one. So its layer takes
         no further one until it is settled.
+        Statement P4 of the guide's topic proofs.
 
     >>> Layer(column="day", first="2026-01", rows=3, read="", number=0).rows
     3

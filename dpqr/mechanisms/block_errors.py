@@ -70,6 +70,7 @@ class GroupErrors:
         A sum over k blocks moves by at most k F, and the largest of them by at most F. One record may move all groups
         at once, so the change in L1 is at most the sum of these, and in squared L2 the sum of their squares: in units
         of F, m for m groups of one block each, and m.
+        Statement P5 of the guide's topic proofs.
 
     >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.workload.block import Factor

@@ -78,6 +78,7 @@ class ExponentialChoice(SelectionMechanism):
         range too: log(Pr[i | x] / Pr[i | x']) = rate (score_i - score_i') - log(Z / Z'), and over i the first term
         stays in an interval of length 2 s rate = epsilon, so it is epsilon^2 / 8-zCDP: Durfee and Rogers 2019; Cesar
         and Rogers 2021. Arithmetic: integer scores, exact sampler.
+        Statement P26 of the guide's topic proofs.
     """
 
     @property
@@ -112,6 +113,7 @@ class PermuteAndFlipChoice(SelectionMechanism):
         candidates whose gap goes from 0 to 2 s: one log-ratio is epsilon, the other log(1/(2 - exp(-epsilon))) on the
         other side), so only epsilon^2 / 2-zCDP may be claimed: its event is its own. Arithmetic: integer scores, exact
         sampler.
+        Statement P27 of the guide's topic proofs.
     """
 
     @property

@@ -73,6 +73,7 @@ class AboveThreshold:
         (Pure epsilon: Vadhan and Wang 2021, "Concurrent composition of differential privacy".)
 
         A pass ends the epoch: a further comparison needs a new Z, paid anew. What was compared is never released.
+        Statement P11 of the guide's topic proofs.
 
     References:
         Dwork, Naor, Reingold, Rothblum and Vadhan 2009; Dwork and Roth 2014, Algorithm 1 and Theorem 3.23. Variants

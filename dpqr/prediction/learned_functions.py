@@ -90,6 +90,7 @@ class GaussianWeights:
         of a Gaussian process with the kernel <phi, phi> but for the grid (Hall, Rinaldo and Wasserman 2013): the noise
         is scaled to the norm of the weights, not to the change at one point, so it covers the whole function. One
         scalar added to all values, as the sources print, would protect one value only.
+        Statement P40 of the guide's topic proofs.
     """
 
     learner: LinearLearner

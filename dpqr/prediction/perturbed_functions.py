@@ -109,6 +109,7 @@ class _Closed:
         double's would be off by 2^-53 of itself at either end, 2^-52 ||w(b)|| / g in L2. The pull is unbounded, and
         ||w(b)|| / g is near 2^62 for 2^12 coordinates at epsilon 2e-5: up to some thousand steps, which no scale of the
         closing noise could cover that is fixed before b is drawn.
+        Statement P13 of the guide's topic proofs.
     """
 
     learner: Perturbed
@@ -187,6 +188,7 @@ class PerturbedWeights(_Closed):
         as one comes and one goes. k rows: k times each. So w(b) is (gradient / s + units log(1 + curvature))-DP.
         (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith and Thakurta 2012, for sums over a private
         number of rows.) The closing noise: `_Closed`.
+        Statement P13 of the guide's topic proofs.
     """
 
     scale: Fraction
@@ -263,6 +265,7 @@ class GaussianPerturbedWeights(_Closed):
         total variation); the second integral exceeds K's by at most c. As e^p + e^q - 1 and e^p + q are at most
         e^(p + q) for p, q >= 0, D_a <= a ((mu^2 + nu^2) / 2 + c). Both: ((mu^2 + nu^2) / 2 + c)-zCDP. k records: a path
         of k tables, so k^2 times that (Bun and Steinke 2016, Proposition 1.9).
+        Statement P14 of the guide's topic proofs.
     """
 
     variance: Fraction

@@ -67,6 +67,8 @@ class Ensemble(Protocol):
 class SelectedLabels(ABC):
     """A label for every point, by a private selection whose scores are the votes. Its kinds hold the proofs.
 
+    Statement P20 of the guide's topic proofs.
+
     Attributes:
         ensemble: gives the votes.
         epsilon: of each point.

@@ -33,7 +33,7 @@ class Page(str):
 
 
 def guide(topic: str | None = None, *, search: str | None = None) -> Page:
-    """A topic of the guide; None: the list of all topics, a line each.
+    """A topic of the guide; None: the list of all topics, a line each, those for reference last.
 
     Args:
         search: in place of the text, the sections of the topic, or of all, that hold these words or synonyms, best
@@ -43,14 +43,14 @@ def guide(topic: str | None = None, *, search: str | None = None) -> Page:
         UsageFault: no such topic.
     """
     from dpqr.python.guide_search import search_guide
-    from dpqr.report.guide import TOPICS, read_topic, summary
+    from dpqr.report.guide import EVERY_TOPIC, read_topic, summary
 
     if search is not None:
-        hits = search_guide(search, (topic,) if topic else TOPICS)
+        hits = search_guide(search, (topic,) if topic else EVERY_TOPIC)
         return Page("\n".join(f"{hit.topic}: {hit.heading}: {hit.line}" for hit in hits))
     if topic is not None:
         return Page(read_topic(topic))
-    return Page("\n".join(f"- {name}: {summary(name)}" for name in TOPICS))
+    return Page("\n".join(f"- {name}: {summary(name)}" for name in EVERY_TOPIC))
 
 
 def list_strategies(

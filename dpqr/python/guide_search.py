@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from functools import cache
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.report.guide import TOPICS, Hit, read_topic
+from dpqr.report.guide import EVERY_TOPIC, REFERENCE, Hit, read_topic
 
 SHOWN = 10
 """Sections that a search shows."""
+REFERENCE_SHOWN = 2
+"""Of these, the last ones, from topics for reference, at most: they answer few questions and hold many words."""
 SATURATION, LENGTH = 1.2, 0.75
 """k1 and b of BM25, as they are mostly set; nothing here was tuned."""
 HEADING = 3
@@ -84,8 +86,10 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-def search_guide(question: str, topics: tuple[str, ...] = TOPICS) -> list[Hit]:
+def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[Hit]:
     """The sections that hold the words of a question or synonyms, best first, each with its line that holds most.
+
+    Sections of topics for reference come last.
 
     BM25 (Robertson and Zaragoza 2009, section 3) over the sections of all topics; of a word and its synonyms that
     counts which gives most.
@@ -137,7 +141,12 @@ def search_guide(question: str, topics: tuple[str, ...] = TOPICS) -> list[Hit]:
             best = max(lines, key=lambda line: worth(Counter(map(stem, _words(line))), SATURATION))
             ranked.append((score, Hit(topic=topic, heading=heading, line=best)))
     ranked.sort(key=lambda each: each[0], reverse=True)
-    return [hit for _, hit in ranked[:SHOWN]]
+    hits = [hit for _, hit in ranked]
+    if not set(topics) - set(REFERENCE):
+        return hits[:SHOWN]
+    reference = [hit for hit in hits if hit.topic in REFERENCE][:REFERENCE_SHOWN]
+    guide = [hit for hit in hits if hit.topic not in REFERENCE]
+    return guide[: SHOWN - len(reference)] + reference
 
 
 def _words(text: str) -> list[str]:
@@ -146,7 +155,7 @@ def _words(text: str) -> list[str]:
 
 def _sections() -> Iterator[tuple[str, str, list[str]]]:
     """Topic, heading and lines of every section; the first one of a topic has the topic's heading."""
-    for topic in TOPICS:
+    for topic in EVERY_TOPIC:
         heading, lines, code = "", list[str](), False
         for line in map(str.strip, read_topic(topic).splitlines()):
             code ^= line.startswith("```")

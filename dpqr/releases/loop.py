@@ -82,6 +82,7 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     Privacy:
         The private counts are reached through `draws` only, and every draw is charged before it is made; at most the
         plan's events are ever charged. All else is post-processing of released values.
+        Statement P42 of the guide's topic proofs.
     """
     ended = (_in_stages if plan.stop and plan.stop.stages else _loop)(draws, plan, observer)
     return replace(ended, errors=measured_errors(draws, plan, released_hypothesis(plan, ended), ended.transcript))

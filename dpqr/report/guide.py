@@ -52,6 +52,10 @@ TOPICS = (
 )
 """In the order in which a new reader wants them. Each is a file `dpqr/guide/TOPIC.md`, whose first line is its
 heading: the topic, a colon, and one line that says what it holds."""
+REFERENCE = ("proofs",)
+"""Topics for whoever audits or reimplements: read and searched like the others, listed after them. Files and headings
+are alike."""
+EVERY_TOPIC = (*TOPICS, *REFERENCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +73,9 @@ def read_topic(name: str) -> str:
     Raises:
         UsageFault: no such topic; the message holds the nearest names.
     """
-    if name not in TOPICS:
-        near = get_close_matches(name.lower(), TOPICS, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"topics: {', '.join(TOPICS)}"
+    if name not in EVERY_TOPIC:
+        near = get_close_matches(name.lower(), EVERY_TOPIC, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"topics: {', '.join(EVERY_TOPIC)}"
         raise UsageFault(f"no topic {name!r} in the guide; {hint}\nsearch it: dpqr guide --search WORD")
     return (files("dpqr") / "guide" / f"{name}.md").read_text(encoding="utf-8")
 

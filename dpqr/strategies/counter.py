@@ -74,6 +74,7 @@ class Counter:
         | person replaced            | 2 K | 2 K^2      |
 
         K^2 is attained by K rows in one node; where each lies in another node, it is K.
+        Statement P3 of the guide's topic proofs.
 
     References:
         Chan, Shi and Song 2011, section 3.3 (rows, epsilon); McSherry 2009, Theorem 4 (disjoint rows). Of mu^2: with

@@ -35,6 +35,8 @@ class Norm(Enum):
 def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> int:
     """Return the largest change of the blocks' integer answers, measured together, between neighbours.
 
+    Statements P28 and P29 of the guide's topic proofs.
+
     >>> from dpqr.workload.block import Factor
     >>> marginal = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
     >>> [sensitivity((marginal,), Norm.L1, PrivacyUnit(neighbours=each)) for each in Neighbours]

@@ -10,7 +10,7 @@ import pytest
 from cli.test_terminal import watched
 from support.guide_pages import topic
 
-from dpqr.report.guide import TOPICS
+from dpqr.report.guide import EVERY_TOPIC, REFERENCE, TOPICS
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -18,13 +18,15 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def test_without_a_topic_every_topic_is_listed_with_what_it_holds(desk):
     ended = desk.run("guide")
     assert ended.code == 0
-    lines = ended.out.splitlines()
-    assert [line.split()[0] for line in lines] == list(TOPICS)
+    guide, _, reference = ended.out.partition("\n\nreference\n")
+    assert [line.split()[0] for line in guide.splitlines()] == list(TOPICS)
+    assert [line.split()[0] for line in reference.splitlines()] == list(REFERENCE)
+    lines = [*guide.splitlines(), *reference.splitlines()]
     assert all(len(line.split()) > 4 and len(line) <= 120 for line in lines)
     assert "dpqr guide TOPIC" in ended.err
 
 
-@pytest.mark.parametrize("name", TOPICS)
+@pytest.mark.parametrize("name", EVERY_TOPIC)
 def test_a_topic_in_a_pipe_is_its_markdown(desk, name):
     ended = desk.run("guide", name)
     assert (ended.code, ended.err) == (0, "")

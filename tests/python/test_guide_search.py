@@ -74,6 +74,13 @@ def test_hits_are_few_and_of_the_topics_asked_for():
     assert search_guide("xylophone") == []
 
 
+def test_topics_for_reference_come_last_and_are_few_beside_the_guide():
+    names = [hit.topic for hit in search_guide("spherical laplace noise")]
+    assert names[-2:] == ["proofs", "proofs"]
+    assert "proofs" not in names[:-2]
+    assert {hit.topic for hit in search_guide("laplace", ("proofs",))} == {"proofs"}
+
+
 @pytest.mark.parametrize(("question", "topics", "said"), [(" ? ", ("ci",), "is empty"), ("a", ("leger",), "no topic")])
 def test_what_cannot_be_searched_is_refused(question, topics, said):
     with pytest.raises(UsageFault, match=said):

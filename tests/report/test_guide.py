@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import pytest
-from support.guide_pages import GUIDE
+from support.guide_pages import GUIDE, REFERENCE
 from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.report.guide import REFERENCE as REFERENCE_TOPICS
 from dpqr.report.guide import TOPICS, guide_view, read_topic, summary
 
 
 def test_files_and_list_of_topics_agree():
     assert {page.name for page in GUIDE} == set(TOPICS)
-    for page in GUIDE:
+    assert {page.name for page in REFERENCE} == set(REFERENCE_TOPICS)
+    for page in [*GUIDE, *REFERENCE]:
         assert page.text.startswith(f"# {page.name}: ")
 
 
-@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*GUIDE, *REFERENCE], ids=lambda page: page.name)
 def test_an_example_stands_before_the_first_section(page):
     assert "\n```" in page.text.partition("\n## ")[0]
 
 
 def test_the_guide_is_short():
     assert sum(len(page.text.encode()) for page in GUIDE) <= 180 * 1024
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.name)
+def test_a_reference_topic_has_a_bound_of_its_own(page):
+    assert len(page.text.encode()) <= 40 * 1024
 
 
 def test_a_summary_is_what_stands_after_the_name():

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpqr.report.guide import REFERENCE as REFERENCE_TOPICS
+
 ROOT = Path(__file__).parents[2]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -30,12 +32,14 @@ def page(path: Path) -> Page:
 
 
 README = page(ROOT / "README.md")
-GUIDE = [page(path) for path in sorted((ROOT / "dpqr" / "guide").glob("*.md"))]
-PAGES = [README, *GUIDE]
+TOPICS = [page(path) for path in sorted((ROOT / "dpqr" / "guide").glob("*.md"))]
+GUIDE = [each for each in TOPICS if each.name not in REFERENCE_TOPICS]
+REFERENCE = [each for each in TOPICS if each.name in REFERENCE_TOPICS]
+PAGES = [README, *TOPICS]
 
 
 def topic(name: str) -> Page:
-    return next(each for each in GUIDE if each.name == name)
+    return next(each for each in TOPICS if each.name == name)
 
 
 def screen_lines(screen: str) -> list[str]:

@@ -233,6 +233,8 @@ class PlanFilter:
     planned one that costs at least as much: the cheapest such that remains. Costs are pure epsilons; of rounded
     Gaussian noise, which has none, they are rhos: a smaller one is the same curve after more normal noise. A perturbed
     objective replaces none but its equal. A draw from left-out records replaces a draw from left-out records only.
+
+    Statement P37 of the guide's topic proofs.
     """
 
     planned: Composition
@@ -436,6 +438,7 @@ def in_parallel(events: Composition) -> tuple[Composition, Composition]:
         It does not hold under `replace` (a kept record may be replaced by one that is left out), nor for
         persons (some of whose rows may be kept and others left out), nor from run to run (another domain keeps
         other records).
+        Statement P2 of the guide's topic proofs.
     """
     kept = tuple((event, count) for event, count in events if not isinstance(event, LeftOutEvent))
     return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))

@@ -114,6 +114,8 @@ def free_curvature(epsilon: Fraction, rho: Fraction, opposite: Fraction) -> Frac
 def tapered_price(curvature: Fraction, free: Fraction) -> Fraction:
     """Return what a tapered loss adds to the epsilon of one record's pull.
 
+    Statement P7 of the guide's topic proofs.
+
     >>> tapered_price(Fraction(1), Fraction(1)), tapered_price(Fraction(2), Fraction(1))
     (Fraction(0, 1), Fraction(1, 2))
     """
@@ -194,6 +196,7 @@ class GaussianDP(SumAccountant):
         mu_i^2) = sqrt(m). A run without a bound T is the limit of those that are cut at T.
 
     Shares of a cut are shares of mu^2.
+        Statement P35 of the guide's topic proofs.
 
     >>> from dpqr.kernel.events import RoundedGaussianEvent
     >>> draws = ((RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)

@@ -53,6 +53,7 @@ class ByCount:
 
     What is proved of a run is what its filter was given, and its plan, receipt and release state that. `epsilon` of the
     draws that a run has made is never above it.
+        Statement P1 of the guide's topic proofs.
 
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> guard = ByCount().filter(PrivacyBudget(Fraction(1), Fraction(1, 10**9)))

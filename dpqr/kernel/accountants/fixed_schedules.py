@@ -37,6 +37,8 @@ class Advanced(FixedSchedule):
     exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Only the two sums enter, so the order of the planned
     draws may be adaptive.
 
+    Statement P32 of the guide's topic proofs.
+
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
     >>> round(float(Advanced().epsilon(draws, Fraction(1, 10**9))), 3)
@@ -101,6 +103,8 @@ class Optimal(FixedSchedule):
     Unequal draws are priced as if each cost the largest of their epsilons (an eps-DP draw is eps'-DP for eps' > eps),
     or by advanced composition if that is less; a cut needs equal shares. Beyond 10^7 draws, more than a run can make,
     the price is that of advanced composition.
+
+    Statement P33 of the guide's topic proofs.
 
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)

@@ -87,6 +87,8 @@ class RangedPair:
 
     On the grid: with epsilon rounded up to K steps (a larger epsilon is a weaker claim), splitting gives the multiple k
     the mass e^(k step/2) tanh(step/4) / sinh(epsilon/2), half of it at k = K and k = -K.
+
+    Statement P36 of the guide's topic proofs.
     """
 
     epsilon: Fraction
@@ -418,6 +420,7 @@ class AdaptiveChoices:
         them V_k, convex in r = e^a, lies below the chord in r. For u = e^t between two points of the grid both chords
         make the bracket A + B u - c / u, which exceeds the larger of its ends by at most
         c (1 / sqrt(u_1) - 1 / sqrt(u_2))^2 if c > 0, and by nothing if not. c is that of `values`, convex or not.
+        Statement P10 of the guide's topic proofs.
 
     >>> round(AdaptiveChoices(epsilon=Fraction(1, 10), count=1).delta(Fraction(0)), 4)  # tanh(epsilon / 4)
     0.025

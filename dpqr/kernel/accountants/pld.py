@@ -66,6 +66,7 @@ class PrivacyLossDistribution(FixedSchedule):
         by a pair that is known beforehand, and the product of the pairs dominates the run (Zhu, Dong and Wang 2022,
         Theorem 10); or the curve that `AdaptiveChoices` proves does. A measurement has the pair of its mu whatever is
         measured, for noise is scaled to the sensitivity.
+        Statement P36 of the guide's topic proofs.
 
     >>> PrivacyLossDistribution().refusal(PrivacyBudget.parse("1")) is None
     False

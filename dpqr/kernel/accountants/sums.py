@@ -104,6 +104,8 @@ class Basic(SumAccountant):
     (eps_i, delta_i)-DP, selections of labels, are so at the sum of eps_i and the sum of delta_i, by the same theorem:
     `epsilon` is then proved at a delta of at least that sum, and `guard` adds up both figures.
 
+    Statement P31 of the guide's topic proofs.
+
     >>> from dpqr.kernel.events import ExponentialEvent
     >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
     Fraction(2, 1)
@@ -157,6 +159,8 @@ class ZeroConcentrated(SumAccountant):
 
     Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
     eps^2 / 8, any other pure draw eps^2 / 2. A schedule with the same eps for both states shares of 1 to 4.
+
+    Statement P34 of the guide's topic proofs.
 
     >>> from dpqr.kernel.events import DiscreteGaussianEvent
     >>> draws = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)

@@ -160,6 +160,7 @@ class DiscreteLaplace:
         Added to integers of L1 sensitivity D it is (D / scale)-DP: the ratio of the probabilities of any output under
         neighbours is at most exp(D / scale) (Ghosh, Roughgarden and Sundararajan 2012, for D = 1; the integer form of
         Dwork and Roth 2014, Theorem 3.6). The law is exact: no floating-point rounding reaches a draw.
+        Statement P21 of the guide's topic proofs.
 
     >>> law = DiscreteLaplace(Fraction(2))
     >>> round(law.deviation, 3), law.tail(0.05)
@@ -290,6 +291,7 @@ class Geometric:
         Pr[draw >= t] = q^k, k the smallest whole number of at least t and 0. So for any real t and any whole number
         m >= 0, Pr[draw >= t] <= exp(m / scale) Pr[draw >= t + m], and Pr[draw = k] = exp(m / scale) Pr[draw = k + m].
         The law is exact: no floating-point rounding reaches a draw.
+        Statement P22 of the guide's topic proofs.
 
     >>> law = Geometric(Fraction(2))
     >>> round(law.mean, 3), law.tail(0.05)

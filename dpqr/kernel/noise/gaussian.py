@@ -47,6 +47,7 @@ class DiscreteGaussian:
         Added to integers of L2 sensitivity D it is D^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem
         4, for each coordinate; independent coordinates add up to the squared L2 distance. The law is exact: no
         floating-point rounding reaches a draw.
+        Statement P23 of the guide's topic proofs.
 
     >>> law = DiscreteGaussian(Fraction(4))
     >>> round(law.deviation, 3), law.tail(0.05)
@@ -231,6 +232,7 @@ class RoundedGaussian:
         Gaussian mechanism holds: the exact curve of Balle and Wang 2018, Theorem 8, and D^2 / (2 variance)-zCDP (Bun
         and Steinke 2016, Proposition 1.6) at L2 sensitivity D. The law is exact: no floating-point rounding reaches a
         draw.
+        Statement P24 of the guide's topic proofs.
 
     >>> round(RoundedGaussian(Fraction(4)).deviation, 3)
     2.021

@@ -78,6 +78,7 @@ class SphericalLaplace:
         exp(||x - x'||_2 / scale), by the triangle inequality. So it is (D / scale)-DP at L2 sensitivity D (Chaudhuri,
         Monteleoni and Sarwate 2011, Theorem 6; Hardt and Talwar 2010). The law is exact: no floating-point rounding
         reaches a draw.
+        Statement P25 of the guide's topic proofs.
 
     >>> round(SphericalLaplace(Fraction(2), 3).deviation, 3)
     4.01

@@ -102,6 +102,7 @@ class CornerSolver:
         As `Solver`: the tolerance is public and holds for every table. `tolerance` adds to `aim` what rounding hides:
         e = (BLOCK + 68) ulp C_L W / (2 lambda) of g, and W times the error of a value (`evaluation_error`) of the sum,
         so sqrt(that / lambda) (`hidden`).
+        Statement P8 of the guide's topic proofs.
 
     References:
         Nie and Wang 2017, J. Inequal. Appl., section 5, needs no derivative either.

@@ -122,6 +122,7 @@ class LossScale:
         at most (G / m0) [u(m+1) + m (u(m) - u(m+1))]. In brackets: 1 as long as m + 1 <= m0; beyond, u falls by at most
         eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
         u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
+        Statement P15 of the guide's topic proofs.
 
     >>> from dpqr.kernel.unit import Neighbours
     >>> scale = LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)

@@ -41,6 +41,7 @@ class GradientDescent:
         which is R / sqrt(m) at the printed s = R sqrt(m) / (2 G) (Rana 2019, Corollary 4; Hardt, Recht and Singer 2016,
         Theorem 3.8). The number of steps is public and fixed. Rounding of a step is not stretched by later ones; all of
         it is charged at either end, and so is `evaluation_error`.
+        Statement P18 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
@@ -205,6 +206,7 @@ class OnlineLearner:
         a record leaves one slot for another.
         Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
         is charged at either end, and so is `evaluation_error`.
+        Statement P19 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
@@ -315,6 +317,7 @@ class Averaged:
         member with a bound of its own thus moves an average by less than the 2 M / r of any clipped one (`Aggregate`).
         A solver's tolerance and rounding are charged for the members of all parts, at either end, so nothing rests on
         two runs being equal to the last digit; and so are the sum over parts and `evaluation_error`.
+        Statement P20 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain

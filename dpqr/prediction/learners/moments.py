@@ -39,6 +39,7 @@ class MomentsLearner:
         sum of (x_i y)^2 <= ||x||^2 y^2, together at most 2 STEPS^4, as ||x|| <= 1 (`FEATURE_NORM`) and |y| <= 1 before
         rounding towards 0. k rows: k^2 times that; replace: two rows each, 4 times. Products and sums are exact:
         integers below 2^53 in every step (`DIGIT`), then 64 bits, for up to 2^38 rows.
+        Statement P41 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain

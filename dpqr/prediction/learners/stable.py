@@ -37,6 +37,8 @@ def opposed_pulls(norm: Fraction) -> Fraction:
     is largest at d = 0, or pi. Any other pair of vectors at these angles has a product between those of the two sides.
     D grows with R, so a shorter f is no better. The best cos s is 2 R / (1 + sqrt(1 + 8 R^2)).
 
+    Statement P9 of the guide's topic proofs.
+
     >>> round(float(opposed_pulls(Fraction(1))), 3), round(float(opposed_pulls(Fraction(0))), 3)
     (2.598, 2.0)
     """
@@ -99,6 +101,7 @@ class LipschitzLearner:
         replaces another. The solver adds its public tolerance at both ends. Where lambda m0 is below the largest loss
         of a minimiser, start + C_L ||f||, the bound without a Lipschitz constant is smaller and taken
         (`LossScale.bounded_distance`).
+        Statement P16 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
@@ -200,6 +203,7 @@ class RidgeRegression:
         JAMP, Proposition 1: 2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm
         at most `heaviest`, whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that
         over lambda; it is charged for, and so is `evaluation_error`.
+        Statement P17 of the guide's topic proofs.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain

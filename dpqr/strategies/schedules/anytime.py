@@ -387,6 +387,7 @@ class Anytime:
         rounds a stage has, and which count the stages are fractions of, follows what was released. The filter stops
         what would exceed the budget: adaptive composition (Rogers, Roth, Ullman and Vadhan 2016 for epsilon; Feldman
         and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). The plan states the sum alone.
+        Statement P6 of the guide's topic proofs.
 
     References:
         Dwork and Roth 2014, section 5.2, with the constants of this page; `Theory` is one fixed plan of it.
