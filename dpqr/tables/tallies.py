@@ -187,6 +187,23 @@ def ordered(words: AnyArray) -> AnyArray:
     return np.argsort(joined)
 
 
+def bounded_table(owners: IntArray, cells: IntArray, size: int, cell_rows: int) -> IntArray:
+    """Count rows by cell, at most `cell_rows` of one owner in a cell; shape (size,).
+
+    owners, cells: whose each row is and in which cell, shape (rows,), in any order; all rows of an owner.
+
+    >>> bounded_table(np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2]), 4, 1).tolist()
+    [0, 1, 2, 0]
+
+    **Privacy** An owner adds min(rows in the cell, m) to each cell, whatever rows others have.
+    """
+    words = np.stack([owners, cells]).astype(np.uint64)
+    pairs, rows = merged(words, np.ones(len(cells), dtype=np.int64))
+    table = np.zeros(size, dtype=np.int64)
+    np.add.at(table, pairs[1].astype(np.int64), np.minimum(rows, cell_rows))
+    return table
+
+
 def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
     """Of groups of columns that hold all that is asked, of what is asked alone, or of all columns together, in at most
     `largest` cells; of the occupied cells where these are more.

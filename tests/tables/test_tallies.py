@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dpqr.domain.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.tables import tallies as module
-from dpqr.tables.tallies import JointTally, SparseTally, tally
+from dpqr.tables.tallies import JointTally, SparseTally, bounded_table, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
@@ -110,3 +110,10 @@ def test_codes_of_every_width_count_the_same() -> None:
         expected = np.zeros([shape[axis] for axis in axes], dtype=np.int64)
         np.add.at(expected, tuple(codes[axis] for axis in axes), 1)
         assert (into.histogram().marginal(axes) == expected).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30), st.integers(1, 4))
+def test_a_bounded_table_counts_at_most_so_many_rows_of_an_owner_in_a_cell(rows, most) -> None:
+    expected = [sum(min(most, rows.count((owner, cell))) for owner in range(5)) for cell in range(4)]
+    owners, cells = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    assert bounded_table(owners, cells, 4, most).tolist() == expected
