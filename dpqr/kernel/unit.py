@@ -51,8 +51,8 @@ class PrivacyUnit:
     "one person (column 'household') with all their rows added or removed (the number of persons is private)"
 
     Raises:
-        UsageFault: K is below 1, or above 1 without a column, or m is not between 1 and K, or there is both a unit column
-            and a count column.
+        UsageFault: K is below 1, or above 1 without a column, or m is not between 1 and K, or there is both a unit
+            column and a count column.
 
     Privacy:
         With m below K a table is no sum of a larger one: each is counted by itself from the K rows of each person. The
