@@ -134,7 +134,12 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
     rule = None if schema.malformed is UNSET else Rule(schema.malformed)
-    unit = None if schema.unit is UNSET else DeclaredPersons(column=schema.unit.column, rows=schema.unit.max_rows)
+    unit = None
+    if schema.unit is not UNSET:
+        rows, cell_rows = schema.unit.max_rows, schema.unit.max_rows_per_cell or None
+        if cell_rows is not None and cell_rows > rows:
+            faults.keep(location.key("unit").key("max_rows_per_cell").fault(f"must be at most max_rows, {rows}"))
+        unit = DeclaredPersons(column=schema.unit.column, rows=rows, cell_rows=cell_rows)
     period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
     return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 

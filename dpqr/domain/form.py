@@ -146,10 +146,13 @@ class TotalForm(DocumentPart, frozen=True, kw_only=True):
 
 
 class UnitForm(DocumentPart, frozen=True, kw_only=True):
-    """Persons are protected, not rows, and at most this many rows of each are used."""
+    """Persons are protected, not rows, and at most so many rows of each are used, in all and in one cell of a table."""
 
     column: Name
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
+    max_rows_per_cell: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(
+        default=UNSET, name="max_rows_per_cell"
+    )
 
 
 class PeriodForm(DocumentPart, frozen=True, kw_only=True):

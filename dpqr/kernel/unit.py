@@ -26,6 +26,7 @@ class DeclaredPersons:
     """The persons that a domain file states as the unit of every run over it.
 
     column: the table's column that identifies persons. rows: K, the most rows of one person that a run may use.
+    cell_rows: m, the most of them that a table may count in one of its cells; None: as many as are used.
 
     >>> DeclaredPersons(column="person_id", rows=3).rows
     3
@@ -33,6 +34,7 @@ class DeclaredPersons:
 
     column: str
     rows: int
+    cell_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
             "neighbours": unit.neighbours.value,
             "column": unit.column,
             "rows": unit.rows,
+            **({} if unit.cell_rows is None else {"cell_rows": unit.cell_rows}),
             "counts": unit.counted,
             "drops": unit.drops,
         },

@@ -39,6 +39,7 @@ class PlanRequest:
     n: int | None = None
     unit: str | None = None
     max_rows: int | None = None
+    max_rows_per_cell: int | None = None
     counts: str | None = None
     count_dropped: str | None = None
     no_count_dropped: bool = False

@@ -23,15 +23,11 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient
-from dpqr.tables.limits import Limits
+from dpqr.tables.limits import CELL_ROWS_UNKNOWN, Limits
 from dpqr.tables.parquet import Accepts, drop_malformed_rows
 from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons
 from dpqr.tables.tallies import SeparateTally, Tally, tally
 from dpqr.tables.wanted import columns_to_read
-
-CELL_ROWS_UNKNOWN = (
-    "--max-rows-per-cell counts each table of columns by itself, so the run must know all of them before it begins"
-)
 
 Walk = Callable[[], Iterable[tuple[TableBatch, RowEncoder]]]
 """Begins a new pass over all rows."""

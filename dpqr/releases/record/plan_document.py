@@ -62,11 +62,13 @@ def seal_document(document: JSON) -> JSON:
 
 class UnitPart(Part, frozen=True, kw_only=True):
     """Whom the release protects. column: whose rows are one person's. max_rows: of each of them, null where every row
-    is its own unit. counts: the count column of a histogram."""
+    is its own unit. max_rows_per_cell: of these in one cell of a table, where that is bounded. counts: the count column
+    of a histogram."""
 
     neighbours: str
     column: str | UnsetType | None = UNSET
     max_rows: Count | UnsetType | None = UNSET
+    max_rows_per_cell: Count | UnsetType = UNSET
     counts: str | UnsetType | None = UNSET
     words: str
 
@@ -77,6 +79,7 @@ class UnitPart(Part, frozen=True, kw_only=True):
             neighbours=unit.neighbours.value,
             column=unit.column,
             max_rows=unit.rows if unit.column is not None else None,
+            max_rows_per_cell=UNSET if unit.cell_rows is None else unit.cell_rows,
             counts=unit.counted,
             words=unit.words,
         )
