@@ -104,6 +104,11 @@ class PrivacyUnit:
         return full * (self.cell_rows or self.rows) ** 2 + rest**2
 
     @property
+    def tables_apart(self) -> bool:
+        """Whether tables count different rows, so that none is a sum of another: m is below K."""
+        return self.cell_rows is not None and self.cell_rows < self.rows
+
+    @property
     def apart(self) -> bool:
         """Whether neighbours differ in kept records or in left-out records, never in both. A count of the left-out ones
         then composes in parallel with everything else (`in_parallel`).

@@ -149,6 +149,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         *counter_notes(problem.turn),
         *(*strategies.foreign, *choice.reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
         *unit_notes(unit, document.columns),
+        *table_notes(plan),
         *([period_note(problem.period, unit)] if problem.period else []),
         *start_notes(problem),
     )
@@ -404,6 +405,27 @@ def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str
     hint = identifier_hint(columns) if unit is None or (unit.column is None and unit.counted is None) else None
     if hint:
         yield hint
+
+
+def table_notes(plan: Plan) -> Iterator[str]:
+    """What a bound on a person's rows in one cell means for the answers, and where it wins nothing."""
+    unit = plan.problem.unit
+    if not unit.tables_apart:
+        return
+    if plan.roles.check.pure:
+        yield (
+            f"--max-rows-per-cell {unit.cell_rows} wins nothing under Laplace noise, which follows the rows of a "
+            "person in all; leave it out, or state a --delta for Gaussian noise"
+        )
+    yield (
+        f"a table counts at most {unit.cell_rows} of a person's rows in one of its cells, so the fewer cells it has, "
+        "the fewer rows it counts; what is measured, and its interval, is of the rows that its own table counts"
+    )
+    if len({frozenset(axes) for axes in plan.column_sets or () if axes}) > 1:
+        yield (
+            "warning: tables that count different rows are fitted together, so estimates lie between them; prefer what "
+            "is measured, or ask for one table"
+        )
 
 
 def unit_of(
