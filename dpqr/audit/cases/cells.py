@@ -1,4 +1,4 @@
-"""Tables that count at most m rows of a person in one cell, from rows: the loader keeps the bound, and all are drawn."""
+"""Tables that count at most m rows of a person in one cell: the loader keeps the bound, and every cell is drawn."""
 
 from __future__ import annotations
 

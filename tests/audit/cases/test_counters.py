@@ -1,5 +1,5 @@
-"""Counters, releases of periods, tables of persons' rows: sound ones pass and attain their claim; those that forget levels, moves or rows, or
-let a row count in two periods, are refuted."""
+"""Counters, releases of periods, bounded tables: sound ones pass and attain their claim; those that forget levels,
+moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
@@ -67,7 +67,7 @@ REFUTED = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0, 1, 2, 3, 9}, REFUTED))
+@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0, 1, 2, 3}, REFUTED))
 def test_what_is_forgotten_is_refuted(wrong, name, runs):
     with WRONG[wrong].made():
         assert loss(name, runs).breach
