@@ -105,6 +105,7 @@ OTHER = {
     "n": 10,
     "unit": "id",
     "max_rows": 2,
+    "max_rows_per_cell": 1,
     "counts": "count",
     "count_dropped": "0.1",
     "no_count_dropped": True,
