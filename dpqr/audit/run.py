@@ -16,6 +16,7 @@ from typing import Any
 
 from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
+from dpqr.audit.cases.cells import cell_cases
 from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
@@ -113,6 +114,7 @@ def cases_by_name() -> dict[str, AuditedCase]:
         *dropped_cases(),
         *counter_cases(),
         *history_cases(),
+        *cell_cases(),
         *period_cases(),
         *error_cases(),
         *filter_cases(),

@@ -147,7 +147,8 @@ class TotalForm(DocumentPart, frozen=True, kw_only=True):
 
 
 class UnitForm(DocumentPart, frozen=True, kw_only=True):
-    """Persons are protected, not rows, and at most this many rows of each are used.
+    """Persons are protected, not rows, and at most so many rows of each are used, in all and in one cell of a table.
+
 
     columns: in the place of one column, several whose values together say whose a row is, that of persons first. per:
     the last of them is a date, and stands for its day, week, month, quarter or year.
@@ -157,6 +158,9 @@ class UnitForm(DocumentPart, frozen=True, kw_only=True):
     columns: Annotated[tuple[Name, ...], Meta(min_length=2)] | UnsetType = UNSET
     per: Every | UnsetType = UNSET
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
+    max_rows_per_cell: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(
+        default=UNSET, name="max_rows_per_cell"
+    )
 
     @classmethod
     def of(cls, columns: tuple[str, ...], per: Every | None, rows: int) -> UnitForm:
@@ -177,7 +181,10 @@ class UnitForm(DocumentPart, frozen=True, kw_only=True):
                 "a unit has one 'column', or several different 'columns', and not both; 'per' needs 'columns', that of "
                 "persons first and that of dates last"
             )
-        return DeclaredPersons(columns=columns, rows=self.max_rows, per=per)
+        cell_rows = None if isinstance(self.max_rows_per_cell, UnsetType) else self.max_rows_per_cell
+        if cell_rows is not None and cell_rows > self.max_rows:
+            raise DocumentError(f"'max_rows_per_cell' must be at most 'max_rows', {self.max_rows}")
+        return DeclaredPersons(columns=columns, rows=self.max_rows, cell_rows=cell_rows, per=per)
 
 
 class PeriodForm(DocumentPart, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Histogram: the database x in N^|X|, and its protocols.
 
-It is stored as an array of all cells, as the sorted occupied cells, or as the joint counts of a few groups of columns.
+It is stored as an array of all cells, as the sorted occupied cells, as the joint counts of a few groups of columns, or
+as tables that were counted apart.
 """
 
 from __future__ import annotations
@@ -127,9 +128,7 @@ class GroupedHistogram:
                 holding = (group for group in self.joints if set(axes) <= set(group))
                 group = axes if axes in self.joints else next(holding, None)
                 if group is None:
-                    raise InfeasiblePlan(
-                        f"a draw looks at the columns numbered {axes} together, which its plan does not name"
-                    )
+                    raise _not_named(axes)
                 members.setdefault(group, []).append(axes)
         for group, inside in members.items():
             _store_members(self._marginals, self.joints[group], group, inside)
@@ -141,6 +140,46 @@ class GroupedHistogram:
 
     def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
         return _cached(self._answers, question, answer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeparateTables:
+    """Tables that were counted apart, each under a bound of its own: none is a sum of another.
+
+    tables: by the columns' axes, in rising order, the counts of the cells of these columns, shape = their sizes, int64,
+    read-only; by () the number of records.
+
+    >>> tables = SeparateTables((2, 2), {(): np.array(9), (0, 1): np.array([[1, 2], [3, 0]])})
+    >>> tables.marginal((1, 0)).tolist(), int(tables.marginal(()))
+    ([[1, 3], [2, 0]], 9)
+
+    Privacy:
+        Sensitivity is proved for the table of exactly the columns that a draw names: any other set is refused, even
+        where it could be summed.
+    """
+
+    shape: tuple[int, ...]
+    tables: Mapping[Axes, IntArray] = field(repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", {axes: _whole(counts) for axes, counts in self.tables.items()})
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        for axes in groups:
+            if tuple(sorted(axes)) not in self.tables:
+                raise _not_named(axes)
+
+    def marginal(self, axes: Axes) -> IntArray:
+        self.prefetch([axes])
+        return freeze(_ordered(self.tables[tuple(sorted(axes))], axes))
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
+
+
+def _not_named(axes: Axes) -> InfeasiblePlan:
+    return InfeasiblePlan(f"a draw looks at the columns numbered {axes} together, which its plan does not name")
 
 
 def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:

@@ -30,7 +30,8 @@ class Neighbours(Enum):
 class DeclaredPersons:
     """The persons that a domain file states as the unit of every run over it.
 
-    columns, per: as of `PrivacyUnit`. rows: K, the most rows of one unit that a run may use.
+    columns, per: as of `PrivacyUnit`. rows: K, the most rows of one unit that a run may use. cell_rows: m, the most of
+    them that a table may count in one of its cells; None: as many as are used.
 
     >>> DeclaredPersons(columns=("person_id",), rows=3).rows
     3
@@ -41,6 +42,7 @@ class DeclaredPersons:
 
     columns: tuple[str, ...]
     rows: int
+    cell_rows: int | None = None
     per: Every | None = None
 
     def __post_init__(self) -> None:
@@ -120,6 +122,11 @@ class PrivacyUnit:
         """
         full, rest = divmod(self.rows, self.cell_rows or self.rows)
         return full * (self.cell_rows or self.rows) ** 2 + rest**2
+
+    @property
+    def tables_apart(self) -> bool:
+        """Whether tables count different rows, so that none is a sum of another: m is below K."""
+        return self.cell_rows is not None and self.cell_rows < self.rows
 
     @property
     def apart(self) -> bool:

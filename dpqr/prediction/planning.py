@@ -98,6 +98,11 @@ def planner_input(request: PredictionPlanRequest) -> PlannerInput:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
     domain = read_domain(request.domain)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit, request.per)
+    if unit.cell_rows is not None:
+        raise InfeasiblePlan(
+            "the domain file bounds a person's rows in one cell of a table, and a learner reads no tables; leave "
+            '"max_rows_per_cell" out of it'
+        )
     require_explicit_rules(domain, unit)
     refuse_published_unit(domain, unit)
     target = read_target(domain, request.target, request.positive)

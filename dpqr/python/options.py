@@ -240,6 +240,20 @@ class GuaranteeOptions(TypedDict, total=False):
     ]
 
 
+class CellBoundOptions(TypedDict, total=False):
+    """The bound on each person's rows in one cell of a table."""
+
+    max_rows_per_cell: Annotated[
+        int | None,
+        guarantee(
+            Whole(1, MOST_RECORDS),
+            "M",
+            "Of these, how many a table counts in one of its cells. [default: as many as are used]",
+            setting=True,
+        ),
+    ]
+
+
 class ErrorEstimateOptions(TypedDict, total=False):
     """What a share of the budget buys in addition to the answers: a count of rows left out, and the answers' errors."""
 
@@ -494,6 +508,7 @@ class JsonOptions(TypedDict, total=False):
 class RunOptions(
     StrictOptions,
     GuaranteeOptions,
+    CellBoundOptions,
     ErrorEstimateOptions,
     SelectionOptions,
     ParameterOptions,
@@ -506,6 +521,7 @@ class RunOptions(
 class PlanOptions(
     StrictOptions,
     GuaranteeOptions,
+    CellBoundOptions,
     ErrorEstimateOptions,
     ScheduleOptions,
     SelectionOptions,
@@ -607,6 +623,7 @@ class ReleaseCommand(
     StrictOptions,
     EpsilonOptions,
     GuaranteeOptions,
+    CellBoundOptions,
     FollowedOptions,
     ApprovalOptions,
     PublisherOptions,
@@ -704,6 +721,7 @@ class PlanCommand(
     StrictOptions,
     EpsilonOptions,
     GuaranteeOptions,
+    CellBoundOptions,
     ForecastOptions,
     ErrorEstimateOptions,
     ScheduleOptions,

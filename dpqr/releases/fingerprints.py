@@ -81,6 +81,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
             **({"column": next(iter(unit.columns), None)} if len(unit.columns) < 2 else {"columns": [*unit.columns]}),
             **({"per": unit.per} if unit.per else {}),
             "rows": unit.rows,
+            **({} if unit.cell_rows is None else {"cell_rows": unit.cell_rows}),
             "counts": unit.counted,
             "drops": unit.drops,
         },

@@ -92,7 +92,11 @@ def row_levers(plan: Plan) -> tuple[str, ...]:
     unit = plan.problem.unit
     if not unit.columns or unit.rows == 1:
         return ()
-    return (f"noise is proportional to --max-rows {unit.rows}; several, as --max-rows 1,{unit.rows}, are compared",)
+    several = f"several, as --max-rows 1,{unit.rows}, are compared"
+    if unit.cell_rows is not None:
+        return (f"noise of tables is that of {unit.most_squared**0.5:.3g} rows, of all else of {unit.rows}; {several}",)
+    apart = f"; --max-rows-per-cell 1: noise of tables falls to {unit.rows**-0.5:.0%}"
+    return (f"noise is proportional to --max-rows {unit.rows}; {several}{'' if plan.roles.check.pure else apart}",)
 
 
 def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.planner import Auto, choose_plan
 from dpqr.strategies.schedules.split import Split
 from dpqr.strategies.updates.interface import ConstrainedRule
-from dpqr.tables.limits import Limits
+from dpqr.tables.limits import CELL_ROWS_UNKNOWN, Limits
 from dpqr.tables.wanted import refuse_published_unit
 from dpqr.workload.queries_file import QueriesDocument, read_queries
 
@@ -92,7 +92,13 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(
-        request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit, request.per
+        request.neighbours,
+        request.unit,
+        request.max_rows,
+        request.counts,
+        document.domain.unit,
+        request.per,
+        cell_rows=request.max_rows_per_cell,
     )
     if _of_persons(unit) and request.schedule == "theory":
         raise UsageFault(
@@ -139,10 +145,12 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         if not Auto().keeps(plan, rival):
             plan, choice = rival, _ScheduleChoice(other, (RIVALS[name],))
     require_started(plan)
+    require_separate_tables(plan)
     notes = (
         *counter_notes(problem.turn),
         *(*strategies.foreign, *choice.reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
         *unit_notes(unit, document.columns),
+        *table_notes(plan),
         *([period_note(problem.period, unit)] if problem.period else []),
         *start_notes(problem),
     )
@@ -270,6 +278,19 @@ def _memory(plan: Plan, most_cells: int | None) -> int:
     return footprint.bytes + NUMBER * (histogram + max(block.cells for block in problem.workload.blocks))
 
 
+def require_separate_tables(plan: Plan) -> None:
+    """InfeasiblePlan where a person's rows in one cell are bounded, and the tables of which are not all known before
+    the run: a counter's, a session's, those of `theory` and of third parties' strategies."""
+    if plan.problem.unit.cell_rows is not None and (plan.column_sets is None or plan.problem.turn is not None):
+        raise InfeasiblePlan(f"{CELL_ROWS_UNKNOWN}\n{_NOT_SEPARATE}")
+
+
+_NOT_SEPARATE = (
+    "it goes with every schedule but theory and with dpqr's own strategies, not with --cumulative; "
+    "leave --max-rows-per-cell out"
+)
+
+
 def require_agreement(problem: Problem) -> None:
     """DocumentError where the domain's known totals cannot be true of the records that a run counts.
 
@@ -390,6 +411,27 @@ def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str
         yield hint
 
 
+def table_notes(plan: Plan) -> Iterator[str]:
+    """What a bound on a person's rows in one cell means for the answers, and where it wins nothing."""
+    unit = plan.problem.unit
+    if not unit.tables_apart:
+        return
+    if plan.roles.check.pure:
+        yield (
+            f"--max-rows-per-cell {unit.cell_rows} wins nothing under Laplace noise, which follows the rows of a "
+            "person in all; leave it out, or state a --delta for Gaussian noise"
+        )
+    yield (
+        f"a table counts at most {unit.cell_rows} of a person's rows in one of its cells, so the fewer cells it has, "
+        "the fewer rows it counts; what is measured, and its interval, is of the rows that its own table counts"
+    )
+    if len({frozenset(axes) for axes in plan.column_sets or () if axes}) > 1:
+        yield (
+            "warning: tables that count different rows are fitted together, so estimates lie between them; prefer what "
+            "is measured, or ask for one table"
+        )
+
+
 def unit_of(
     neighbours: str,
     column: str | Sequence[str] | None,
@@ -397,12 +439,14 @@ def unit_of(
     counts: str | None = None,
     stated: DeclaredPersons | None = None,
     per: Every | None = None,
+    *,
+    cell_rows: int | None = None,
 ) -> PrivacyUnit:
     """The privacy unit from options of the same names, within what the domain file states.
 
     Raises:
         UsageFault: the options do not go together.
-        DocumentError: the domain file states another unit, or fewer rows of each person.
+        DocumentError: the domain file states another unit, or fewer rows of each person, or of these in one cell.
     """
     columns = unit_columns(column)
     if per is not None and not columns:
@@ -425,9 +469,23 @@ def unit_of(
                 f"--counts {counts!r}: the domain file states {known}, and a row that stands for "
                 "several records has no one person; leave one of them out"
             )
+        if stated.cell_rows is not None and (cell_rows or 0) > stated.cell_rows:
+            raise DocumentError(
+                f"--max-rows-per-cell {cell_rows}: the domain file states at most {stated.cell_rows} of each person in "
+                "one cell; state no more, or leave --max-rows-per-cell out"
+            )
         columns, per, rows = stated.columns, stated.per, rows or stated.rows
+        if cell_rows is None and stated.cell_rows is not None:
+            cell_rows = min(stated.cell_rows, rows)
     if columns and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
     if not columns and rows is not None:
         raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
-    return PrivacyUnit(neighbours=Neighbours(neighbours), columns=columns, per=per, rows=rows or 1, counted=counts)
+    return PrivacyUnit(
+        neighbours=Neighbours(neighbours),
+        columns=columns,
+        per=per,
+        rows=rows or 1,
+        cell_rows=cell_rows,
+        counted=counts,
+    )

@@ -209,7 +209,10 @@ FIGURES = (
 )
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
-ADDED_OPTIONS = ("per", "period", "cumulative", "first", "session", "start", "surprises", "questions")
+ADDED_OPTIONS = (
+    *("per", "period", "cumulative", "first", "session", "start", "surprises", "questions"),
+    "max_rows_per_cell",
+)
 """Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 

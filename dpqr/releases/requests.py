@@ -41,6 +41,7 @@ class PlanRequest:
     unit: str | tuple[str, ...] | None = None
     per: Every | None = None
     max_rows: int | None = None
+    max_rows_per_cell: int | None = None
     counts: str | None = None
     count_dropped: str | None = None
     no_count_dropped: bool = False

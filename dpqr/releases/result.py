@@ -22,6 +22,7 @@ from dpqr.releases.answers.noisy import (
     LEVEL,
     Noisy,
     assembled_answers,
+    is_answered_alone,
     measured_answers,
     summed_answers,
     summed_tests,
@@ -182,7 +183,7 @@ def sound_answers(
 ) -> tuple[BlockAnswers, ...]:
     """Of all blocks. Raises: DpqrError where a third party's rule answers with something else than numbers."""
     blocks = plan.problem.workload.blocks
-    answers = tuple(_answers(block, shown, measured, summed, history) for block in blocks)
+    answers = tuple(_answers(plan, block, shown, measured, summed, history) for block in blocks)
     for each in answers:
         require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
     return answers
@@ -228,6 +229,7 @@ def tested_errors(
 
 
 def _answers(
+    plan: Plan,
     block: QueryBlock,
     hypothesis: Hypothesis,
     measured: Mapping[str, Noisy],
@@ -235,7 +237,8 @@ def _answers(
     history: Sequence[Measurement],
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
-    unbiased = unbiased_answers(block, hypothesis, estimate, history)
+    alone = is_answered_alone(plan, block, history)
+    unbiased = unbiased_answers(block, hypothesis, estimate, history) if alone else None
     noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)
     error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
     return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)

@@ -11,7 +11,7 @@ from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
 from dpqr.kernel.accountants.analytic import squared_mu_to_epsilon
 from dpqr.kernel.accountants.sums import zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
-from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.questions import BETA, SessionTerms
@@ -29,6 +29,7 @@ from dpqr.sessions.session import filter_of
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step
+from dpqr.tables.limits import CELL_ROWS_UNKNOWN
 from dpqr.tables.points import refuse_table_as_document
 from dpqr.workload.queries_file import QueriesDocument
 
@@ -142,6 +143,8 @@ def plan_session(request: OpenRequest) -> PlannedSession:
         questions=None,
     )
     plan = plan_release(opening, document)
+    if plan.problem.unit.cell_rows is not None:
+        raise InfeasiblePlan(f'{CELL_ROWS_UNKNOWN}; leave "max_rows_per_cell" out of the domain file')
     if plan.problem.unit.counted is not None:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
     surprises, questions = asked.surprises or 0, asked.questions or 0

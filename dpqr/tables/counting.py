@@ -17,15 +17,16 @@ import numpy as np
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import RECORDS, Counts, Packing
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource, SystemNoise
 from dpqr.kernel.unit import Every, PrivacyUnit
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient
-from dpqr.tables.limits import Limits
+from dpqr.tables.limits import CELL_ROWS_UNKNOWN, Limits
 from dpqr.tables.parquet import Accepts, drop_malformed_rows
 from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons, units
-from dpqr.tables.tallies import Tally, tally
+from dpqr.tables.tallies import SeparateTally, Tally, tally
 from dpqr.tables.wanted import columns_to_read
 
 Walk = Callable[[], Iterable[tuple[TableBatch, RowEncoder]]]
@@ -71,11 +72,11 @@ class Counting:
     """What is to be counted. Public, but for the key.
 
     domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
-    None: all columns together. unit: whose rows, and how many of one person's at most. count_column: where rows stand
-    for several records. limits: of memory, records and bytes a row. key: secret; it chooses the rows of a person, the
-    same ones wherever they are counted. first: bounds a person's rows over the life of a counter. last: one more axis,
-    of which each record, or person, draws its place (learners). workers: threads that count, each in arrays of its own;
-    they do not change the result.
+    None: all columns together. unit: whose rows, and how many of one person's at most, in all and in one cell of an
+    asked table. count_column: where rows stand for several records. limits: of memory, records and bytes a row. key:
+    secret; it chooses the rows of a person, the same ones wherever they are counted. first: bounds a person's rows over
+    the life of a counter. last: one more axis, of which each record, or person, draws its place (learners). workers:
+    threads that count, each in arrays of its own; they do not change the result.
     """
 
     domain: Domain
@@ -137,7 +138,7 @@ class Counting:
             intakes = [RowIntake(cells=self._tally(cells), last=self.last) for _ in range(workers)]
         else:
             person = PersonIntake(
-                cells=self._tally(cells),
+                cells=self._sums(cells),
                 packing=Packing(self.domain.shape),
                 places=tuple(map(tuple(self._strict).index, self.unit.columns)),
                 per=self.unit.per,
@@ -157,7 +158,7 @@ class Counting:
             read = sum(each.read for each in intakes)
             for each in intakes:
                 each.close()
-        sums = intakes[0].cells
+        sums: Tally | SeparateTally = intakes[0].cells
         for each in intakes[1:]:
             sums.include(each.cells.histogram())
         return TableCounts(
@@ -174,7 +175,7 @@ class Counting:
 
         Raises: DataError above the limit on records.
         """
-        cells, failed = self._tally(None), set[str]()
+        cells, failed = self._sums(None), set[str]()
         read = units = dropped = 0
         malformed = False
         for part in parts:
@@ -197,6 +198,14 @@ class Counting:
         largest = self.limits.cells if cells is None else cells
         return tally(shape, largest, self.asked) if self.last is None else tally((*shape, self.last.count), largest)
 
+    def _sums(self, cells: int | None) -> Tally | SeparateTally:
+        """What counts persons' rows. Raises: InfeasiblePlan where no bound on rows in one cell can be kept."""
+        if self.unit.cell_rows is None:
+            return self._tally(cells)
+        if self.asked is None or self.last is not None or self.first is not None:
+            raise InfeasiblePlan(CELL_ROWS_UNKNOWN)
+        return SeparateTally(self.domain.shape, self.asked, self.unit.cell_rows)
+
 
 # Intakes: what becomes of a table's batches, where the unit is a row and where it is a person.
 
@@ -210,7 +219,9 @@ class Intake(Protocol):
     holds, those included of which nothing is kept. dropped: records that were left out. malformed: whether any row was.
     """
 
-    cells: Tally
+    @property
+    def cells(self) -> Tally | SeparateTally: ...
+
     read: int
     units: int
     dropped: int
@@ -281,7 +292,7 @@ class PersonIntake:
     somebody has it: nothing bounds how many rows without a person one person may have brought.
     """
 
-    cells: Tally
+    cells: Tally | SeparateTally
     packing: Packing
     places: tuple[int, ...]
     splitter: Splitter
@@ -349,10 +360,16 @@ class PersonIntake:
         bounded = self._open.finish()
         bounded = self.first.counted(bounded) if self.first else bounded
         drawn = self.last.of_persons(bounded) if self.last else None
-        for start in range(0, bounded.rows.shape[1], _UNPACKED):
-            codes = self.packing.unpack(bounded.rows[:, start : start + _UNPACKED])
-            last = () if drawn is None else (drawn[start : start + _UNPACKED],)
-            self.cells.add((*codes.T, *last), len(codes), None)
+        owners, start = bounded.owners, 0
+        while start < len(owners):
+            # All rows of a person lie together, and are counted together.
+            stop = int(np.searchsorted(owners, owners[min(start + _UNPACKED, len(owners)) - 1], side="right"))
+            codes = self.packing.unpack(bounded.rows[:, start:stop])
+            if isinstance(self.cells, SeparateTally):
+                self.cells.add(tuple(codes.T), owners[start:stop])
+            else:
+                self.cells.add((*codes.T, *(() if drawn is None else (drawn[start:stop],))), len(codes), None)
+            start = stop
         self.units += bounded.persons
         self.dropped += bounded.lost
         self._bounding = None

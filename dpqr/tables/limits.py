@@ -30,6 +30,9 @@ TOO_MANY_PERSONS = (
     "as files where it comes by standard input"
 )
 OUT_OF_ORDER = "the engine does not hand out its rows in the order of persons; that is a fault of the engine"
+CELL_ROWS_UNKNOWN = (
+    "--max-rows-per-cell counts each table of columns by itself, so the run must know all of them before it begins"
+)
 COUNTING = (TOO_MANY_RECORDS, TOO_MANY_PERSONS, OUT_OF_ORDER)
 """All that the core's own counting ends with, wherever it counts; the first two are the bits of stated limits."""
 

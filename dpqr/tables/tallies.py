@@ -14,6 +14,7 @@ from dpqr.domain.histogram import (
     DenseHistogram,
     GroupedHistogram,
     Packing,
+    SeparateTables,
     SparseHistogram,
     marginals,
     occupied_cells,
@@ -185,6 +186,57 @@ def ordered(words: AnyArray) -> AnyArray:
             return np.lexsort(words[::-1])
         joined = (joined << np.uint64(bits)) | word
     return np.argsort(joined)
+
+
+def bounded_table(owners: IntArray, cells: IntArray, size: int, cell_rows: int) -> IntArray:
+    """Count rows by cell, at most `cell_rows` of one owner in a cell; shape (size,).
+
+    owners, cells: whose each row is and in which cell, shape (rows,), in any order; all rows of an owner.
+
+    >>> bounded_table(np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2]), 4, 1).tolist()
+    [0, 1, 2, 0]
+
+    **Privacy** An owner adds min(rows in the cell, m) to each cell, whatever rows others have.
+    """
+    words = np.stack([owners, cells]).astype(np.uint64)
+    pairs, rows = merged(words, np.ones(len(cells), dtype=np.int64))
+    table = np.zeros(size, dtype=np.int64)
+    np.add.at(table, pairs[1].astype(np.int64), np.minimum(rows, cell_rows))
+    return table
+
+
+class SeparateTally:
+    """A table of its own for each set of columns, which counts at most m rows of a person in one cell.
+
+    asked: the sets of columns; () is the number of rows, of which all count. cell_rows: m.
+
+    **Privacy** Of rows that a bound has left (at most K of a person) a person adds to each table counts of at most m
+    that add up to at most K, whatever rows others have; so neighbours' tables differ by what `PrivacyUnit.most_squared`
+    bounds, and by K at most in L1, jointly over all tables by the sum.
+    """
+
+    def __init__(self, shape: tuple[int, ...], asked: Sequence[Axes], cell_rows: int) -> None:
+        self._shape, self._cell_rows = shape, cell_rows
+        wanted = dict.fromkeys(tuple(sorted(axes)) for axes in ((), *asked))
+        self._tables = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in wanted}
+
+    def add(self, codes: Sequence[AnyArray], owners: IntArray) -> None:
+        """Count rows, given by one array of codes an attribute and their owners: all rows of each of these."""
+        for axes, table in self._tables.items():
+            cells = np.zeros(len(owners), dtype=np.int64)
+            for axis in axes:
+                cells *= self._shape[axis]
+                cells += codes[axis]
+            most = self._cell_rows if axes else len(owners)
+            table += bounded_table(owners, cells, table.size, most).reshape(table.shape)
+
+    def include(self, other: Counts) -> None:
+        """Add what another one has counted, of other persons."""
+        for axes, table in self._tables.items():
+            table += other.marginal(axes)
+
+    def histogram(self) -> SeparateTables:
+        return SeparateTables(self._shape, self._tables)
 
 
 def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:

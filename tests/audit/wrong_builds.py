@@ -20,6 +20,7 @@ from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import BlockScores, QueryScores
 from dpqr.prediction import votes
 from dpqr.strategies.counter import Counter
+from dpqr.tables import tallies
 from dpqr.workload.strategy_matrices import Contrasts
 
 DRAWS = (
@@ -101,6 +102,7 @@ def forgotten_rows() -> Iterator[Wrong]:
     yield Wrong("rows of earlier releases", bounded_releases, ("counter-history-*",))
     yield Wrong("rows of earlier periods of a node", bounded_periods, ("counter-history-*",))
     yield Wrong("any bound on rows", unbounded_persons, ("counter-history-*",))
+    yield Wrong("the bound on rows in one cell", unbounded_cells, ("cells-equal-*",))
 
 
 def _cases_of(draw: str) -> str:
@@ -161,6 +163,14 @@ def of_one_row_answers() -> Iterator[None]:
 def of_one_level() -> Iterator[None]:
     """Every node of a counter gets the budget of the whole life."""
     with patch.object(Counter, "prices", 1):
+        yield
+
+
+@contextmanager
+def unbounded_cells() -> Iterator[None]:
+    """Every table counts all rows of a person."""
+    sound = tallies.bounded_table
+    with patch.object(tallies, "bounded_table", lambda *given: sound(*given[:3], len(given[0]))):
         yield
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.domain.histogram import DenseHistogram, Packing, SparseHistogram
+from dpqr.domain.histogram import DenseHistogram, Packing, SeparateTables, SparseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
 
 SHAPE = (3, 2, 4)
 TENSOR = (np.arange(24).reshape(SHAPE) % 5) ** 3
@@ -86,6 +87,18 @@ def test_a_domain_beyond_memory_has_marginals() -> None:
     histogram.prefetch(list(itertools.combinations(range(100), 2)))
     assert histogram.marginal((99, 3))[9, 9] == 5
     assert histogram.marginal((99, 3)).sum() == 12
+
+
+def test_tables_counted_apart_are_given_as_named_and_never_summed() -> None:
+    whole = DenseHistogram(TENSOR)
+    tables = SeparateTables(SHAPE, {axes: whole.marginal(axes) - 1 for axes in [(), (0, 2), (0, 1, 2)]})
+    for axes in [(), (0, 2), (2, 0), (2, 0, 1)]:
+        assert (tables.marginal(axes) == by_hand(TENSOR, axes) - 1).all()
+    for axes in [(0,), (0, 1)]:
+        with pytest.raises(InfeasiblePlan, match="plan does not name"):
+            tables.marginal(axes)
+        with pytest.raises(InfeasiblePlan, match="plan does not name"):
+            tables.prefetch([(0, 2), axes])
 
 
 SHAPES = st.lists(st.sampled_from([1, 2, 3, 10, 2**16, 2**31, 2**32]), min_size=1, max_size=30)

@@ -47,7 +47,7 @@ def neighbours(length, most, directions):
 
 UNITS = [
     PrivacyUnit(),
-    PrivacyUnit(column="id", rows=2),
+    PrivacyUnit(columns=("id",), rows=2),
     PrivacyUnit(neighbours=Neighbours.REPLACE),
 ]
 

@@ -12,7 +12,7 @@ from support.plan_phases import changed
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import DenseHistogram, GroupedHistogram
+from dpqr.domain.histogram import DenseHistogram, GroupedHistogram, SeparateTables
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
@@ -63,6 +63,7 @@ def pair(first, second):
     return QueryBlock(name=f"{first},{second}", factors=factors)
 
 
+TRIPLE = QueryBlock(name="all", factors=tuple(Factor.identity(axis, size) for axis, size in enumerate(SIZES)))
 PAIRS = (pair(0, 1), pair(0, 2), pair(1, 2))
 
 
@@ -304,19 +305,22 @@ def prefixes(axis):
         (Ordered(), (prefixes(0), prefixes(1))),
         (Marginals(table=0), PAIRS),
         (Marginals(), PAIRS),
+        (Marginals(table=0), (TRIPLE,)),
+        (Marginals(), (TRIPLE, pair(2, 1))),
     ],
 )
 @pytest.mark.parametrize("certify", [None, Fraction(1, 10)])
 def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks, certify) -> None:
     split = Split(bounds=certify) if certify else Split(errors=None)
     plan = planned(schedule, MultiplicativeWeights(), blocks, split)
-    groups = [axes for axes in plan.column_sets if len(axes) > 0]
     whole = DenseHistogram(COUNTS)
-    grouped = GroupedHistogram(SIZES, {axes: whole.marginal(axes) for axes in groups})
-    outcomes = [run(plan, counts=counts) for counts in (whole, grouped)]
-    found, expected = ([one.measurement.values[0].tolist() for one in each.transcript.rounds] for each in outcomes)
-    assert found == expected
-    assert len(found) > 0
+    tables = {tuple(sorted(axes)): whole.marginal(tuple(sorted(axes))) for axes in plan.column_sets}
+    joints = {axes: table for axes, table in tables.items() if axes}
+    every = (whole, GroupedHistogram(SIZES, joints), SeparateTables(SIZES, tables))
+    outcomes = [run(plan, counts=counts) for counts in every]
+    expected, *found = ([one.measurement.values[0].tolist() for one in each.transcript.rounds] for each in outcomes)
+    assert found == [expected] * 2
+    assert len(expected) > 0
 
     class Own(Laplace):
         """Somebody else's check, whose draws may look anywhere."""

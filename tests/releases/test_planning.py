@@ -5,6 +5,7 @@ Public facts of a domain file, from the document to the plan, the answers and th
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow.parquet as pq
@@ -310,3 +311,42 @@ def test_the_hint_is_for_runs_over_rows_alone() -> None:
     assert len(list(unit_notes(None, columns))) == 1
     for unit in (PrivacyUnit(columns=("who",)), PrivacyUnit(counted="n"), STATED):
         assert not list(unit_notes(unit, columns))
+
+
+def of_cells(rows, most, **more):
+    """A plan of one table of 100 cells for persons."""
+    fields = [{"name": "x", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}]
+    asked = {"domain": {"fields": fields}, "queries": [{"marginal": ["x"]}]}
+    request = PlanRequest(queries=asked, epsilon="0.226", unit="who", max_rows=rows, max_rows_per_cell=most, **more)
+    return plan_release(request)
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "noise"), [(1, 1, 22.9), (4, None, 91.6), (4, 1, 45.8), (4, 2, 64.8), (4, 4, 91.6)]
+)
+def test_the_noise_of_a_table_follows_what_a_person_may_bring_to_its_cells(rows, most, noise) -> None:
+    """K = 4: twice the noise of one row where four times stood; with m = 2 sqrt(8) times."""
+    plan = of_cells(rows, most, delta="1e-9", accountant="gdp")
+    assert plan.forecast[0].deviation == pytest.approx(noise, abs=0.06)
+
+
+def test_notes_say_what_a_bounded_table_counts_and_where_nothing_is_won() -> None:
+    pure, gaussian, unbounded = (
+        " ".join(of_cells(4, most, **more).notes)
+        for most, more in ((1, {}), (1, {"delta": "1e-9", "accountant": "gdp"}), (4, {}))
+    )
+    assert "wins nothing under Laplace noise" in pure
+    assert "wins nothing" not in gaussian
+    assert "is of the rows that its own table counts" in gaussian
+    assert "own table" not in unbounded
+    assert "fitted together" not in gaussian
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "stated", "used"),
+    [(None, None, 2, 2), (None, 1, 2, 1), (1, None, 2, 1), (3, 3, None, 3), (2, 2, None, 2)],
+)
+def test_a_bound_on_a_cell_is_within_the_domain_file(rows, most, stated, used) -> None:
+    declared = replace(STATED, cell_rows=stated)
+    found = unit_of("add-remove", None, rows, stated=declared, cell_rows=most)
+    assert found == PrivacyUnit(column="who", rows=rows or 3, cell_rows=used)

@@ -106,6 +106,7 @@ OTHER = {
     "unit": ("id", "day"),
     "per": "month",
     "max_rows": 2,
+    "max_rows_per_cell": 1,
     "counts": "count",
     "count_dropped": "0.1",
     "no_count_dropped": True,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dpqr.domain.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.tables import tallies as module
-from dpqr.tables.tallies import JointTally, SparseTally, tally
+from dpqr.tables.tallies import JointTally, SeparateTally, SparseTally, bounded_table, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
@@ -110,3 +110,21 @@ def test_codes_of_every_width_count_the_same() -> None:
         expected = np.zeros([shape[axis] for axis in axes], dtype=np.int64)
         np.add.at(expected, tuple(codes[axis] for axis in axes), 1)
         assert (into.histogram().marginal(axes) == expected).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30), st.integers(1, 4))
+def test_a_bounded_table_counts_at_most_so_many_rows_of_an_owner_in_a_cell(rows, most) -> None:
+    expected = [sum(min(most, rows.count((owner, cell))) for owner in range(5)) for cell in range(4)]
+    owners, cells = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    assert bounded_table(owners, cells, 4, most).tolist() == expected
+
+
+def test_each_table_is_bounded_by_itself_and_adds_up_over_owners() -> None:
+    into = SeparateTally((2, 3), [(1,), (1, 0)], 1)
+    into.add([np.array([0, 0, 1, 1]), np.array([2, 2, 2, 0])], np.array([0, 0, 0, 1]))
+    into.add([np.array([0]), np.array([2])], np.array([0]))
+    found = into.histogram()
+    assert (int(found.marginal(())), found.marginal((1,)).tolist()) == (5, [1, 0, 2])
+    assert found.marginal((0, 1)).tolist() == [[0, 0, 2], [1, 0, 1]]
+    into.include(found)
+    assert into.histogram().marginal((1,)).tolist() == [2, 0, 4]

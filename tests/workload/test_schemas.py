@@ -83,7 +83,7 @@ def keys(parts: dict[str, Any], name: str) -> set[str]:
 
 def test_every_key_of_the_domain_schema_is_read() -> None:
     read_domain(DOMAIN)
-    unit = {"column": "who", "max_rows": 3}
+    unit = {"column": "who", "max_rows": 3, "max_rows_per_cell": 1}
     period = {"column": "day", "every": "month"}
     read_domain({**DOMAIN, "totals": [], "unit": unit, "period": period})
     found = schema("domain")

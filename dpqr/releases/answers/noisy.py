@@ -202,6 +202,8 @@ def assembled_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     Privacy:
         Post-processing of the transcript.
     """
+    if plan.problem.unit.tables_apart:  # the parts are of tables that count different rows
+        return {}
     drawn = [one.measurement for one in transcript.rounds if one.choice is None and one.measurement is not None]
     parts = {one.blocks[0].axes: one for one in drawn if not one.blocks[0].factors or is_interaction(one.blocks[0])}
     found = {}
@@ -285,7 +287,7 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
         return {}
     found: dict[str, Noisy] = {}
     for block in plan.problem.workload.blocks:
-        source = _source(block, history)
+        source = _source(plan, block, history)
         if source is not None:
             found[block.name] = _sum_of_cells(block, *source)
     return found
@@ -294,7 +296,7 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
 def summed_tests(plan: Plan, history: Sequence[Measurement], block: QueryBlock) -> tuple[FloatArray, float] | None:
     """Deviations of a block's answers as sums of a measured table's cells, in records, shape (rows,), and how many of
     its deviations a draw stays within at LEVEL; None where no table holds the block."""
-    source = _source(block, history) if _fixed(plan, history) else None
+    source = _source(plan, block, history) if _fixed(plan, history) else None
     if source is None:
         return None
     law = source[0].law
@@ -311,14 +313,30 @@ def narrower(noisy: Noisy, other: FloatArray) -> Noisy:
     return replace(noisy, margin=np.where(noisy.margin > other, np.nan, noisy.margin))
 
 
-def _source(block: QueryBlock, history: Sequence[Measurement]) -> tuple[Measurement, int] | None:
+def is_own_table(plan: Plan, block: QueryBlock, other: QueryBlock) -> bool:
+    """Whether answers to `block` are sums over the table of `other`, which may count other rows than a wider one does
+    (`PrivacyUnit.tables_apart`)."""
+    if plan.problem.unit.tables_apart:
+        return set(block.axes) == set(other.axes)
+    return set(block.axes) <= set(other.axes)
+
+
+def is_answered_alone(plan: Plan, block: QueryBlock, history: Sequence[Measurement]) -> bool:
+    """Whether least squares answers a block from its own table: no table of fewer or more columns was measured beside
+    it that counts other rows."""
+    own, measured = frozenset(block.axes), {frozenset(each.axes) for one in history for each in one.blocks}
+    return not plan.problem.unit.tables_apart or (
+        own in measured and not any(other < own or other > own for other in measured)
+    )
+
+
+def _source(plan: Plan, block: QueryBlock, history: Sequence[Measurement]) -> tuple[Measurement, int] | None:
     """The measurement of the smallest marginal over all of a block's attributes, and its place in it."""
-    axes = frozenset(block.axes)
     held = [
         (one.rows, number, place)
         for number, measurement in enumerate(history)
         for place, one in enumerate(measurement.blocks)
-        if one.is_marginal and one.scale == 1 and axes.issubset(one.axes)
+        if one.is_marginal and one.scale == 1 and is_own_table(plan, block, one)
     ]
     return (history[min(held)[1]], min(held)[2]) if held else None
 

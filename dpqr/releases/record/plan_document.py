@@ -63,13 +63,15 @@ def seal_document(document: JSON) -> JSON:
 class UnitPart(Part, frozen=True, kw_only=True):
     """Whom the release protects. column: whose rows are one person's. columns: in its place, several that say together
     whose a row is; per: the last of them is a date, and counts by this period. max_rows: of each of them, null where
-    every row is its own unit. counts: the count column of a histogram."""
+    every row is its own unit. max_rows_per_cell: of these in one cell of a table, where that is bounded. counts: the
+    count column of a histogram."""
 
     neighbours: str
     column: str | UnsetType | None = UNSET
     columns: tuple[str, ...] | UnsetType = UNSET
     per: Every | UnsetType = UNSET
     max_rows: Count | UnsetType | None = UNSET
+    max_rows_per_cell: Count | UnsetType = UNSET
     counts: str | UnsetType | None = UNSET
     words: str
 
@@ -82,6 +84,7 @@ class UnitPart(Part, frozen=True, kw_only=True):
             columns=unit.columns if len(unit.columns) > 1 else UNSET,
             per=unit.per or UNSET,
             max_rows=unit.rows if unit.columns else None,
+            max_rows_per_cell=UNSET if unit.cell_rows is None else unit.cell_rows,
             counts=unit.counted,
             words=unit.words,
         )

@@ -22,10 +22,9 @@ from dpqr.strategies.schedules.marginals.forecast import (
     RECORDS,
     TUNING,
     error_words,
-    full_table,
     mean_error,
 )
-from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.schedule import Marginals, searched_columns
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.workload import Measurement
@@ -136,9 +135,7 @@ class CountedFirst:
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
-        """With all columns, where the count may decide for one table of them."""
-        table = full_table(plan.problem)
-        return (*plan.asked_columns, *((table.axes,) if table.cells <= TUNING.table else ()))
+        return searched_columns(plan, TUNING.table)
 
     def start(self, plan: Plan) -> CountedState:
         return CountedState(plan=plan)

@@ -9,7 +9,14 @@ from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied_cells
+from dpqr.domain.histogram import (
+    Counts,
+    DenseHistogram,
+    GroupedHistogram,
+    SeparateTables,
+    SparseHistogram,
+    occupied_cells,
+)
 from dpqr.kernel.errors import DataError, DpqrError
 from dpqr.kernel.plugins import lacking
 from dpqr.tables.counting import Counting, TableCounts
@@ -84,6 +91,8 @@ def encode_counts(count: Callable[[], TableCounts]) -> bytes:
         arrays = {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)}
         if isinstance(counted.counts, GroupedHistogram):
             arrays |= {f"cells{place}": each for place, each in enumerate(counted.counts.joints.values())}
+        elif isinstance(counted.counts, SeparateTables):
+            arrays |= {f"cells{place}": each for place, each in enumerate(counted.counts.tables.values())}
         elif isinstance(counted.counts, DenseHistogram):
             arrays["cells"] = counted.counts.counts
         else:
@@ -110,6 +119,9 @@ def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
                 if isinstance(empty.counts, GroupedHistogram):
                     joints = {axes: found[f"cells{place}"] for place, axes in enumerate(empty.counts.joints)}
                     counts = GroupedHistogram(empty.counts.shape, joints)
+                elif isinstance(empty.counts, SeparateTables):
+                    tables = {axes: found[f"cells{place}"] for place, axes in enumerate(empty.counts.tables)}
+                    counts = SeparateTables(empty.counts.shape, tables)
                 elif isinstance(empty.counts, DenseHistogram):
                     counts = DenseHistogram(found["cells"])
                 else:

@@ -1,11 +1,12 @@
-"""Counters and releases of periods: sound ones pass and attain their claim; those that forget levels, moves or rows, or
-let a row count in two periods, are refuted."""
+"""Counters, releases of periods, bounded tables: sound ones pass and attain their claim; those that forget levels,
+moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
 from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.audit.attack import attack
+from dpqr.audit.cases.cells import cell_cases
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases
 from dpqr.kernel.noise.source import SeededNoise
 
@@ -13,7 +14,9 @@ ALARM = 1e-6
 WRONG = {wrong.name: wrong for wrong in (*forgotten_factors(), *forgotten_rows())}
 
 
-CASES = {case.name: (case, made) for made in (counter_cases, history_cases, period_cases) for case in made()}
+CASES = {
+    case.name: (case, made) for made in (counter_cases, history_cases, period_cases, cell_cases) for case in made()
+}
 
 
 def loss(name, runs=300):
@@ -28,7 +31,13 @@ def test_a_sound_counter_passes(name):
     assert not loss(name).breach
 
 
-ATTAINED = ["counter-add-remove", "counter-person", "counter-history-person", "counter-history-one-level"]
+ATTAINED = [
+    "cells-spread-person",
+    "counter-add-remove",
+    "counter-person",
+    "counter-history-person",
+    "counter-history-one-level",
+]
 
 
 @pytest.mark.parametrize("name", ["periods-add-remove", "periods-person", *slowly(*ATTAINED)])
@@ -54,6 +63,7 @@ REFUTED = [
     ("rows of earlier releases", "counter-history-one-level", 3000),
     ("rows of earlier periods of a node", "counter-history-person", 3000),
     ("any bound on rows", "counter-history-person", 3000),
+    ("the bound on rows in one cell", "cells-equal-person", 3000),
 ]
 
 

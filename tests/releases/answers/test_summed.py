@@ -14,7 +14,9 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
-from dpqr.releases.answers.noisy import BETA, Noisy, narrower, summed_answers
+from dpqr.releases.answers.noisy import BETA, Noisy, is_answered_alone, is_own_table, narrower, summed_answers
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Phase
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -126,3 +128,22 @@ def test_a_query_inside_the_one_measured_table_is_its_sum():
         np.testing.assert_allclose(found.values, block.apply(tensor) * scale)
         np.testing.assert_allclose(found.deviation, spread * scale)
         assert (found.margin <= spread * scale * LAW.weighted_tail(BETA) / LAW.deviation).all()
+
+
+@pytest.mark.parametrize(("most", "apart"), [(None, False), (3, False), (1, True)])
+def test_answers_rest_on_their_own_table_where_tables_count_different_rows(most, apart):
+    """A sum over a wider table counts other rows than the narrow table: no interval is claimed of it."""
+    asked = {"domain": {"sex": 2, "age": 5}, "queries": [{"marginal": ["sex"]}, {"marginal": ["sex", "age"]}]}
+    bound = {"unit": "who", "max_rows": 3, "max_rows_per_cell": most}
+    plan = plan_release(PlanRequest(queries=asked, epsilon="1", delta="1e-9", **bound))
+    narrow, wide = plan.problem.workload.blocks
+    law = DiscreteGaussian(Fraction(1))
+    measured = [Measurement(blocks=(wide,), values=(np.zeros(10, dtype=np.int64),), law=law)]
+    assert is_own_table(plan, narrow, wide) is not apart
+    assert is_own_table(plan, wide, wide)
+    assert is_answered_alone(plan, narrow, measured) is not apart
+    assert is_answered_alone(plan, wide, measured)
+    both = [*measured, Measurement(blocks=(narrow,), values=(np.zeros(2, dtype=np.int64),), law=law)]
+    assert is_answered_alone(plan, wide, both) is not apart
+    found = summed_answers(replace(plan, phases=()), measured)
+    assert set(found) == ({wide.name} if apart else {narrow.name, wide.name})

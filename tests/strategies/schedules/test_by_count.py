@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.domain.histogram import DenseHistogram
+from dpqr.domain.histogram import DenseHistogram, SeparateTables
 from dpqr.kernel.accountants.accountant import EveryFilter
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
@@ -50,12 +50,16 @@ class Quiet:
         pass
 
 
-def ran(records, seed):
-    """The transcript of a run over so many equal records, and what it was charged."""
-    counts = np.zeros(tuple(SIZES.values()), dtype=np.int64)
-    counts[(0,) * len(SIZES)] = records
+def ran(records, seed, *, apart=False):
+    """The transcript of a run over so many equal records, and what it was charged. apart: whether nothing is counted
+    but the tables that the plan names."""
+    cells = np.zeros(tuple(SIZES.values()), dtype=np.int64)
+    cells[(0,) * len(SIZES)] = records
+    counts = DenseHistogram(cells)
+    if apart:
+        counts = SeparateTables(counts.shape, {axes: counts.marginal(axes) for axes in PLAN.column_sets})
     guard = EveryFilter(filters=(make_filter(PLAN),))
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=SeededNoise(seed))
+    draws = Draws(data=Private(counts), accountant=guard, noise=SeededNoise(seed))
     return iterative_construction(draws, PLAN, Quiet()), guard.events
 
 
@@ -141,5 +145,11 @@ def test_before_a_count_the_plan_itself_is_followed():
     assert actual_plan(other, Transcript()) is other
 
 
-def test_column_sets_hold_the_table_that_a_count_may_lead_to():
+@pytest.mark.parametrize("records", [100, 2_000, 10**6])
+def test_column_sets_hold_all_that_a_count_may_lead_to(records):
     assert max(map(len, PLAN.column_sets)) == len(SIZES)
+    (whole, _), (apart, _) = (ran(records, 7, apart=apart) for apart in (False, True))
+    found, expected = (
+        [one.measurement.values[0].tolist() for one in each.transcript.rounds] for each in (apart, whole)
+    )
+    assert found == expected

@@ -7,7 +7,7 @@ from functools import cache, reduce
 import numpy as np
 import pytest
 
-from dpqr.domain.histogram import SparseHistogram
+from dpqr.domain.histogram import SeparateTables, SparseHistogram
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import PublicNoise
@@ -48,11 +48,13 @@ def in_parts(epsilon="1"):
     return plan(BOTH, "parts", epsilon=epsilon, error_bars="none")
 
 
-def run(made, seed=1):
+def run(made, seed=1, *, apart=False):
     generator = np.random.default_rng(seed)
     codes = np.stack([generator.binomial(511, 0.2, RECORDS), *(generator.integers(3, size=(3, RECORDS)))], axis=1)
     table = SparseHistogram(made.problem.domain.shape, codes, np.ones(RECORDS, dtype=np.int64))
-    draws = Draws(data=Private(table), accountant=make_filter(made), noise=PublicNoise(seed))
+    tables = {tuple(sorted(axes)): table.marginal(tuple(sorted(axes))) for axes in made.column_sets}
+    held = SeparateTables(table.shape, tables) if apart else table
+    draws = Draws(data=Private(held), accountant=make_filter(made), noise=PublicNoise(seed))
     return table, iterative_construction(draws, made, Quiet())
 
 
@@ -156,6 +158,13 @@ def test_errors_are_bought_for_what_choices_may_pass_over():
     made, _, outcome = ran()
     assert not outcome.errors or not {"prefix(x)"} & set(outcome.errors.by_name)
     assert {block.axes for block in made.schedule.searched(made)} == {(1, 2), (1, 3), (2, 3)}
+
+
+def test_the_plan_names_all_columns_that_both_parts_look_at():
+    made, _, outcome = ran()
+    again = run(made, apart=True)[1]
+    found, expected = ([one.measurement for one in each.transcript.rounds] for each in (again, outcome))
+    assert [each.values[0].tolist() for each in found] == [each.values[0].tolist() for each in expected]
 
 
 def test_a_lost_draw_leaves_a_plan_to_its_end():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -159,10 +160,8 @@ class Marginals:
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
-        """With all columns, where a count may decide for one table of them."""
-        table = full_table(plan.problem)
-        whole = (table.axes,) if counts_records(plan) and table.cells <= self.table else ()
-        return (*plan.asked_columns, *whole)
+        decides = plan.rounds > 0 or counts_records(plan)
+        return searched_columns(plan, self.table) if decides else plan.asked_columns
 
     def start(self, plan: Plan) -> MarginalsState:
         if counts_records(plan):
@@ -212,6 +211,16 @@ def _check_reason(known: MarginalSearch, found: ErrorSum, before: Sequence[Round
         f"the {found.blocks:,} blocks that the search had not measured had an error of about {error_words(error)} (L1 "
         f"over n), by a noisy sum: {followed}"
     )
+
+
+def searched_columns(plan: Plan, most_cells: int) -> tuple[Axes, ...]:
+    """The columns of all that a count of the records, or a search, may come to measure: blocks, each column, pairs
+    within wider blocks (`candidate_levels`), and all columns where one table of them has at most `most_cells` cells."""
+    workload, table = plan.problem.workload, full_table(plan.problem)
+    pairs = (pair for block in workload.blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+    whole = (table.axes,) if table.cells <= most_cells else ()
+    found = (*plan.asked_columns, RECORDS.axes, *((axis,) for axis in workload.axes), *pairs, *whole)
+    return tuple(dict.fromkeys(tuple(sorted(axes)) for axes in found))
 
 
 def plan_non_adaptive(
