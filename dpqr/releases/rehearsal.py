@@ -8,6 +8,7 @@ of any table.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable
 from dpqr.tables.tallies import tally
+from dpqr.workload.block import QueryBlock
 
 ROWS, MOST = 10_000, 1_000_000
 """Rows where no number of them is declared, and at most."""
@@ -40,7 +42,7 @@ def rows_to_draw(domain: Domain, declared: int | None) -> int:
     return min(declared or domain.facts.records or ROWS, MOST)
 
 
-def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
+def rehearsed_table(problem: Problem, limits: Limits, persons: Sequence[QueryBlock] = ()) -> LoadedTable:
     """Rows drawn uniformly from the cells of the domain that the public facts allow, as a loaded table is. Each row is
     a person, where persons are counted.
 
@@ -49,10 +51,10 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
     shape = problem.domain.shape
     codes = drawn_rows(problem.domain, shape, rehearsed_rows(problem), problem.seed)
     loaded = loaded_rows(shape, codes, limits)
-    if not problem.workload.persons:
+    if not persons:
         return loaded
     tables = {}
-    for table in filter(None, (block.person_table for block in problem.workload.persons)):
+    for table in filter(None, (block.person_table for block in persons)):
         axes, sizes = table[0], [shape[axis] for axis in table[0]]
         tables[table] = np.zeros(sizes, dtype=np.int64)
         cells = np.ravel_multi_index([codes[axis] for axis in axes], sizes) if axes else np.zeros_like(codes[0])
