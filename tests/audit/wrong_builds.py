@@ -101,6 +101,8 @@ def forgotten_rows() -> Iterator[Wrong]:
     yield Wrong("rows of earlier releases", bounded_releases, ("counter-history-*",))
     yield Wrong("rows of earlier periods of a node", bounded_periods, ("counter-history-*",))
     yield Wrong("any bound on rows", unbounded_persons, ("counter-history-*",))
+    yield Wrong("any bound on a person's cells", unbounded_persons, ("persons-*",))
+    yield Wrong("that a person counts once a cell", every_row_a_person, ("persons-*",))
 
 
 def _cases_of(draw: str) -> str:
@@ -236,6 +238,21 @@ def unbounded_persons() -> Iterator[None]:
     from dpqr.tables import persons as bounding
 
     with patch.object(bounding, "smallest_tickets", lambda owners, *_: owners >= 0):
+        yield
+
+
+@contextmanager
+def every_row_a_person() -> Iterator[None]:
+    """Tables of persons count all rows of a person's cells."""
+    from dpqr.tables import persons as bounding
+
+    sound = bounding.PersonTally.add
+
+    def add(self: Any, held: Any) -> None:
+        for row in np.repeat(np.arange(len(held.counts)), held.counts):
+            sound(self, replace(held, rows=held.rows[:, [row]], counts=held.counts[[row]]))
+
+    with patch.object(bounding.PersonTally, "add", add):
         yield
 
 

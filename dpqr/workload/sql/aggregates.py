@@ -37,7 +37,7 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class SqlAggregate:
-    """An aggregate. kind: of the entry, COUNT, PERSONS or its own key. parts: its keys but by, where, name and weight."""
+    """An aggregate. kind: of the entry, COUNT, PERSONS or its own key. parts: its keys but by, where, name, weight."""
 
     kind: str
     parts: JsonObject
@@ -152,8 +152,8 @@ def _unit_column(distinct: Any, words: SqlText) -> str:
     if words.knows(columns[0]):
         raise words.fault(
             columns[0],
-            f"COUNT(DISTINCT {columns[0].name}): how many values occur is no sum over records; ask for the counts, with "
-            "GROUP BY; persons are counted by the unit's column",
+            f"COUNT(DISTINCT {columns[0].name}): how many values occur is no sum over records; ask for the counts, "
+            "with GROUP BY; persons are counted by the unit's column",
         )
     return str(columns[0].name)
 
