@@ -17,6 +17,7 @@ Inside:
     cases.files          whole releases from files to files
     cases.filters        adversaries against filters
     cases.noisy_answers  noisy answers and errors
+    cases.persons        tables of persons, through the loader
     cases.predictions    predictions, votes, learned functions
     cases.releases       whole releases, by every schedule
     cases.selections     private selections, searches, comparisons with a threshold
