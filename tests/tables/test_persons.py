@@ -548,7 +548,8 @@ def test_of_each_person_every_cell_once_and_at_most_so_many(most) -> None:
     assert by_cell.sum() == sum(min(most, 1 + person % 5) for person in range(30))
     if most == 1:
         assert by_cell.max() < 30
-    alone = PersonTally(tables=[((0,), most)], packing=Packing((5,)), key=KEY)
-    alone.add(bounded(1, [[(0, code) for code in (3, 3, 1, 0, 3, 4, 2)]]).held)
-    assert alone.counts[0].max() == 1
+    # Of two columns, whose rows (3, 0) and (3, 1) lie in one cell of the first.
+    alone = PersonTally(tables=[((0,), most), ((0,), 9)], packing=Packing((5, 2)), key=KEY)
+    alone.add(bounded(1, [[(0, code) for code in (6, 7, 2, 0, 6, 8, 4)]]).held)
     assert alone.counts[0].sum() == most
+    assert alone.counts[1].tolist() == [1] * 5
