@@ -19,6 +19,7 @@ Inside:
     cases.filters        adversaries against filters
     cases.learned_labels  labels that nobody has listed
     cases.noisy_answers  noisy answers and errors
+    cases.persons        tables of persons, through the loader
     cases.predictions    predictions, votes, learned functions
     cases.releases       whole releases, by every schedule
     cases.selections     private selections, searches, comparisons with a threshold

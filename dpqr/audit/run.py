@@ -22,6 +22,7 @@ from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
 from dpqr.audit.cases.learned_labels import label_cases
 from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
+from dpqr.audit.cases.persons import person_cases
 from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
 from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
 from dpqr.audit.cases.selections import choice_cases, search_cases
@@ -112,6 +113,7 @@ def cases_by_name() -> dict[str, AuditedCase]:
         *choice_cases(),
         *answer_cases(),
         *dropped_cases(),
+        *person_cases(),
         *counter_cases(),
         *history_cases(),
         *cell_cases(),

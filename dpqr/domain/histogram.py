@@ -178,6 +178,45 @@ class SeparateTables:
         return _cached(self._answers, question, answer)
 
 
+PersonTable = tuple[Axes, int]
+"""A table of persons: the columns whose cells they are counted in, and in how many of these each of them at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonCounts:
+    """Tables of persons: how many of them have a record in a cell. None is a sum of another, nor of counts of records.
+
+    shape: of the domain. tables: the counts of every cell of the table's columns, in their order, int64, read-only.
+
+    >>> persons = PersonCounts((2, 2), {((1,), 2): np.array([5, 7]), ((1,), 1): np.array([4, 5])})
+    >>> persons.table(((1,), 1)).tolist()
+    [4, 5]
+
+    Privacy:
+        A draw from records cannot read them and one from them cannot read records, whose sensitivities differ.
+    """
+
+    shape: tuple[int, ...]
+    tables: Mapping[PersonTable, IntArray] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", {table: _whole(counts) for table, counts in self.tables.items()})
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Every table is there already."""
+
+    def marginal(self, axes: Axes) -> IntArray:
+        raise InfeasiblePlan(f"a draw counts records by the columns numbered {axes}, and persons are counted here")
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return answer()
+
+    def table(self, asked: PersonTable) -> IntArray:
+        if asked not in self.tables:
+            raise InfeasiblePlan(f"a draw counts persons by the columns numbered {asked[0]}, and its plan does not")
+        return self.tables[asked]
+
+
 def _not_named(axes: Axes) -> InfeasiblePlan:
     return InfeasiblePlan(f"a draw looks at the columns numbered {axes} together, which its plan does not name")
 

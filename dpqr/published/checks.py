@@ -109,6 +109,8 @@ def _charges(found: ReleaseRecord) -> Iterator[int]:
         yield from finished.charges
     if found.dropped:
         yield found.dropped.charge
+    if found.person_tables:
+        yield found.person_tables.charge
     for drawn in found.errors.draws if found.errors else ():
         yield drawn.charge
 

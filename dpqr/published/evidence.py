@@ -210,6 +210,8 @@ class ReleaseEvidence:
         name, planned = self.record.files[0], {block.name: block.deviation for block in self.plan.forecast}
         least = min(planned.values(), default=0.0)
         noise = [np.full(block.rows, planned.get(block.name, least)) for block in self.plan.problem.workload.blocks]
+        if self.record.person_tables:
+            noise += [np.full(table.rows, table.deviation) for table in self.plan.person_forecast]
         return same_answers(self.path / name, self.made[0] / name, np.concatenate(noise))
 
 

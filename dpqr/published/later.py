@@ -24,7 +24,7 @@ from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.answers.noisy import assembled_answers, summed_answers
 from dpqr.releases.answers.refits import can_refit, refit_errors
 from dpqr.releases.loop import Outcome, released_hypothesis
-from dpqr.releases.planning import read_documents
+from dpqr.releases.planning import read_documents, refuse_persons
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_records, read_figures
 from dpqr.releases.result import FinishedRun, figures_of, sound_answers, tested_errors, tests_of
 from dpqr.releases.table_files import table_of_figures
@@ -304,7 +304,9 @@ def _compile_queries(queries: str | dict[str, Any], plan: Plan) -> tuple[Workloa
     """The questions over the release's domain, and the notes on them."""
     domain = plan.problem.domain
     try:
-        document = read_documents(queries, domain, strict=True)
+        document = refuse_persons(
+            read_documents(queries, domain, strict=True), "a release answers later questions from its rows alone"
+        )
     except DocumentError as error:
         columns = ", ".join(map(repr, domain.names))
         raise DocumentError(f"{error}\nthe release holds the columns {columns}, in its own cells") from None

@@ -25,7 +25,7 @@ from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.answer_tables import cumulative_table
-from dpqr.releases.draws import Draws, count_dropped
+from dpqr.releases.draws import Draws, count_dropped, measure_persons
 from dpqr.releases.files import read_record, reserve
 from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.journal import RecordJournal
@@ -72,7 +72,7 @@ def repeat_release(record: ReleaseRecord, plan: Plan) -> FinishedRun:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     prices = price_schedule(plan)
-    made = construct(plan, draws, nothing, guard, SILENT, prices, recorded_payer(record.ledger, plan))
+    made = construct(plan, draws, nothing, nothing, guard, SILENT, prices, recorded_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     made = replace(made, charged=recorded_charge(record.ledger), reason=recorded_reason(record))
@@ -84,6 +84,7 @@ def replay_loop(record: ReleaseRecord, plan: Plan) -> Outcome:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
+    measure_persons(draws.of_persons(nothing), plan)
     outcome = iterative_construction(draws, plan, SILENT)
     journal.finish()
     return outcome

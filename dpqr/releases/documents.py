@@ -51,6 +51,8 @@ from dpqr.workload.sql.reading import translated_sql
 
 CHECKED_AT = "1"
 """Epsilon of the plan that documents are checked by."""
+ANY_COLUMN = "(unit)"
+"""Stands for the unit's column where neither document names it."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
@@ -68,7 +70,11 @@ def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, str
             before it opens its table.
     """
     document = read_documents(queries, domain, strict=strict)
-    plan = plan_release(PlanRequest(epsilon=CHECKED_AT, strict=strict), document)
+    request = PlanRequest(epsilon=CHECKED_AT, strict=strict)
+    if document.persons and document.domain.unit is None:  # the release names the column that says whose row it is
+        named = next((table.column for table in document.persons if table.column), ANY_COLUMN)
+        request = replace(request, unit=named, max_rows=1)
+    plan = plan_release(request, document)
     require_resources(plan, OutputRequest())
     stated, unstated = document.domain.unit, unstated_faults(document.domain)
     columns: list[JSON] = []
@@ -90,6 +96,7 @@ def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, str
     notes += unit_notes(stated, document.columns)
     return {
         "queries": document.workload.rows,
+        **({"persons": [table.block.name for table in document.persons]} if document.persons else {}),
         "blocks": len(document.workload.blocks),
         "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,

@@ -143,6 +143,11 @@ class Draws:
         """Draws from the left-out records in the same run, composed in parallel if the privacy unit allows it."""
         return replace(self, data=data, left_out=True)
 
+    def of_persons(self, data: Private[Counts]) -> Draws:
+        """Draws from the tables of persons in the same run: of one person they move as the others do, so prices add
+        up."""
+        return replace(self, data=data)
+
     def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice:
         """Select the candidate to measure. A single candidate is taken as it is, without a draw or a charge."""
         candidates = step.candidates
@@ -252,6 +257,34 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
         return None
     drawn = dropped.measure(plan, (DROPPED,), price)
     return None if drawn.value is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)
+
+
+# The tables of persons: measured once, before the loop, which does not see them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredPersons:
+    """What was released of the tables of persons. charge: number of the event that paid."""
+
+    measurement: Measurement
+    charge: int
+
+
+def measure_persons(persons: Draws, plan: Plan) -> MeasuredPersons | None:
+    """One draw of all tables of persons at the plan's price; None where it asks for none, or a crash has lost it.
+
+    persons: draws from the tables of persons.
+
+    Privacy:
+        A person counts once in a cell and in at most C cells of each table (`PersonTally`), so all tables together move
+        by what `sensitivity` gives for them, and the draw is a noisy answer like any other (LaplaceAnswers,
+        GaussianAnswers). Its own price is a portion of the budget: see `Split`.
+    """
+    price = plan.price("persons")
+    if price is None:
+        return None
+    drawn = persons.measure(plan, plan.persons, price)
+    return None if drawn.value is None else MeasuredPersons(measurement=drawn.value, charge=drawn.charge)
 
 
 # Costs: what each phase of a run is priced at under every theorem. Public: a plan's events, and no draw's outcome.

@@ -75,6 +75,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
         "form": FORM,
         "domain": _digest([_domain(problem.domain)]),
         "queries": _digest(_query(block) for block in problem.workload.blocks),
+        **({"persons": _digest(_query(block) for block in plan.persons)} if plan.persons else {}),
         "unit": {
             "neighbours": unit.neighbours.value,
             # As plans have it from before a unit had several columns.
@@ -182,7 +183,8 @@ def _query(block: QueryBlock) -> dict[str, Any]:
 
 
 def _sums(block: QueryBlock) -> dict[str, Any]:
-    return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise}
+    persons = {} if block.most_cells is None else {"most_cells": block.most_cells}
+    return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise, **persons}
 
 
 def _factor(factor: Factor) -> dict[str, Any]:

@@ -389,16 +389,20 @@ def _plain(event: PrivacyEvent) -> JSON:
 
 @final
 class RecordJournal:
-    """`Journal` in which every draw is of the past: first the count of what was left out, then the rounds, then the
-    errors of the answers, then what was paid and lost.
+    """`Journal` in which every draw is of the past: first the count of what was left out and the tables of persons,
+    then the rounds, then the errors of the answers, then what was paid and lost.
 
     Raises: GoalMissed where the run asks for another draw than the record holds.
     """
 
     def __init__(
-        self, rounds: Sequence[Plain | None], after: Sequence[Plain | None] = (), dropped: Plain | None = None
+        self,
+        rounds: Sequence[Plain | None],
+        after: Sequence[Plain | None] = (),
+        dropped: Plain | None = None,
+        persons: list[list[int]] | None = None,
     ) -> None:
-        self._dropped = dropped
+        self._dropped, self._persons = dropped, persons
         self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after])
 
     @classmethod
@@ -407,11 +411,18 @@ class RecordJournal:
         rounds = [value for finished in record.transcript for value in _values(finished)]
         after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
         lost = sum(event.get("count", 0) for event in record.events) - len(rounds) - len(after)
-        return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
+        dropped: Plain | None = [[record.dropped.estimate]] if record.dropped else None
+        tables = record.person_tables
+        persons = [list(table.values) for table in tables.measured] if tables else None
+        return cls(rounds, [*after, *[None] * lost], dropped, persons)
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw:
         if blocks == (DROPPED,):
             return RecordedDraw(value=self._dropped)
+        if blocks and blocks[0].most_cells is not None:
+            if self._persons is not None and [*map(len, self._persons)] != [block.rows for block in blocks]:
+                raise GoalMissed("the record's tables of persons are not those of the plan")
+            return RecordedDraw(value=self._persons)
         value = self._next()
         in_loop = self._number <= self._rounds
         rows = [len(each) for each in value] if isinstance(value, list | tuple) else []  # none of a choice

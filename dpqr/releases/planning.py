@@ -33,7 +33,7 @@ from dpqr.strategies.known import SCHEDULE_ROWS
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.planner import Auto, choose_plan
-from dpqr.strategies.schedules.split import Split
+from dpqr.strategies.schedules.split import FREE_SHARE, Split
 from dpqr.strategies.updates.interface import ConstrainedRule
 from dpqr.tables.limits import CELL_ROWS_UNKNOWN, Limits
 from dpqr.tables.wanted import refuse_published_unit
@@ -130,6 +130,8 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     )
     budget = problem.turn.counter.node if problem.turn else stated
     require_agreement(problem)
+    if document.persons:
+        problem, split = _with_persons(problem, split, document)
     if split.left_out is None and (request.no_count_dropped or not (unit.apart and unit.drops)):
         split = replace(split, left_out=Fraction(0))  # a count of what was left out would cost, or show nothing
     plan = _by_trust(
@@ -198,6 +200,39 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
             raise
         failure = type(error).__name__
     raise UsageFault(f"a third party's strategy ended with {failure} while the run was planned; fix it or leave it out")
+
+
+def _with_persons(problem: Problem, split: Split, document: QueriesDocument) -> tuple[Problem, Split]:
+    """With the tables of persons and their share: as many tables as they are among all that are asked for, so that each
+    has the budget of one. Where nobody asks for anything else, the number of rows has the share that counts have.
+
+    Raises:
+        UsageFault: no column says whose row it is, or an entry names another one; or a counter is released.
+    """
+    unit, tables = problem.unit, document.persons
+    if not unit.columns:
+        raise UsageFault(
+            f"{tables[0].block.name!r} counts persons: add --unit COLUMN, which says whose row it is, and --max-rows K"
+        )
+    for table in tables:
+        if table.column is not None and (table.column,) != unit.columns:
+            raise UsageFault(
+                f"{table.block.name!r} counts persons by column {table.column!r}, and the unit is {unit.named}; only "
+                "those whom the run protects can be counted"
+            )
+    if problem.turn is not None:
+        raise UsageFault("--cumulative counts rows over several periods; ask for tables of persons period by period")
+    blocks = problem.workload.blocks
+    share = 1 - FREE_SHARE if document.alone else Fraction(len(tables), len(tables) + len(blocks))
+    workload = replace(problem.workload, persons=tuple(table.table(unit.rows) for table in tables))
+    return replace(problem, workload=workload), replace(split, persons=share)
+
+
+def refuse_persons(document: QueriesDocument, whose: str) -> QueriesDocument:
+    """The document. UsageFault where it asks for tables of persons. whose: what has none, for the message."""
+    if document.persons:
+        raise UsageFault(f"{document.persons[0].block.name!r} counts persons, and {whose}; leave it out")
+    return document
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:

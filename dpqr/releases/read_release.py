@@ -119,7 +119,8 @@ class ReleaseFiles:
             )
 
     def estimates(self, rows: int) -> FloatArray:
-        """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number."""
+        """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number.
+        Counts of persons, which follow them, are left out."""
         name = next((f"answers.{form}" for form in FORMATS if f"answers.{form}" in self.record["files"]), None)
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
@@ -129,7 +130,8 @@ class ReleaseFiles:
             if not path.is_file():  # a pipe would let the job wait for ever
                 raise OSError
             files = files_of(path)
-            if (files.declared_rows(path) or 0) > rows:
+            everything = rows + sum(int(table["queries"]) for table in _person_tables(self.record))
+            if (files.declared_rows(path) or 0) > everything:
                 raise ValueError("more answers than there may be")
             column = files.read(path, only=["estimate"])["estimate"].cast(pa.float64())
             found = np.asarray(column.to_numpy(), dtype=np.float64)
@@ -137,9 +139,9 @@ class ReleaseFiles:
             raise DocumentError(
                 f"{self.path / name}: cannot be read as answers; release again, or restore it"
             ) from None
-        if len(found) != rows:
-            raise DocumentError(f"{self.path / name}: holds {len(found)} answers, and the queries ask {rows}")
-        return found
+        if len(found) != everything:
+            raise DocumentError(f"{self.path / name}: holds {len(found)} answers, and the queries ask {everything}")
+        return found[:rows]
 
     def synthetic(self, option: str = "--rows") -> tuple[Path, bool, float]:
         """The synthetic rows, whether bins stand in them by title, and how many records a row stands for.
@@ -315,11 +317,18 @@ class BlockEntry:
     columns: tuple[str, ...]
 
 
+def _person_tables(record: JSON) -> Sequence[JSON]:
+    """The tables of persons that stand among the answers; none where a crash has lost their draw."""
+    found: Sequence[JSON] = record["plan"]["person_tables"] if "person_tables" in record else ()
+    return found
+
+
 def block_entries(files: ReleaseFiles) -> tuple[BlockEntry, ...]:
-    """The blocks of a release, in workload order. DocumentError where the record does not list them."""
+    """The blocks of a release, in workload order, then its tables of persons. DocumentError where the record does not
+    list them."""
     entries, start = [], 0
     try:
-        for block in files.record["plan"]["workload"]["blocks"]:
+        for block in (*files.record["plan"]["workload"]["blocks"], *_person_tables(files.record)):
             name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
             entries.append(BlockEntry(name=name, start=start, rows=rows, columns=columns))
             start += rows

@@ -67,6 +67,13 @@ def _promise(release: FinishedRun) -> Iterator[Fact]:
         yield "Plan", plan_words(release)
 
 
+def _persons_words(plan: Plan) -> str:
+    """The tables of persons, what each counts, and the noise of one draw."""
+    tables = [f"{block.name} (each in {count_words(block.most_cells or 1, 'cell')} at most)" for block in plan.persons]
+    noise = amount(plan.person_forecast[0].deviation)
+    return f"{', '.join(tables)}: +-{noise} persons (noise, standard deviation)"
+
+
 def plan_words(release: FinishedRun) -> str:
     """The hash of the plan, and who approved it."""
     approver = release.reason.approved_by
@@ -84,6 +91,8 @@ def _draws(release: FinishedRun) -> Iterator[Fact]:
                 count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
+            case "persons":
+                yield "Persons", f"{_persons_words(plan)}; {price_words(phase.price)}"
             case "opening":
                 yield "Opening", _cost(plan, phases, "measurement")
             case "selection" | "measurement" if not plan.named("search"):
@@ -227,6 +236,8 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
             case "left out":
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
+            case "persons":
+                yield "Persons", f"{_persons_words(plan)}; {price_words(phase.price)}"
             case "opening":
                 nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
                 covered = "before any selection" if plan.rounds else nothing

@@ -8,11 +8,13 @@ of any table.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import DenseHistogram
+from dpqr.domain.histogram import DenseHistogram, PersonCounts
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.public import public_generator
@@ -24,6 +26,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable
 from dpqr.tables.tallies import tally
+from dpqr.workload.block import QueryBlock
 
 ROWS, MOST = 10_000, 1_000_000
 """Rows where no number of them is declared, and at most."""
@@ -39,13 +42,24 @@ def rows_to_draw(domain: Domain, declared: int | None) -> int:
     return min(declared or domain.facts.records or ROWS, MOST)
 
 
-def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
-    """Rows drawn uniformly from the cells of the domain that the public facts allow, as a loaded table is.
+def rehearsed_table(problem: Problem, limits: Limits, persons: Sequence[QueryBlock] = ()) -> LoadedTable:
+    """Rows drawn uniformly from the cells of the domain that the public facts allow, as a loaded table is. Each row is
+    a person, where persons are counted.
 
     Privacy: public, a function of the plan. The rows repeat with the seed; the noise of the run does not.
     """
     shape = problem.domain.shape
-    return loaded_rows(shape, drawn_rows(problem.domain, shape, rehearsed_rows(problem), problem.seed), limits)
+    codes = drawn_rows(problem.domain, shape, rehearsed_rows(problem), problem.seed)
+    loaded = loaded_rows(shape, codes, limits)
+    if not persons:
+        return loaded
+    tables = {}
+    for table in filter(None, (block.person_table for block in persons)):
+        axes, sizes = table[0], [shape[axis] for axis in table[0]]
+        tables[table] = np.zeros(sizes, dtype=np.int64)
+        cells = np.ravel_multi_index([codes[axis] for axis in axes], sizes) if axes else np.zeros_like(codes[0])
+        np.add.at(tables[table].reshape(-1), cells.astype(np.int64), 1)
+    return replace(loaded, persons=Private(PersonCounts(shape, tables)))
 
 
 def drawn_rows(domain: Domain, shape: tuple[int, ...], rows: int, seed: int) -> list[AnyArray]:
@@ -59,7 +73,8 @@ def loaded_rows(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -
     cells = tally(shape, limits.cells)
     cells.add(codes, len(codes[0]), None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))
-    return LoadedTable(counts=Private(cells.histogram()), dropped=Private(nothing_dropped))
+    nobody = PersonCounts(shape, {})
+    return LoadedTable(counts=Private(cells.histogram()), dropped=Private(nothing_dropped), persons=Private(nobody))
 
 
 def require_rehearsable(request: ReleaseRequest) -> None:

@@ -20,7 +20,7 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.ledger.ledger import Reservation
 from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
-from dpqr.releases.draws import Costs, Draws, count_dropped, priced_phases
+from dpqr.releases.draws import Costs, Draws, count_dropped, measure_persons, priced_phases
 from dpqr.releases.files import ReleaseDirectory, reserve
 from dpqr.releases.loop import Observer, iterative_construction
 from dpqr.releases.paying import (
@@ -181,10 +181,12 @@ def release(
     with paid_run(payer, bill, target.path if target else None, ready=check_input) as run:
         source = noise or SystemNoise()
         table = (
-            rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
+            rehearsed_table(plan.problem, held.limits, plan.persons)
+            if rehearsed
+            else _open_table(plan, run, held, progress, source)
         )
         draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
-        drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
+        drawn = construct(plan, draws, table.dropped, table.persons, run.guard, progress, prices, run.paid)
         # With the facts of the request that stand in the record.
         finished = replace(
             drawn,
@@ -259,6 +261,7 @@ def _open_table(
         noise=run.drawing(noise),
         declared=problem.declared,
         asked=plan.column_sets,
+        persons=[table for table in (block.person_table for block in plan.persons) if table is not None],
         progress=progress.read,
     )
 
@@ -267,14 +270,17 @@ def construct(
     plan: Plan,
     draws: Draws,
     left_out: Private[Counts],
+    persons: Private[Counts],
     guard: EveryFilter,
     progress: Observer,
     prices: Prices,
     paid: Reservation | None,
 ) -> FinishedRun:
-    """Run the loop on the sealed counts. left_out: the records that the domain's rules left out."""
+    """Run the loop on the sealed counts. left_out: the records that the domain's rules left out. persons: the tables of
+    persons."""
     spent, costs = prices
     dropped = count_dropped(draws.of_left_out(left_out), plan)
+    people = measure_persons(draws.of_persons(persons), plan)
     outcome = iterative_construction(draws, plan, progress)
     return assemble(
         plan,
@@ -283,6 +289,7 @@ def construct(
         private=draws.noise.private,
         events=guard.events,
         dropped=dropped,
+        persons=people,
         costs=costs,
         paid=paid,
     )

@@ -19,6 +19,7 @@ from dpqr.releases.answers.answered import BlockAnswers, Earlier, distance_error
 from dpqr.releases.answers.errors import ErrorBars, error_bars
 from dpqr.releases.answers.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.releases.answers.noisy import (
+    BETA,
     LEVEL,
     Noisy,
     assembled_answers,
@@ -30,7 +31,7 @@ from dpqr.releases.answers.noisy import (
 )
 from dpqr.releases.answers.refits import bucket_margins
 from dpqr.releases.consistent import require_answers
-from dpqr.releases.draws import Costs, DroppedCount
+from dpqr.releases.draws import Costs, DroppedCount, MeasuredPersons
 from dpqr.releases.error_bounds import SLACK, BlockErrors, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.releases.loop import Outcome, released_hypothesis
 from dpqr.releases.questions import Questions
@@ -48,6 +49,7 @@ class FinishedRun:
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
+    persons: the noisy tables of persons, where they were asked for; their answers are the last of `answers`.
     errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
     figures: what is computed from the answers.
     bounds: on these errors, where they were bought.
@@ -104,6 +106,7 @@ class FinishedRun:
     # Accuracy.
     certificate: Certificate | None
     dropped: DroppedCount | None = None
+    persons: MeasuredPersons | None = None
     errors: BlockErrors | None = None
     bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
@@ -136,6 +139,7 @@ def assemble(
     private: bool,
     events: Composition = (),
     dropped: DroppedCount | None = None,
+    persons: MeasuredPersons | None = None,
     costs: Costs | None = None,
     paid: Reservation | None = None,
 ) -> FinishedRun:
@@ -156,16 +160,17 @@ def assemble(
     tested = partial(tested_errors, plan=plan, hypothesis=shown, history=history, errors=bars.tests, summed=summed)
     return FinishedRun(
         plan=plan,
-        answers=answers,
+        answers=(*answers, *person_answers(persons)),
         figures=figures_of(plan, answers, direct, tested),
         hypothesis=shown,
         transcript=transcript,
         certificate=certificate,
         spent=spent,
-        trust=_trust(plan, outcome, private=private),
+        trust=_trust(plan, outcome, private=private, lost=persons is None and bool(plan.persons)),
         private=private,
         events=events,
         dropped=dropped,
+        persons=persons,
         errors=outcome.errors,
         bars=bars,
         bounds=error_bounds(plan, outcome.errors, estimates),
@@ -187,6 +192,20 @@ def sound_answers(
     for each in answers:
         require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
     return answers
+
+
+def person_answers(persons: MeasuredPersons | None) -> tuple[BlockAnswers, ...]:
+    """The tables of persons as measured, none below zero: that moves an estimate towards the truth alone, so its error
+    is at most the noise's. Intervals are of the noise alone. Privacy: post-processing of one draw."""
+    if persons is None:
+        return ()
+    drawn, found = persons.measurement, []
+    for block, whole in zip(drawn.blocks, drawn.values, strict=True):
+        values = whole.astype(np.float64)
+        deviation, margin = np.full(block.rows, drawn.law.deviation), np.full(block.rows, drawn.law.tail(BETA))
+        noisy = Noisy(values=values, deviation=deviation, margin=margin)
+        found.append(BlockAnswers(block=block, estimate=np.maximum(values, 0.0), error=deviation, noisy=noisy))
+    return tuple(found)
 
 
 def tests_of(plan: Plan, direct: Collection[str]) -> dict[str, QueryBlock]:
@@ -244,8 +263,8 @@ def _answers(
     return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 
 
-def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
-    """What a reader must know before relying on the figures."""
+def _trust(plan: Plan, outcome: Outcome, *, private: bool, lost: bool = False) -> tuple[str, ...]:
+    """What a reader must know before relying on the figures. lost: whether the tables of persons were drawn in vain."""
     reasons = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
     model = outcome.hypothesis.model if isinstance(outcome.hypothesis, ProductDistribution) else outcome.hypothesis
     averaged = (model.words,) if isinstance(model, ModelAverage) else ()
@@ -256,6 +275,11 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
         sentences.append(
             f"the run was interrupted and continued; {outcome.transcript.lost} of its rounds lost a draw by that: they "
             "stay paid and are left out"
+        )
+    if lost:
+        sentences.append(
+            "the run was interrupted while it counted persons, and continued; the tables of persons stay paid and are "
+            "not in the release"
         )
     if outcome.transcript.lost and not outcome.transcript.measurements:
         sentences.append("nothing was measured: the estimates are those of an empty start, not of the table")

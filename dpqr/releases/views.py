@@ -140,7 +140,8 @@ def release_views(release: FinishedRun, base: int) -> WholeNumberViews:
     """The same of a release in memory."""
     problem = release.plan.problem
     nodes = nodes_of(problem.workload, problem.domain)
-    held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]
+    of_records = [each for each in release.answers if each.block.most_cells is None]  # persons add up to nothing
+    held = [each for each in of_records if each.block.is_marginal or each.block.name in nodes.asked]
     return views_of([answered_block(each, problem.domain) for each in held], nodes, base)
 
 

@@ -23,7 +23,7 @@ from dpqr.ledger.ledger import DataKind
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.documents import write_new
 from dpqr.releases.exact_errors import Accuracy, TrueAnswers, compare, public_cells, true_answers
-from dpqr.releases.planning import read_documents
+from dpqr.releases.planning import read_documents, refuse_persons
 from dpqr.releases.read_release import payers, read_release, release_around
 from dpqr.releases.rehearsal import rehearsed_table
 from dpqr.releases.release import ReleaseObserver, release
@@ -75,7 +75,7 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
         synthetic = os.path.join(around, SYNTHETIC)
         if os.path.exists(synthetic) and os.path.samefile(synthetic, request.release):
             files = read_release(around)
-    asked = read_documents(request.queries, request.domain)
+    asked = refuse_persons(read_documents(request.queries, request.domain), _ROWS_ALONE)
     if files:
         files.require_same(asked.workload, asked.domain)
     if request.rows:
@@ -179,6 +179,9 @@ def document(found: Accuracy, top: int | None) -> dict[str, Any]:
 # Sweep: releases of a public table by several plans, and how far each is from the truth. Not for release.
 
 
+_ROWS_ALONE = "exact errors are those of counts of rows"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepTrial:
     """One release of the sweep, and its exact errors. repeat: counts from 0.
@@ -209,7 +212,7 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
     first, source = request.plans[0], request.source
     if source is not None and not source.repeatable:
         raise UsageFault("sweep: the table is read once for every release; give a DataFrame or a file, not a stream")
-    documents = read_documents(first.queries, first.domain)
+    documents = refuse_persons(read_documents(first.queries, first.domain), _ROWS_ALONE)
     truth = None if source is None else exact_answers(source, documents, request.limits)
     table = source or TableSource(paths=(STDIN,))  # without one, each release rehearses and is judged by its own rows
     for asked in request.plans:

@@ -13,7 +13,7 @@ from dpqr.kernel.accountants.sums import zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.locked_plan import require_unchanged
-from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.planning import plan_release, read_documents, refuse_persons
 from dpqr.releases.questions import BETA, SessionTerms
 from dpqr.releases.reading import (
     TableReading,
@@ -226,7 +226,7 @@ def _first_workload(request: PlanRequest) -> QueriesDocument:
     """What is measured first: the expected queries, and every column that none of them looks at by itself."""
     if not _expects(request):
         return read_documents({"queries": [{"marginals": {"ways": 1}}]}, request.domain, strict=True)
-    document = read_documents(request.queries, request.domain, strict=True)
+    document = refuse_persons(read_documents(request.queries, request.domain, strict=True), "a session asks of rows")
     missing = [[name] for name in document.columns if name not in document.domain.names]
     if not missing:
         return document

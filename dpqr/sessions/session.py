@@ -37,7 +37,7 @@ from dpqr.releases.journal import (
     run_of,
 )
 from dpqr.releases.paying import Bill, PaidRun, require_affordable
-from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.planning import plan_release, read_documents, refuse_persons
 from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
 from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.requests import LedgerRequest, PlanRequest
@@ -484,7 +484,7 @@ def compile_questions(
     Raises:
         DocumentError, UsageFault, InfeasiblePlan: one that cannot be asked; nothing was opened.
     """
-    document = read_documents(queries, session.request.domain, strict=True)
+    document = refuse_persons(read_documents(queries, session.request.domain, strict=True), "a session asks of rows")
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")

@@ -23,6 +23,7 @@ from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.problem import Problem, PublicInputs
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.workload.block import QueryBlock
 
 S = TypeVar("S")
 
@@ -86,7 +87,9 @@ class BlockForecast:
     error: float | None = None
 
 
-Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "questions", "errors", "bounds"]
+Noun = Literal[
+    "left out", "persons", "opening", "stage", "selection", "measurement", "search", "questions", "errors", "bounds"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,7 @@ class Phase:
     | noun                   | the draws                                                                               |
     |------------------------|-----------------------------------------------------------------------------------------|
     | left out               | a noisy count of the left-out records, before all else                                  |
+    | persons                | all tables of persons at once                                                           |
     | opening                | measurements before any selection                                                       |
     | stage                  | a later measurement of blocks that released values decide                               |
     | selection, measurement | one of each in every round                                                              |
@@ -212,9 +216,24 @@ class Plan:
         return tuple(blocks for phase in self.named("opening") for blocks in phase.blocks)
 
     @property
+    def persons(self) -> tuple[QueryBlock, ...]:
+        """The tables of persons, which one draw measures together."""
+        return tuple(block for phase in self.named("persons") for blocks in phase.blocks for block in blocks)
+
+    @property
+    def person_forecast(self) -> tuple[BlockForecast, ...]:
+        """Noise of the tables of persons, in persons. `forecast` is of the blocks that records answer."""
+        price = self.price("persons")
+        if price is None:
+            return ()
+        deviation = self.roles.check.law(self.persons, self.problem.unit, price).deviation
+        return tuple(BlockForecast(name=block.name, rows=block.rows, deviation=deviation) for block in self.persons)
+
+    @property
     def asked_columns(self) -> tuple[Axes, ...]:
         """The columns of each block that is asked for, or that a phase names."""
-        named = [block.axes for phase in self.phases for blocks in phase.blocks for block in blocks]
+        of_records = (phase for phase in self.phases if phase.noun != "persons")
+        named = [block.axes for phase in of_records for blocks in phase.blocks for block in blocks]
         return tuple(dict.fromkeys([*(block.axes for block in self.problem.workload.blocks), *named]))
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import RECORDS, Counts, Packing
+from dpqr.domain.histogram import RECORDS, Counts, Packing, PersonTable
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource, SystemNoise
@@ -25,7 +25,17 @@ from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient
 from dpqr.tables.limits import CELL_ROWS_UNKNOWN, Limits
 from dpqr.tables.parquet import Accepts, drop_malformed_rows
-from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons, units
+from dpqr.tables.persons import (
+    PEAK,
+    BoundedPersons,
+    Bounding,
+    FirstRows,
+    PersonTally,
+    Splitter,
+    last_in_order,
+    persons,
+    units,
+)
 from dpqr.tables.tallies import SeparateTally, Tally, tally
 from dpqr.tables.wanted import columns_to_read
 
@@ -56,7 +66,8 @@ class TableCounts:
 
     counts: records by cell, of the asked column sets or of all columns. read: records, those included that are not
     counted. units: the same of persons, where the unit is one. dropped: records left out by a rule or the bound.
-    failed: columns in which a rule `fail` was broken. malformed: whether a record could not be read.
+    failed: columns in which a rule `fail` was broken. malformed: whether a record could not be read. persons: the cells
+    of each table of persons that was asked for.
     """
 
     counts: Counts = field(repr=False)
@@ -65,6 +76,7 @@ class TableCounts:
     dropped: int
     failed: frozenset[str]
     malformed: bool
+    persons: tuple[IntArray, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +84,17 @@ class Counting:
     """What is to be counted. Public, but for the key.
 
     domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
-    None: all columns together. unit: whose rows, and how many of one person's at most, in all and in one cell of an
-    asked table. count_column: where rows stand for several records. limits: of memory, records and bytes a row. key:
-    secret; it chooses the rows of a person, the same ones wherever they are counted. first: bounds a person's rows over
-    the life of a counter. last: one more axis, of which each record, or person, draws its place (learners). workers:
-    threads that count, each in arrays of its own; they do not change the result.
+    None: all columns together. persons: tables in which each person counts once a cell. unit: whose rows, and how many
+    of one person's at most, in all and in one cell of an asked table. count_column: where rows stand for several
+    records. limits: of memory, records and bytes a row. key: secret; it chooses the rows and cells of a person, the
+    same ones wherever they are counted. first: bounds a person's rows over the life of a counter. last: one more axis,
+    of which each record, or person, draws its place (learners). workers: threads that count, each in arrays of its own;
+    they do not change the result.
     """
 
     domain: Domain
     asked: Sequence[Axes] | None = None
+    persons: Sequence[PersonTable] = ()
     unit: PrivacyUnit = PrivacyUnit()  # noqa: RUF009 (frozen)
     count_column: str | None = None
     limits: Limits = Limits()  # noqa: RUF009 (frozen)
@@ -133,6 +147,7 @@ class Counting:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
         # One intake where rows have an order, or are looked at together.
         intakes: list[Intake]
+        people = PersonTally(tables=self.persons, packing=Packing(self.domain.shape), key=self.key)
         if not self.unit.columns:
             workers = self.workers if self.last is None else 1
             intakes = [RowIntake(cells=self._tally(cells), last=self.last) for _ in range(workers)]
@@ -149,6 +164,7 @@ class Counting:
                 in_order=in_order,
                 first=self.first,
                 last=self.last,
+                people=people,
             )
             intakes = [person]
         failed: set[str] = set()
@@ -168,6 +184,7 @@ class Counting:
             dropped=sum(each.dropped for each in intakes),
             failed=frozenset(failed),
             malformed=any(each.malformed for each in intakes),
+            persons=tuple(people.counts),
         )
 
     def together(self, parts: Iterable[TableCounts]) -> TableCounts:
@@ -176,6 +193,7 @@ class Counting:
         Raises: DataError above the limit on records.
         """
         cells, failed = self._sums(None), set[str]()
+        people = PersonTally(tables=self.persons, packing=Packing(self.domain.shape), key=self.key).counts
         read = units = dropped = 0
         malformed = False
         for part in parts:
@@ -183,6 +201,8 @@ class Counting:
             read, units, dropped = read + part.read, units + part.units, dropped + part.dropped
             failed |= part.failed
             malformed |= part.malformed
+            for whole, own in zip(people, part.persons, strict=True):
+                whole += own
             self.limits.require_records(read)
         return TableCounts(
             counts=cells.histogram(),
@@ -191,6 +211,7 @@ class Counting:
             dropped=dropped,
             failed=frozenset(failed),
             malformed=malformed,
+            persons=tuple(people),
         )
 
     def _tally(self, cells: int | None) -> Tally:
@@ -288,8 +309,9 @@ class PersonIntake:
     places: of the unit's columns in a batch, that of persons first; per: the last of them counts by its periods. key:
     chooses the rows. in_order: rows come in the order of persons (`last_in_order`), so those of one person at a time
     are held, and with them all rows of each of that person's units. first: bounds rows over the life of a counter;
-    None: over this table. A malformed row is nobody's: whose it is cannot be read. A row counts as left out only if
-    somebody has it: nothing bounds how many rows without a person one person may have brought.
+    None: over this table. people: counts persons themselves, from all their rows that the rules let pass. A malformed
+    row is nobody's: whose it is cannot be read. A row counts as left out only if somebody has it: nothing bounds how
+    many rows without a person one person may have brought.
     """
 
     cells: Tally | SeparateTally
@@ -303,6 +325,7 @@ class PersonIntake:
     in_order: bool = False
     first: FirstRows | None = None
     last: LastAxis | None = None
+    people: PersonTally | None = None
     read: int = 0
     units: int = 0
     dropped: int = 0
@@ -358,6 +381,8 @@ class PersonIntake:
 
     def _finish(self) -> None:
         bounded = self._open.finish()
+        if self.people is not None and bounded.held is not None:
+            self.people.add(bounded.held)
         bounded = self.first.counted(bounded) if self.first else bounded
         drawn = self.last.of_persons(bounded) if self.last else None
         owners, start = bounded.owners, 0

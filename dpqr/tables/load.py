@@ -16,7 +16,7 @@ import numpy as np
 
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
-from dpqr.domain.histogram import RECORDS, Counts, DenseHistogram
+from dpqr.domain.histogram import RECORDS, Counts, DenseHistogram, PersonCounts, PersonTable
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.bits import uniforms_below
@@ -134,11 +134,13 @@ class LoadedTable:
     """What a run may draw from, sealed.
 
     counts: the records by cell. dropped: the records that were left out, as a histogram without columns; for
-    neighbours it moves as `counts` does, by at most K records a person.
+    neighbours it moves as `counts` does, by at most K records a person. persons: the tables of persons that were asked
+    for; for neighbours each moves by one in at most C cells a person.
     """
 
     counts: Private[Counts]
     dropped: Private[Counts]
+    persons: Private[Counts]
 
 
 def load_table(
@@ -152,6 +154,7 @@ def load_table(
     parts: int | None = None,
     slots: bool = False,
     asked: Sequence[Axes] | None = None,
+    persons: Sequence[PersonTable] = (),
     progress: Progress = _silent,
 ) -> LoadedTable:
     """Count the table's rows by cell of `domain` and seal the result.
@@ -164,7 +167,8 @@ def load_table(
     where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
     which every record, or person, draws one (`PartDraw`), as a last axis of the counts. slots: whether that axis holds
     the order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together,
-    where all are known: their joint counts may then be all that is kept. progress: receives how much was read
+    where all are known: their joint counts may then be all that is kept. persons: tables in which each person counts
+    once a cell. progress: receives how much was read
     (`Percent`).
 
     Raises: UsageFault for parts of a table of counts. DataError, in constant words, on a structural fault, on a broken
@@ -184,8 +188,9 @@ def load_table(
         require_single_rows(source)
     if slots:
         require_places(source)
-    key = b"" if not unit.columns else secret_key(noise)
-    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
+    key = secret_key(noise) if unit.columns else b""
+    assert unit.columns or not persons, "a table without a unit column has no persons"
+    question = Counting(domain=domain, asked=asked, persons=persons, unit=unit, limits=limits, key=key, last=last)
     columns = tuple(columns_to_read(domain, unit, source.count_column, source.period))
     first = FirstRows.of(source.period, columns)
     question = replace(question, count_column=source.count_column, workers=source.workers, first=first)
@@ -235,6 +240,7 @@ def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> Load
     return LoadedTable(
         counts=Private(counted.counts),
         dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
+        persons=Private(PersonCounts(asked.domain.shape, dict(zip(asked.persons, counted.persons, strict=True)))),
     )
 
 

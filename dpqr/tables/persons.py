@@ -5,6 +5,7 @@ A keyed hash cuts them into groups, one a pass, so that one group at a time fits
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.domain.attribute import Attribute, Bins
-from dpqr.domain.histogram import Packing
+from dpqr.domain.histogram import Packing, PersonTable
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
@@ -251,23 +252,8 @@ _ROW = 512
 """Bytes allowed for a row that waits, so that merging does not start before it pays; long names count as more rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedPersons:
-    """What bounding leaves of one group of persons. Private.
-
-    rows: packed codes of the kept rows, shape (words a row, rows). owners: whose each of them is, as a number below
-    persons. persons: how many were seen, those without any row that the domain's rules let pass among them. lost: rows
-    that the rules or the bound left out, of each person at most K counted.
-    """
-
-    rows: WordArray
-    owners: IntArray
-    persons: int
-    lost: int
-
-
 @dataclass(slots=True, kw_only=True)
-class _Held:
+class HeldRows:
     """Persons in the order in which they came, with the number of rows read of each; their distinct rows in order, the
     owner's number as the first word, and how many of each."""
 
@@ -279,6 +265,23 @@ class _Held:
     @property
     def bytes(self) -> int:
         return sum(int(each.nbytes) for each in (self.persons, self.read, self.rows, self.counts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedPersons:
+    """What bounding leaves of one group of persons. Private.
+
+    rows: packed codes of the kept rows, shape (words a row, rows). owners: whose each of them is, as a number below
+    persons. persons: how many were seen, those without any row that the domain's rules let pass among them. lost: rows
+    that the rules or the bound left out, of each person at most K counted. held: all rows, before the bound;
+    None where there were none.
+    """
+
+    rows: WordArray
+    owners: IntArray
+    persons: int
+    lost: int
+    held: HeldRows | None = None
 
 
 @dataclass(slots=True)
@@ -302,7 +305,7 @@ class Bounding:
     memory: int
     key: bytes = field(repr=False)
     ranked: bool = False
-    _held: _Held | None = None
+    _held: HeldRows | None = None
     _waiting: list[tuple[Any, IntArray, WordArray]] = field(default_factory=list)
     _pending: int = 0
 
@@ -329,7 +332,9 @@ class Bounding:
         rows, owners = rows[chosen], owners[chosen]
         kept = np.bincount(owners, minlength=len(held.read))
         lost = np.minimum(held.read - kept, self.most).sum()
-        return BoundedPersons(rows=held.rows[1:, rows], owners=owners, persons=len(held.read), lost=int(lost))
+        return BoundedPersons(
+            rows=held.rows[1:, rows], owners=owners, persons=len(held.read), lost=int(lost), held=held
+        )
 
     def _merge(self) -> None:
         if not self._waiting:
@@ -339,7 +344,7 @@ class Bounding:
             raise DataError(TOO_MANY_PERSONS)
         self._held = held
 
-    def _joined(self) -> _Held:
+    def _joined(self) -> HeldRows:
         """The rows held and those that wait. Persons held keep their numbers: the distinct ones come in the order of
         their first rows."""
         held = self._held
@@ -359,7 +364,54 @@ class Bounding:
         if held is not None:
             rows, counts = np.concatenate([held.rows, rows], axis=1), np.concatenate([held.counts, counts])
         rows, counts = merged(rows, counts)
-        return _Held(persons=known, read=read, rows=rows, counts=counts)
+        return HeldRows(persons=known, read=read, rows=rows, counts=counts)
+
+
+# PersonTally: each person once in every cell that one of their rows lies in, and in at most C cells of a table.
+
+_UNPACKED = 2**20
+"""Rows whose codes are unpacked at a time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PersonTally:
+    """Counts persons, group after group.
+
+    tables: what is counted. packing: of the rows' codes. key: secret, and independent of all rows.
+
+    **Privacy.** Fix the key. The cells in which a person counts are the distinct cells of all rows of theirs that the
+    domain's rules let pass, also of those that `Bounding` leaves out; where these are more than C, the C with the
+    smallest tickets under a key of the table's own. So they are a function of that person's rows, at most C, and each
+    of them counts the person once: what `sensitivity` counts with for tables of persons. For the mixture over keys see
+    `Bounding`.
+    """
+
+    tables: Sequence[PersonTable]
+    packing: Packing
+    key: bytes = field(repr=False)
+    counts: list[IntArray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        sizes = ([self.packing.shape[axis] for axis in axes] for axes, _ in self.tables)
+        self.counts = [np.zeros(size, dtype=np.int64) for size in sizes]
+
+    def add(self, held: HeldRows) -> None:
+        """Count the persons of a group. No person may be in two of them."""
+        owners, rows = held.rows[0], held.rows[1:]
+        for place, (axes, most) in enumerate(self.tables):
+            counts = self.counts[place].reshape(-1)
+            cells = np.zeros(len(owners), dtype=np.int64)
+            for start in range(0, len(owners), _UNPACKED):
+                codes = self.packing.unpack(rows[:, start : start + _UNPACKED])
+                piece = cells[start : start + _UNPACKED]
+                for axis in axes:
+                    piece *= self.packing.shape[axis]
+                    piece += codes[:, axis].astype(np.int64)
+            # Every cell of a person once, by owner and cell: their order is no file's.
+            pairs, _ = merged(np.stack([owners, cells.astype(np.uint64)]), np.ones(len(cells), dtype=np.int64))
+            whose, where = pairs.astype(np.int64)
+            own_key = hashlib.sha256(b"table of persons %d" % place + self.key).digest()
+            np.add.at(counts, where[smallest_tickets(whose, held.persons, most, own_key)], 1)
 
 
 # FirstRows: at most K rows of each person over the life of a counter, the first ones in the order of periods.

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.domain.histogram import MarginalSource
+from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import Ends, box_adjoint, box_sums, row_tops, single_row, spans
 
@@ -48,6 +49,8 @@ class QueryBlock:
     With `rowwise`, query r is the product of row r of every factor. No factors: the count of all records.
     weight: relative importance, used in selections only.
     scale: step of the public grid; an answer is `scale` times the integer that `answer` returns.
+    most_cells: C, of a table of persons: each person counts once in a cell of this marginal, and in C cells at most.
+    None: records are counted. A table of persons is no linear query of the records: no model answers it.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
     rows: number of queries.
@@ -64,6 +67,7 @@ class QueryBlock:
     rowwise: bool = False
     weight: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
+    most_cells: int | None = None
     axes: Axes = field(init=False, repr=False)
     is_marginal: bool = field(init=False, repr=False)
     rows: int = field(init=False, repr=False)
@@ -75,6 +79,13 @@ class QueryBlock:
         object.__setattr__(self, "is_marginal", plain)
         rows = [factor.matrix.rows for factor in self.factors]
         object.__setattr__(self, "rows", rows[0] if self.rowwise else math.prod(rows))
+        of_persons = self.most_cells is None or (plain and self.scale == 1 and self.most_cells >= 1)
+        assert of_persons, "persons are counted in the cells of a plain marginal"
+
+    @property
+    def person_table(self) -> PersonTable | None:
+        """Of a table of persons what loaders count; None where records are counted."""
+        return None if self.most_cells is None else (self.axes, self.most_cells)
 
     @property
     def cells(self) -> int:
@@ -91,8 +102,15 @@ class QueryBlock:
 
         Returns:
             Answers in units of `scale`, shape (rows,): int64 on counts, float64 (records) on a hypothesis.
+
+        Raises:
+            InfeasiblePlan: a table of persons is asked of anything but counts of persons.
         """
-        return self.apply(source.marginal(self.axes))
+        if self.person_table is None:
+            return self.apply(source.marginal(self.axes))
+        if not isinstance(source, PersonCounts):
+            raise InfeasiblePlan(f"query {self.name!r} counts persons, and these are counts of records")
+        return source.table(self.person_table).reshape(-1)
 
     def apply(self, marginal: AnyArray) -> AnyArray:
         """Multiply the marginal tensor over `axes`; returns shape (rows,)."""

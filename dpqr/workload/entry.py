@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,26 @@ from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonsQuery:
+    """A table of persons, before the run's unit is known. block: the marginal whose cells they count in. most_cells: C;
+    None: as many as rows of a person are used. column: that says whose row it is, where the entry names it."""
+
+    block: QueryBlock
+    most_cells: int | None = None
+    column: str | None = None
+
+    def table(self, rows: int) -> QueryBlock:
+        """What is measured. rows: K, of each person. Nobody has more cells than there are."""
+        return replace(self.block, most_cells=min(self.most_cells or rows, self.block.rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledEntry:
     """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
 
     binning_error: largest error a record that replacing values by midpoints adds; None where no values are.
     work: cells that its predicate looks at, once a comparison. figures: what is computed from its answers.
+    persons: tables of persons.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -39,11 +54,17 @@ class CompiledEntry:
     binning_error: Fraction | None = None
     work: int = 0
     figures: tuple[Figure, ...] = ()
+    persons: tuple[PersonsQuery, ...] = ()
 
     @property
     def name(self) -> str:
         """Of the figure, else of the first block."""
-        return self.figures[0].name if self.figures else self.blocks[0].name
+        return self.figures[0].name if self.figures else self.asked[0].name
+
+    @property
+    def asked(self) -> tuple[QueryBlock, ...]:
+        """Everything that has a name of its own."""
+        return (*self.blocks, *(one.block for one in self.persons))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +185,7 @@ _PAIR = 'it is computed from the counts of all pairs of cells: ask {"marginal": 
 _COUNT = 'counts by cell are {"marginal": [COLUMN, ...]}, and {"marginal": []} is the number of records'
 _FILTER = """records that fulfil a condition are counted by {"where": "age >= 65 and sex = 'female'"}"""
 _WAYS = 'the counts of every pair of columns are {"marginals": {"ways": 2}}'
+_PERSONS = 'each person counts once a cell in {"persons": {"by": [COLUMN]}}, with --unit COLUMN'
 _NONE = 'no sum over the records gives it; ask for the counts by cell, {"marginal": [COLUMN]}'
 
 OTHER_NAMES: dict[str, str] = {
@@ -177,7 +199,8 @@ OTHER_NAMES: dict[str, str] = {
     **dict.fromkeys(("count", "counts", "histogram", "groupby", "table", "crosstab", "total"), _COUNT),
     **dict.fromkeys(("filter", "predicate", "condition", "query", "sql"), _FILTER),
     **dict.fromkeys(("pairs", "combinations"), _WAYS),
-    **dict.fromkeys(("distinct", "unique", "nunique"), _NONE),
+    **dict.fromkeys(("person", "people", "patients", "users", "individuals", "households"), _PERSONS),
+    **dict.fromkeys(("distinct", "unique", "nunique"), f"{_NONE}; {_PERSONS}"),
 }
 """How to get what queries of these names ask for; names without hyphens, blanks and underscores."""
 

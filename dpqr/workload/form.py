@@ -186,6 +186,21 @@ class CoefficientsEntry(QueryEntry, frozen=True, kw_only=True):
     columns: Some | UnsetType = UNSET
 
 
+class Persons(DocumentPart, frozen=True, kw_only=True):
+    """A table of persons. by: its columns; without them their number. max_cells: in how many cells each of them counts
+    at most; where it is not stated, as many as rows of a person are used. of: the column that says whose row it is."""
+
+    by: Columns = ()
+    max_cells: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(default=UNSET, name="max_cells")
+    of: str | UnsetType = UNSET
+
+
+class PersonsEntry(QueryEntry, frozen=True, kw_only=True):
+    """How many persons have a row in every combination of cells of the `by` columns. Each counts once a cell."""
+
+    persons: Persons
+
+
 KINDS: dict[str, type[QueryEntry]] = {
     "marginal": MarginalEntry,
     "marginals": MarginalsEntry,
@@ -203,6 +218,7 @@ KINDS: dict[str, type[QueryEntry]] = {
     "top": TopEntry,
     "hierarchy": HierarchyEntry,
     "coefficients": CoefficientsEntry,
+    "persons": PersonsEntry,
 }
 FIGURES = ("mean", "median", "quantiles", "variance", "ratio", "proportion", "top")
 """Kinds that are computed from the answers to linear queries."""

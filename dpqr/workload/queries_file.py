@@ -25,7 +25,14 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.coefficients import compile_coefficients
 from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, restrict_factors
-from dpqr.workload.entry import CompiledEntry, EntryContext, default_name, missing_kind_fault, selection_weight
+from dpqr.workload.entry import (
+    CompiledEntry,
+    EntryContext,
+    PersonsQuery,
+    default_name,
+    missing_kind_fault,
+    selection_weight,
+)
 from dpqr.workload.figure_entries import FIGURE_COMPILERS, spread, weighing, with_survey_weight
 from dpqr.workload.figures import Figure
 from dpqr.workload.form import (
@@ -37,6 +44,7 @@ from dpqr.workload.form import (
     HierarchyEntry,
     MarginalEntry,
     MarginalsEntry,
+    PersonsEntry,
     QueriesForm,
     QueryEntry,
     RatioEntry,
@@ -121,6 +129,24 @@ def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEnt
     return CompiledEntry(blocks=tuple(blocks), work=work)
 
 
+# Entries of tables of persons.
+
+
+def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
+    """A table of persons, by columns, or their number; a given name says that it counts persons, too."""
+    location, asked = frame.location.key("persons"), entry.persons
+    if entry.weight is not UNSET:
+        raise frame.location.key("weight").fault("each person counts once: a table of persons has no weight")
+    factors = frame.identities(frame.axes(asked.by, location.key("by")))
+    name = default_name("persons", asked.by) if entry.name is UNSET else f"{entry.name} (persons)"
+    table = PersonsQuery(
+        block=QueryBlock(name=name, factors=factors),
+        most_cells=None if asked.max_cells is UNSET else asked.max_cells,
+        column=None if asked.of is UNSET else asked.of,
+    )
+    return CompiledEntry(blocks=(), persons=(table,))
+
+
 _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
     "marginal": compile_marginal,
     "marginals": compile_marginals,
@@ -131,6 +157,7 @@ _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
     "sum": compile_sum,
     "hierarchy": compile_hierarchy,
     "coefficients": compile_coefficients,
+    "persons": compile_persons,
     **FIGURE_COMPILERS,
 }
 
@@ -141,7 +168,9 @@ class QueriesDocument:
 
     domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
     columns that nobody asks about drop no row.
-    workload: blocks whose axes are positions in `domain`.
+    workload: blocks whose axes are positions in `domain`. persons: so are those of the tables of persons, which become
+    part of the workload once it is known how many rows of a person are used. alone: whether nothing else is asked; the
+    workload is then the number of rows.
     columns: names of all columns of the whole domain.
     sources: the documents as they were parsed.
     notes: what a plan must say of it. spoken: of these, what follows from how it was written and not from `sources`.
@@ -150,6 +179,8 @@ class QueriesDocument:
     domain: Domain
     workload: Workload
     sources: Sources
+    persons: tuple[PersonsQuery, ...] = ()
+    alone: bool = False
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     spoken: tuple[str, ...] = ()
@@ -215,7 +246,7 @@ def read_queries(
             break
     compiled, first = [one for _, one in sound], dict[str, int]()
     for index, one in sound:
-        for name in (block.name for block in one.blocks):
+        for name in (block.name for block in one.asked):
             if name in first:
                 other = location.key("queries").item(first[name]).path
                 text = f"{name!r} is also the name of {other}; give one of them a name, or remove it"
@@ -293,7 +324,17 @@ def _projected(
     whole: Domain, compiled: list[CompiledEntry], notes: tuple[str, ...], sources: Sources
 ) -> QueriesDocument:
     """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
-    axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
+    blocks = tuple(block for one in compiled for block in one.blocks)
+    persons = tuple(table for one in compiled for table in one.persons)
+    alone = bool(persons) and not blocks
+    if alone:
+        taken = {table.block.name for table in persons}
+        blocks = (QueryBlock(name=next(name for name in ("total", "rows used") if name not in taken)),)
+        notes = (
+            *notes,
+            f"only persons are asked for: the number of rows that are used is measured too, {blocks[0].name!r}",
+        )
+    axes = tuple(sorted({*Workload(blocks).axes, *(axis for table in persons for axis in table.block.axes)}))
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
@@ -324,6 +365,8 @@ def _projected(
         domain=whole.project(axes),
         columns=whole.names,
         sources=sources,
-        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), figures),
+        workload=Workload(tuple(map(placed, blocks)), figures),
+        persons=tuple(replace(table, block=placed(table.block)) for table in persons),
+        alone=alone,
         notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
     )

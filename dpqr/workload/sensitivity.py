@@ -64,6 +64,13 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     twice the figure of an added one where the table has two cells or more. That is attained where two persons can
     touch different cells (a table has as many as they need), and an upper bound elsewhere. All other figures are those
     of K rows, of which a table counts no more.
+
+    Tables of persons (`QueryBlock.most_cells`, C): a person counts 0 or 1 in every cell and 1 in at most C of them,
+    whatever K is. So an added or removed person moves as many cells by 1, and a replaced one those of both persons, at
+    most 2 C and never more than there are. The change has no other entries than -1, 0 and 1, so L1 and squared L2 are
+    the number of moved cells, and the largest is 1. That is the unit of at most C rows of which a table counts one a
+    cell: K = C and m = 1 above. Attained by two persons of as many different cells. A person moves every table at once,
+    by the choice of cells that each table makes for itself, so several tables add up as any blocks do.
     """
     return _together(tuple(blocks), norm, unit.neighbours, unit.rows, unit.most_squared)
 
@@ -75,6 +82,10 @@ def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours
     of_block = _added_column if neighbours is Neighbours.ADD_REMOVE else _replaced_column
     changes = []
     for block in blocks:
+        if block.most_cells is not None:
+            moved = min(block.most_cells * (1 if neighbours is Neighbours.ADD_REMOVE else 2), block.rows)
+            changes.append(1 if norm is Norm.LARGEST else moved)
+            continue
         whole_table = block.is_marginal and block.axes != ()  # the number of records is of all rows that are used
         times = rows if norm is not Norm.L2_SQUARED else squared if whole_table else rows * rows
         changes.append(times * of_block(block, norm))

@@ -26,7 +26,8 @@ from dpqr.workload.matrix import Identity
 class Workload:
     """The query blocks of a release, in the curator's order; their names are unique.
 
-    figures: what is computed from the released answers to some of them.
+    figures: what is computed from the released answers to some of them. persons: tables of persons, which no model
+    answers: they are measured once, apart from the blocks; their names are unique among all.
 
     >>> from dpqr.workload.block import Factor
     >>> ages = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
@@ -39,12 +40,13 @@ class Workload:
 
     blocks: tuple[QueryBlock, ...]
     figures: tuple[Figure, ...] = ()
+    persons: tuple[QueryBlock, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.blocks:
             raise DocumentError("the workload asks nothing; give at least one query")
         seen: set[str] = set()
-        for block in self.blocks:
+        for block in (*self.blocks, *self.persons):
             if block.name in seen:
                 raise DocumentError(f"two queries are named {block.name!r}; give one of them another name")
             seen.add(block.name)

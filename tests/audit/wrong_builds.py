@@ -105,6 +105,12 @@ def forgotten_rows() -> Iterator[Wrong]:
     yield Wrong("the bound on rows in one cell", unbounded_cells, ("cells-equal-*",))
 
 
+def forgotten_cells() -> Iterator[Wrong]:
+    """What tables of persons must bound."""
+    yield Wrong("any bound on a person's cells", unbounded_persons, ("persons-most-cells",))
+    yield Wrong("that a person counts once a cell", every_row_a_person, ("persons-one-cell", "persons-together"))
+
+
 def _cases_of(draw: str) -> str:
     rule = "exponential" if draw.endswith("exponential") else "permute-and-flip"
     return f"{rule}-boxes-*" if draw.startswith("search") else f"{rule}-*"
@@ -246,6 +252,21 @@ def unbounded_persons() -> Iterator[None]:
     from dpqr.tables import persons as bounding
 
     with patch.object(bounding, "smallest_tickets", lambda owners, *_: owners >= 0):
+        yield
+
+
+@contextmanager
+def every_row_a_person() -> Iterator[None]:
+    """Tables of persons count all rows of a person's cells."""
+    from dpqr.tables import persons as bounding
+
+    sound = bounding.PersonTally.add
+
+    def add(self: Any, held: Any) -> None:
+        for row in np.repeat(np.arange(len(held.counts)), held.counts):
+            sound(self, replace(held, rows=held.rows[:, [row]], counts=held.counts[[row]]))
+
+    with patch.object(bounding.PersonTally, "add", add):
         yield
 
 

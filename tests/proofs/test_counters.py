@@ -54,7 +54,7 @@ def dearest(periods, base, most, power, relation):
 @pytest.mark.parametrize(("periods", "base"), [(4, 2), (3, 4), (3, 2)])
 def test_p3_no_person_pays_more_than_the_stated_number_of_prices(periods, base, relation):
     for most in (1, 2):
-        unit = PrivacyUnit(column="id", rows=most, neighbours=relation)
+        unit = PrivacyUnit(columns=("id",), rows=most, neighbours=relation)
         counter = Counter(
             tree=PeriodTree(periods=periods, base=base), life=PrivacyBudget(Fraction(1)), accountant="basic", unit=unit
         )
@@ -141,7 +141,7 @@ def test_p3_rows_that_may_not_meet_in_a_cell_cost_no_more_in_several_nodes_than_
     """At most m rows in a cell: squared norms of two nodes add up to at most that of one node with all rows."""
 
     def squared(rows, most):
-        return PrivacyUnit(column="id", rows=rows, cell_rows=min(rows, most)).most_squared
+        return PrivacyUnit(columns=("id",), rows=rows, cell_rows=min(rows, most)).most_squared
 
     for most, one, other in product(range(1, 6), range(1, 8), range(1, 8)):
         assert squared(one, most) + squared(other, most) <= squared(one + other, most)

@@ -32,8 +32,8 @@ MATRICES = {
 UNITS = {
     "rows": PrivacyUnit(),
     "replaced rows": PrivacyUnit(neighbours=Neighbours.REPLACE),
-    "persons": PrivacyUnit(column="id", rows=2),
-    "replaced persons": PrivacyUnit(column="id", rows=2, neighbours=Neighbours.REPLACE),
+    "persons": PrivacyUnit(columns=("id",), rows=2),
+    "replaced persons": PrivacyUnit(columns=("id",), rows=2, neighbours=Neighbours.REPLACE),
 }
 
 

@@ -79,8 +79,8 @@ def test_p1_what_the_filter_admits_after_the_count_is_within_what_the_count_leav
 UNITS = {
     "rows": PrivacyUnit(),
     "replaced rows": PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True),
-    "persons": PrivacyUnit(column="id", rows=2),
-    "replaced persons": PrivacyUnit(column="id", rows=2, neighbours=Neighbours.REPLACE, drops=True),
+    "persons": PrivacyUnit(columns=("id",), rows=2),
+    "replaced persons": PrivacyUnit(columns=("id",), rows=2, neighbours=Neighbours.REPLACE, drops=True),
 }
 MOVES = {
     "rows": {(1, 0), (0, 1)},

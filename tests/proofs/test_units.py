@@ -94,7 +94,7 @@ def test_p29_the_most_squared_counts_of_a_person():
         if most <= rows:
             counts = [found for found in product(range(most + 1), repeat=4) if sum(found) <= rows]
             true = max(sum(count**2 for count in found) for found in counts)
-            unit = PrivacyUnit(column="id", rows=rows, cell_rows=most)
+            unit = PrivacyUnit(columns=("id",), rows=rows, cell_rows=most)
             assert (true == unit.most_squared) if rows <= 4 * most else (true <= unit.most_squared)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from fractions import Fraction
@@ -101,13 +102,14 @@ def test_a_file_too_many_or_too_few(evidence):
 
 
 def test_every_draw_names_its_event():
-    """Of rounds, of the count of dropped rows, and of the errors that were drawn."""
+    """Of rounds, of the count of dropped rows, of the errors that were drawn, and of tables of persons."""
     rounds = [SimpleNamespace(charges=(0, 1)), SimpleNamespace(charges=()), SimpleNamespace(charges=(2,))]
     errors = SimpleNamespace(draws=[SimpleNamespace(charge=4), SimpleNamespace(charge=5)])
     dropped = SimpleNamespace(charge=3)
-    for given, drawn in ((None, None), (dropped, None), (None, errors), (dropped, errors)):
-        found = SimpleNamespace(transcript=rounds, dropped=given, errors=drawn)
-        assert list(checks_of_record._charges(found)) == [0, 1, 2, *([3] if given else []), *([4, 5] if drawn else [])]
+    for given, drawn, tables in itertools.product((None, dropped), (None, errors), (None, SimpleNamespace(charge=6))):
+        found = SimpleNamespace(transcript=rounds, dropped=given, errors=drawn, person_tables=tables)
+        expected = [0, 1, 2, *([3] if given else []), *([4, 5] if drawn else []), *([6] if tables else [])]
+        assert sorted(checks_of_record._charges(found)) == expected
 
 
 def test_a_draw_may_name_the_last_event_and_none_beyond_it(evidence):

@@ -349,4 +349,4 @@ def test_notes_say_what_a_bounded_table_counts_and_where_nothing_is_won() -> Non
 def test_a_bound_on_a_cell_is_within_the_domain_file(rows, most, stated, used) -> None:
     declared = replace(STATED, cell_rows=stated)
     found = unit_of("add-remove", None, rows, stated=declared, cell_rows=most)
-    assert found == PrivacyUnit(column="who", rows=rows or 3, cell_rows=used)
+    assert found == PrivacyUnit(columns=("who",), rows=rows or 3, cell_rows=used)

@@ -114,7 +114,7 @@ def test_neighbours_differ_by_no_more_than_is_charged(rows_each, most, others) -
         for norm in Norm:
             moved = (changes**norm.value).sum(axis=2) if norm.value else changes.max(axis=2)
             assert moved[0].max() <= sensitivity(together, norm, unit)
-            replaced = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=rows_each, cell_rows=most)
+            replaced = PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("who",), rows=rows_each, cell_rows=most)
             assert moved.max() <= sensitivity(together, norm, replaced)
         if places == (0,):
             assert (changes[0] ** 2).sum(axis=1).max() == unit.most_squared

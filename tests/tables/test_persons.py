@@ -17,6 +17,7 @@ from support.scripted_noise import ScriptedNoise
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import Packing
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import KeyedNoise, SeededNoise, SystemNoise
 from dpqr.kernel.sealed import SealKey
@@ -25,7 +26,16 @@ from dpqr.tables import load as loading
 from dpqr.tables import persons as bounding
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
-from dpqr.tables.persons import Bounding, Splitter, as_text, distinct, person_refusal, persons, smallest_tickets
+from dpqr.tables.persons import (
+    Bounding,
+    PersonTally,
+    Splitter,
+    as_text,
+    distinct,
+    person_refusal,
+    persons,
+    smallest_tickets,
+)
 from dpqr.tables.source import TableSource
 
 
@@ -525,3 +535,21 @@ def test_a_large_table_of_many_groups(tmp_path, monkeypatch) -> None:
     rows = np.bincount(people)
     assert counts[0] == np.minimum(rows, 4).sum()
     assert dropped == np.minimum(rows - np.minimum(rows, 4), 4).sum()
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_of_each_person_every_cell_once_and_at_most_so_many(most) -> None:
+    """Whatever K is: `tests/tables/test_person_counts.py` counts through the whole loader."""
+    rows = [(person, place % (1 + person % 5)) for person in range(30) for place in range(7)]
+    tally = PersonTally(tables=[((0,), most), ((), 1)], packing=Packing((5,)), key=KEY)
+    tally.add(bounded(1, [rows[::2], rows[1::2]]).held)
+    by_cell, persons = tally.counts
+    assert int(persons) == 30
+    assert by_cell.sum() == sum(min(most, 1 + person % 5) for person in range(30))
+    if most == 1:
+        assert by_cell.max() < 30
+    # Of two columns, whose rows (3, 0) and (3, 1) lie in one cell of the first.
+    alone = PersonTally(tables=[((0,), most), ((0,), 9)], packing=Packing((5, 2)), key=KEY)
+    alone.add(bounded(1, [[(0, code) for code in (6, 7, 2, 0, 6, 8, 4)]]).held)
+    assert alone.counts[0].sum() == most
+    assert alone.counts[1].tolist() == [1] * 5

@@ -82,11 +82,10 @@ def questions() -> Iterator[Question]:
     yield "rows left out", Counting(domain=awkward_domain(Rule.DROP), asked=pairs)
     yield "rule fail", Counting(domain=awkward_domain(Rule.FAIL), asked=pairs)
     yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
+    people = tuple((axes, most) for axes in pairs[:2] for most in (1, 3))
     for most in (1, 2, 30, 10**7):
-        yield (
-            f"{most} of each person",
-            Counting(domain=domain, asked=pairs, unit=PrivacyUnit(columns=("who",), rows=most)),
-        )
+        unit = PrivacyUnit(columns=("who",), rows=most)
+        yield f"{most} of each person", Counting(domain=domain, asked=pairs, persons=people, unit=unit)
 
 
 def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:
@@ -98,6 +97,11 @@ def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> 
     if other:
         names = ", ".join(asked.domain.names[axis] for axis in other[0])
         yield f"counts: other integers by ({names}), and by {len(other) - 1} of {len(sets)} other sets of columns"
+    if not (
+        len(expected.persons) == len(found.persons)
+        and all((one == other).all() for one, other in zip(expected.persons, found.persons, strict=True))
+    ):
+        yield "persons: other integers"
 
 
 def _same(expected: Counts, found: Counts, axes: Axes) -> bool:

@@ -260,7 +260,7 @@ def _margin(noisy: Sequence[tuple[FloatArray, NoiseLaw]]) -> FloatArray:
 
 # Summed: unbiased answers of blocks that nobody measured, as sums of the cells of a wider table that was measured.
 
-FIXED: frozenset[Noun] = frozenset({"opening", "left out", "errors", "bounds"})
+FIXED: frozenset[Noun] = frozenset({"opening", "left out", "persons", "errors", "bounds"})
 """Phases of plans that fix all measurements before any noise."""
 
 

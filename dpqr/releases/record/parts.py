@@ -321,7 +321,7 @@ def _probe() -> bytes:
 # Two runs of one plan have the same plan, price and reason, so only their draws tell them apart. The digest is made
 # of parts of the record alone, so anybody who has the record makes it again.
 
-DRAW_KEYS = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights")
+DRAW_KEYS = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights", "person_tables")
 """Keys of a record that hold draws: of a release; of predictions and functions."""
 
 

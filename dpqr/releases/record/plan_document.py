@@ -99,6 +99,32 @@ class ForecastPart(Part, frozen=True, kw_only=True):
     error: float | UnsetType | None = UNSET
 
 
+class PersonTablePart(Part, frozen=True, kw_only=True):
+    """A table of persons: each counts once in a cell, and in at most max_cells of them. noise_deviation: in persons."""
+
+    name: str
+    queries: Count
+    columns: tuple[str, ...]
+    max_cells: Count
+    noise_deviation: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> tuple[PersonTablePart, ...] | UnsetType:
+        """Those of a plan; not set where it asks for none."""
+        names, tables = plan.problem.domain.names, zip(plan.persons, plan.person_forecast, strict=True)
+        found = tuple(
+            cls(
+                name=block.name,
+                queries=block.rows,
+                columns=tuple(names[axis] for axis in block.axes),
+                max_cells=block.most_cells or 1,
+                noise_deviation=known.deviation,
+            )
+            for block, known in tables
+        )
+        return found or UNSET
+
+
 class PeriodPart(Part, frozen=True, kw_only=True):
     """Whose rows are read, of a counter from `since` on. every: month, say. column: which says when a row is of."""
 
@@ -153,6 +179,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
     asked: tuple[str, ...] | UnsetType = UNSET
     domain: DomainPart
     workload: WorkloadPart
+    person_tables: tuple[PersonTablePart, ...] | UnsetType = UNSET
     opening: tuple[tuple[str, ...], ...]
     rounds: Count
     price: Mapping[str, Any]
@@ -205,6 +232,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
             asked=tuple(sorted(plan.asked)),
             domain=DomainPart.of(problem.domain),
             workload=WorkloadPart.of(problem.workload, problem.domain),
+            person_tables=PersonTablePart.of(plan),
             opening=tuple(tuple(block.name for block in blocks) for blocks in plan.opening),
             rounds=plan.rounds,
             price={
@@ -215,6 +243,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
                 "stages": [price_part(phase.price) for phase in plan.named("stage")],
                 "errors": price_part(plan.price("errors")),
                 "bounds": price_part(plan.price("bounds")),
+                **({"persons": price_part(plan.price("persons"))} if plan.persons else {}),
             },
             error_bars=plan.error_bars,
             alpha=FigurePart.known(problem.alpha),

@@ -95,7 +95,8 @@ def draw_parts(release: FinishedRun) -> JSON:
         "transcript": [RoundPart.of(finished) for finished in release.transcript.rounds],
     }
     questions = {} if release.questions is None else {"questions": release.questions.document()}
-    return {**written(drawn), **questions}
+    persons = {} if release.persons is None else written({"person_tables": PersonTables.of(release)})
+    return {**written(drawn), **persons, **questions}
 
 
 class Measured(Part, frozen=True, kw_only=True):
@@ -219,6 +220,24 @@ class Dropped(Part, frozen=True, kw_only=True):
             charge=found.charge,
             parallel=unit.apart,
         )
+
+
+class PersonTables(Part, frozen=True, kw_only=True):
+    """The noisy tables of persons, which one draw released."""
+
+    measured: tuple[Measured, ...]
+    law: Law
+    charge: Count
+
+    @classmethod
+    def of(cls, release: FinishedRun) -> PersonTables | UnsetType:
+        """Not set where there are none."""
+        found = release.persons
+        if found is None:
+            return UNSET
+        drawn = found.measurement
+        measured = tuple(map(Measured.of, drawn.blocks, drawn.values))
+        return cls(measured=measured, law=law_part(drawn.law), charge=found.charge)
 
 
 class ErrorDraw(Part, frozen=True, kw_only=True):
@@ -400,6 +419,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET
     dropped: Dropped | UnsetType | None = UNSET
+    person_tables: PersonTables | UnsetType = UNSET
     trust: tuple[str, ...]
     hypothesis: HypothesisPart
     synthetic: Synthetic | None
@@ -451,6 +471,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
             errors=Errors.of(release.errors),
             bounds=Bounds.of(release.bounds),
             dropped=Dropped.of(release),
+            person_tables=PersonTables.of(release),
             trust=tuple(release.trust),
             hypothesis=HypothesisPart(kind=kind(release.hypothesis), total=float(release.hypothesis.total)),
             synthetic=synthetic,
@@ -473,8 +494,9 @@ _ADDED = {
         *("certainty", "hypothesis", "synthetic", "files", "plan", "transcript"),
         *("hashes", "sha256", "rehearsal", "warning", "counts", "purpose", "by", "approved_by", "receipt"),
         *("certificate", "intervals", "error_bars", "dropped", "errors", "bounds", "views", "cumulative", "questions"),
+        "person_tables",
     ),
-    "Plan": ("variant", "promise", "error_bars", "request", "draws", "sha256", "period", "counter"),
+    "Plan": ("variant", "promise", "error_bars", "request", "draws", "sha256", "period", "counter", "person_tables"),
     "Event": tuple(Event.__annotations__),
     "Law": tuple(Law.__annotations__),
 }

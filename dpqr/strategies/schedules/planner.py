@@ -155,8 +155,8 @@ def choose_plan(
     combination.
 
     Where every role is free, a count decides between pure and Gaussian noise in place of the plans of marginals, if it
-    is forecast to be worth its price. It is not bought where the number of records is known, nor where shares of the
-    budget are stated for draws beside those of the schedule.
+    is forecast to be worth its price. It is not bought where the number of records is known, nor where draws beside
+    those of the schedule have shares of the budget, stated or for tables of persons.
 
     Raises:
         UsageFault: what was chosen does not go together.

@@ -1,8 +1,8 @@
 """Split: how the budget of a run is divided between the draws of its schedule and those before and after them.
 
-Before them a count of the left-out records; after them L1 errors of answers: of the blocks that the schedule left
-unmeasured, for error bars, or of all blocks, for bounds that are proved as well. The accountant cuts all portions in
-one call (`Roles.cut`), so a price is the same whatever else is bought.
+Before them a count of the left-out records, and the tables of persons; after them L1 errors of answers: of the blocks
+that the schedule left unmeasured, for error bars, or of all blocks, for bounds that are proved as well. The accountant
+cuts all portions in one call (`Roles.cut`), so a price is the same whatever else is bought.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Split:
             whose certificate speaks of every answer, and where the accountant cannot give a draw a share of its own.
         bounds: of what the count leaves, for the errors of all blocks, which serve for error bars too. 0: no bounds are
             bought.
+        persons: of what the count leaves, for the tables of persons, where the workload asks for any.
 
     Privacy:
         *The count, for units that lie in one part alone* (`PrivacyUnit.apart`): it is charged as a `LeftOutEvent`, in
@@ -64,6 +65,10 @@ class Split:
         kept record and brings a left-out one, of a person some rows are kept and others left out. By what each of the
         two moves, at most K, the draws are one adaptive sequence, whose prices add up like any others'.
 
+        *The tables of persons* are measured in one draw, whose price is a portion of the budget: a person moves them
+        and the answers at once. They are no linear queries of the counted records, so nothing else is computed from
+        them.
+
     >>> Split().stated, Split(errors=None).stated, Split(bounds=Fraction(1, 10)).stated
     (False, False, True)
     """
@@ -71,11 +76,12 @@ class Split:
     left_out: Fraction | None = Fraction(0)
     errors: Fraction | None = Fraction(0)
     bounds: Fraction = Fraction(0)
+    persons: Fraction = Fraction(0)
 
     @property
     def stated(self) -> bool:
         """Whether a share is more than what is bought by default."""
-        return any((self.left_out, self.errors, self.bounds))
+        return any((self.left_out, self.errors, self.bounds, self.persons))
 
 
 UNDIVIDED = Split()
@@ -89,11 +95,11 @@ def plan_split(schedule: Planner, split: Split, problem: Problem, budget: Privac
         InfeasiblePlan: a share that was asked for buys no draw, or the accountant has no price for the count.
     """
     if split.left_out == 0 or (split.left_out is None and not problem.unit.apart):
-        return _plan_with_errors(schedule, split, problem, budget, roles)
+        return _plan_with_persons(schedule, split, problem, budget, roles)
     unit = problem.unit
     if not unit.apart:
         reserved = _reserve(roles, split.left_out or FREE_SHARE, "--count-dropped")
-        plan = _plan_with_errors(schedule, split, problem, budget, reserved)
+        plan = _plan_with_persons(schedule, split, problem, budget, reserved)
         return _with_phases(plan, roles, before=[_counting(roles, unit, _reserved_price(plan, reserved))])
 
     # The count is free: the schedule's own plan, and a share of what one draw alone may cost.
@@ -116,6 +122,21 @@ def plan_split(schedule: Planner, split: Split, problem: Problem, budget: Privac
         )
     note = f"left-out records are not counted: the {name} accountant has no price for draws from them"
     return replace(plan, notes=(*plan.notes, note))
+
+
+def _plan_with_persons(schedule: Planner, split: Split, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+    """The plan of `schedule`, with the errors after it and the tables of persons before it. Raises: InfeasiblePlan."""
+    tables = problem.workload.persons
+    if not tables:
+        return _plan_with_errors(schedule, split, problem, budget, roles)
+    if not is_builtin(roles.check):
+        raise InfeasiblePlan(f"--check {roles.check.name} may not know tables of persons; leave them or it out")
+    reserved = _reserve(roles, split.persons, "a table of persons")
+    plan = _plan_with_errors(schedule, split, problem, budget, reserved)
+    price = _reserved_price(plan, reserved)
+    events = ((roles.check.event(tables, problem.unit, price), 1),)
+    counting = Phase(noun="persons", count=1, price=price, events=events, blocks=(tables,))
+    return _with_phases(plan, roles, before=[counting])
 
 
 def _plan_with_errors(schedule: Planner, split: Split, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:

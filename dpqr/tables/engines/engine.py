@@ -97,6 +97,7 @@ def encode_counts(count: Callable[[], TableCounts]) -> bytes:
             arrays["cells"] = counted.counts.counts
         else:
             arrays["codes"], arrays["records"] = occupied_cells(counted.counts)
+        arrays |= {f"persons{place}": each for place, each in enumerate(counted.persons)}
     except DpqrError as public:
         arrays = {"error": np.array(str(public))}
     except Exception:
@@ -128,7 +129,8 @@ def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
                     counts = SparseHistogram(empty.counts.shape, found["codes"], found["records"])
                 failed = frozenset(found["failed"].tolist())
                 read, units, dropped, malformed = found["figures"].tolist()
+                people = tuple(found[f"persons{place}"] for place in range(len(empty.persons)))
             figures = {"read": read, "units": units, "dropped": dropped, "malformed": bool(malformed)}
-            yield replace(empty, counts=counts, failed=failed, **figures)
+            yield replace(empty, counts=counts, failed=failed, persons=people, **figures)
 
     return asked.together(parts())

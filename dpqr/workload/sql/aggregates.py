@@ -13,7 +13,7 @@ from dpqr.domain.text.documents import JsonObject
 from dpqr.workload.sql.conditions import Text, all_of, any_of, true, untrue
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
-COUNT = "count"
+COUNT, PERSONS = "count", "persons"
 KNOWN = ("COUNT", "SUM", "AVG", "MEDIAN", "PERCENTILE_CONT", "QUANTILE", "VARIANCE", "VAR_POP", "COUNT_IF")
 ADVICE = {
     "MIN": "a single record decides it; ask PERCENTILE_CONT(0.01) or the counts by cell",
@@ -37,7 +37,7 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class SqlAggregate:
-    """An aggregate. kind: of the entry, COUNT or its own key. parts: its keys but by, where, name and weight."""
+    """An aggregate. kind: of the entry, COUNT, PERSONS or its own key. parts: its keys but by, where, name, weight."""
 
     kind: str
     parts: JsonObject
@@ -125,6 +125,8 @@ def _count(node: Any, words: SqlText) -> SqlAggregate:
         raise words.fault(node.expressions[0], "COUNT: of several columns; count one, or *")
     if isinstance(asked, exp.Star | exp.Literal):
         return SqlAggregate(COUNT, {})
+    if isinstance(asked, exp.Distinct):
+        return SqlAggregate(PERSONS, {"of": _unit_column(asked, words)})
     if isinstance(asked, exp.Case):
         met, value, otherwise = _two_ways(asked, words)
         if otherwise is None and isinstance(value, exp.Literal):
@@ -138,6 +140,22 @@ def _count(node: Any, words: SqlText) -> SqlAggregate:
             "ask COUNT(*)",
         )
     return SqlAggregate(COUNT, {}, _has_value(column))
+
+
+def _unit_column(distinct: Any, words: SqlText) -> str:
+    """The one column of COUNT(DISTINCT column), as it is written. The plan requires that it is the unit's."""
+    from sqlglot import exp
+
+    columns = [each.unnest() for each in distinct.expressions]
+    if len(columns) != 1 or not isinstance(columns[0], exp.Column):
+        raise words.fault(distinct, "COUNT(DISTINCT ...): counts persons, by the one column that says whose row it is")
+    if words.knows(columns[0]):
+        raise words.fault(
+            columns[0],
+            f"COUNT(DISTINCT {columns[0].name}): how many values occur is no sum over records; ask for the counts, "
+            "with GROUP BY; persons are counted by the unit's column",
+        )
+    return str(columns[0].name)
 
 
 def _has_value(column: str) -> Text:

@@ -16,7 +16,7 @@ from dpqr.domain.text.documents import JsonObject, read_document
 from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
 from dpqr.workload.queries_file import QueriesDocument, read_queries
-from dpqr.workload.sql.aggregates import COUNT, Grouping, SqlAggregate, figure, grouping
+from dpqr.workload.sql.aggregates import COUNT, PERSONS, Grouping, SqlAggregate, figure, grouping
 from dpqr.workload.sql.conditions import Text, all_of, true
 from dpqr.workload.sql.statements import (
     SqlColumns,
@@ -112,6 +112,7 @@ def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) ->
 # | SQL                                               | entry                                     |
 # |---------------------------------------------------|-------------------------------------------|
 # | COUNT(*) ... GROUP BY a, b                        | {"marginal": ["a", "b"]}                  |
+# | COUNT(DISTINCT id) ... GROUP BY a, of the unit's id | {"persons": {"by": ["a"], "of": "id"}}  |
 # | COUNT(*) ... WHERE p GROUP BY a                   | {"where": "p", "by": ["a"]}               |
 # | SUM(x), AVG(x), MEDIAN(x), VAR_POP(x)             | {"sum": "x"}, mean, median, variance      |
 # | PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)    | {"quantiles": "x", "at": [0.9]}           |
@@ -228,7 +229,13 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, boo
             kind: JsonObject = found.parts
             if found.kind == COUNT:
                 kind = {"marginal": list(group.by)} if met is None else {"where": met.text}
-            by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
+            if found.kind == PERSONS:
+                if met is not None:
+                    raise words.fault(
+                        each, "COUNT(DISTINCT ...): persons are counted without a condition; leave it out"
+                    )
+                kind = {"persons": {**({"by": list(group.by)} if group.by else {}), **found.parts}}
+            by = {"by": list(group.by)} if group.by and not kind.keys() & {"marginal", "persons"} else {}
             among = {"where": met.text} if met is not None else {}
             weight = {} if found.weight is None else {"weight": found.weight}
             # The alias; of a branch with its label, of one of several grouping sets with its columns.

@@ -25,7 +25,10 @@ REFUSED = {
     "JOIN": _ONE_TABLE,
     "OVER": "a window looks at single rows, which are private; group instead",
     "WINDOW": "a window looks at single rows, which are private; group instead",
-    "DISTINCT": "how many values occur is no sum over records; ask for the counts, with GROUP BY",
+    "DISTINCT": (
+        "how many values occur is no sum over records; ask for the counts, with GROUP BY; persons are counted by "
+        "COUNT(DISTINCT column), of the unit's column"
+    ),
     "UNION": _APART,
     "INTERSECT": _APART,
     "EXCEPT": _APART,
@@ -99,7 +102,8 @@ def parsed(statement: Statement, words: SqlText) -> Any:
             raise at.fault(f"TOP: write ORDER BY COUNT(*) DESC LIMIT {after} at the end")
         if text == "`" or (text == "[" and after.isidentifier()):
             raise at.fault(f'{text}: names with blanks or signs stand in double quotes, as "pay (net)"')
-        if text in REFUSED and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
+        of_persons = text == "DISTINCT" and texts[max(0, place - 2) : place] == ["COUNT", "("]
+        if text in REFUSED and not of_persons and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
             raise at.fault(f"{text}: {REFUSED[text]}")
         if text == "SELECT" and place and "SELECT" in texts[:place]:
             raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")

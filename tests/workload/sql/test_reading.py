@@ -98,3 +98,12 @@ def test_the_most_frequent_cells_are_of_one_count_alone():
 def test_places_are_those_of_the_aggregates():
     found = translate(SqlText("SELECT SEX,\n COUNT(*), SUM(AGEP) FROM d GROUP BY CUBE (SEX)"))
     assert [place.path for place in found.places] == ["line 2, column 2"] * 2 + ["line 2, column 12"] * 2
+
+
+def test_the_distinct_values_of_the_units_column_are_persons():
+    """Of each grouping set; the plan requires that it is the unit's (tests/releases/test_person_tables.py)."""
+    found = translate(SqlText("SELECT ST, COUNT(DISTINCT pid) AS people FROM pums GROUP BY ROLLUP (ST)", "q", COLUMNS))
+    assert found.entries == (
+        {"persons": {"by": ["ST"], "of": "pid"}, "name": "people by ST"},
+        {"persons": {"of": "pid"}, "name": "people in total"},
+    )

@@ -1,0 +1,88 @@
+"""Audit cases of tables of persons: a person with many rows comes, and the loader decides in which cells they count."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dpqr.audit.case import Claim, Outcomes, numbers
+from dpqr.audit.cases.noisy_answers import noisy
+from dpqr.audit.law import Laws
+from dpqr.domain.attribute import Attribute, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.checks import Laplace
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.workload.block import Factor, QueryBlock
+
+LABELS = ("a", "b", "c")
+DOMAIN = Domain((Attribute(name="cell", axis=Labels(LABELS)),))
+UNIT = PrivacyUnit(columns=("person",), rows=2)
+EPSILON = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PersonTablesCase:
+    """One attack on tables of persons, measured in one draw. Fields and methods as `Case`.
+
+    rows: how many rows in each cell the one person has who comes; nobody else has any. tables: that are measured.
+    moved: of every count of all tables, what the person adds, where that is the same under every key; None: it is not.
+    """
+
+    name: str
+    rows: tuple[int, ...]
+    tables: tuple[QueryBlock, ...]
+    moved: tuple[int, ...] | None
+    what: str = "tables of persons, of which one with many rows comes"
+    work: int = 1
+    brief: int | None = None
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=EPSILON)
+
+    @property
+    def laws(self) -> tuple[Laws, Laws] | None:
+        if self.moved is None:
+            return None
+        event = Laplace().event(self.tables, UNIT, Price(epsilon=EPSILON))
+        here, there = (tuple(noisy(side * moved, event) for moved in self.moved) for side in (0, 1))
+        return here, there
+
+    def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
+        """`runs` draws from a table that is read once: its key decides cells, and the guarantee holds for every key."""
+        mechanism = Laplace().mechanism(self.tables, UNIT, Price(epsilon=EPSILON))
+        guard = Basic().guard(PrivacyBudget(EPSILON), ((mechanism.event, 1),))
+        with tempfile.TemporaryDirectory() as made:
+            path = Path(made) / "table.csv"
+            with path.open("w", newline="", encoding="utf-8") as file:
+                table = csv.writer(file)
+                table.writerow(("person", "cell"))
+                for label, count in zip(LABELS, self.rows if side else (), strict=False):
+                    table.writerows([("p", label)] * count)
+            asked = [one for one in (block.person_table for block in self.tables) if one is not None]
+            source = TableSource(paths=(str(path),))
+            loaded = load_table(source, DOMAIN, Limits(), unit=UNIT, noise=noise, persons=asked)
+        drawn = (measure(loaded.persons, mechanism, accountant=copy(guard), noise=noise).value for _ in range(runs))
+        return Outcomes.of([((), tuple(numbers(one)), ()) for one in drawn])
+
+
+def person_cases() -> Iterator[PersonTablesCase]:
+    """Many rows in one cell, and in more cells than a person may count in; of one table and of two together."""
+    by_cell = (Factor.identity(0, len(LABELS)),)
+    one, all_cells = (QueryBlock(name=f"by cell {most}", factors=by_cell, most_cells=most) for most in (1, 3))
+    number = QueryBlock(name="persons", most_cells=1)
+    yield PersonTablesCase(name="persons-one-cell", rows=(4, 0, 0), tables=(one,), moved=(1, 0, 0))
+    yield PersonTablesCase(name="persons-most-cells", rows=(1, 1, 1), tables=(one,), moved=None)
+    yield PersonTablesCase(name="persons-together", rows=(2, 2, 2), tables=(all_cells, number), moved=(1, 1, 1, 1))

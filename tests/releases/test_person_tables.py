@@ -1,0 +1,230 @@
+"""Releases of tables of persons: what they cost and say, at both doors, and who must refuse them before it is paid."""
+
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpqr
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.releases.draws import Draws, RecordedDraw
+from dpqr.releases.loop import SILENT
+from dpqr.releases.planning import plan_release
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.record.release_document import draw_parts
+from dpqr.releases.rehearsal import rehearsed_table
+from dpqr.releases.release import construct, price_schedule
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.guard import make_filter
+from dpqr.tables.limits import Limits
+
+DOMAIN = {
+    "fields": [
+        {"name": "department", "type": "string", "categories": ["surgery", "medicine", "eyes"]},
+        {"name": "month", "type": "integer", "constraints": {"minimum": 1, "maximum": 4}, "dpqr": {"bins": 4}},
+    ]
+}
+DAY = {
+    "name": "day",
+    "type": "date",
+    "constraints": {"minimum": "2024-01-01", "maximum": "2024-12-31"},
+    "dpqr": {"every": "month"},
+}
+BY_DEPARTMENT, BY_MONTH = {"persons": {"by": ["department"], "max_cells": 3}}, {"persons": {"by": ["month"]}}
+NUMBER, ROWS = {"persons": {}}, {"marginal": ["department"]}
+SQL = """
+SELECT department, COUNT(DISTINCT insurance_id) AS patients FROM visits GROUP BY department;
+SELECT month, COUNT(DISTINCT insurance_id) FROM visits GROUP BY month;
+"""
+VISITS = [
+    (f"p{person}", ["surgery", "medicine", "eyes"][(person + visit) % 3 if person % 4 else 0], 1 + visit % 4)
+    for person in range(400)
+    for visit in range(1 + person % 5)
+]
+TABLE = pd.DataFrame(VISITS, columns=["insurance_id", "department", "month"])
+
+
+def patients(column: str) -> dict[str, int]:
+    return {str(cell): len(set(rows)) for cell, rows in TABLE.groupby(column)["insurance_id"]}
+
+
+def asked(*queries, **more) -> PlanRequest:
+    stated = {"domain": DOMAIN, "epsilon": "1", "delta": "1e-6", "unit": "insurance_id", "max_rows": 2}
+    return PlanRequest(queries={"queries": list(queries)}, **stated | more)
+
+
+def test_every_person_counts_once_a_cell_where_noise_is_nothing() -> None:
+    """However few rows are used; and by another bound each counts in fewer cells."""
+    queries = {"queries": [BY_DEPARTMENT, {"persons": {"by": ["month"], "max_cells": 1}, "name": "patients"}, NUMBER]}
+    made = dpqr.release(TABLE, queries=queries, domain=DOMAIN, eps=1000, unit="insurance_id", max_rows=1)
+    assert made.queries == ("total", "persons by department", "patients (persons)", "persons")
+    found = {name: made.answers[made.answers["query"] == name] for name in made.queries}
+    departments = found["persons by department"]
+    assert dict(zip(departments["department"], departments["estimate"], strict=True)) == patients("department")
+    assert found["patients (persons)"]["estimate"].sum() == found["persons"]["estimate"].sum() == 400
+    assert set(made.answers["basis"]) == {"measured"}
+
+
+def test_both_doors_and_both_languages_give_a_release_that_is_repeated_bit_for_bit(desk) -> None:
+    TABLE.to_csv(desk.path / "visits.csv", index=False)
+    desk.put("domain.json", DOMAIN)
+    desk.put("queries.json", {"queries": [BY_DEPARTMENT, BY_MONTH, ROWS]})
+    (desk.path / "queries.sql").write_text(SQL, "utf-8")
+    for name, tables in (("json", ["persons by department", "persons by month"]), ("sql", ["patients (persons)"])):
+        given = (
+            "--domain",
+            "domain.json",
+            "--eps",
+            "1",
+            "--delta",
+            "1e-6",
+            "--unit",
+            "insurance_id",
+            "--max-rows",
+            "3",
+        )
+        ended = desk.run("release", "visits.csv", "--queries", f"queries.{name}", *given, "--out", name)
+        assert ended.code == 0, ended.err
+        assert [table for table in tables if table not in ended.err + ended.out] == []
+        ended = desk.run("verify", name)
+        assert ended.code == 0, ended.err
+        assert "repeated bit for bit" in ended.out
+        shown = desk.run("show", name)
+        assert [table for table in tables if table not in shown.out] == []
+        record = json.loads((desk.path / name / "release.json").read_text("utf-8"))
+        assert [each["max_cells"] for each in record["plan"]["person_tables"]] == [3, 3]
+        desk.run("report", name, "--html", f"{name}.html")
+        assert tables[0] in (desk.path / f"{name}.html").read_text("utf-8")
+
+
+def test_a_changed_count_of_persons_is_found(desk) -> None:
+    TABLE.to_csv(desk.path / "visits.csv", index=False)
+    desk.put("domain.json", DOMAIN)
+    desk.put("queries.json", {"queries": [BY_DEPARTMENT]})
+    given = ("--domain", "domain.json", "--eps", "1", "--unit", "insurance_id", "--max-rows", "3", "--out", "made")
+    desk.run("release", "visits.csv", "--queries", "queries.json", *given)
+    path = desk.path / "made" / "release.json"
+    record = json.loads(path.read_text("utf-8"))
+    record["person_tables"]["measured"][0]["values"][0] += 5
+    path.write_text(json.dumps(record), "utf-8")
+    assert desk.run("verify", "made").code != 0
+
+
+def test_the_tables_cost_what_their_sensitivity_says_and_the_whole_plan_its_budget() -> None:
+    plan = plan_release(asked(BY_DEPARTMENT, BY_MONTH, NUMBER, ROWS, delta="0"))
+    (phase,) = plan.named("persons")
+    ((event, count),) = phase.events
+    assert (type(event), event.sensitivity, count) == (DiscreteLaplaceEvent, 3 + 2 + 1, 1)
+    assert phase.price.epsilon == Fraction(3, 4)  # three of the four tables
+    assert plan.epsilon == 1
+    assert [block.most_cells for block in plan.persons] == [3, 2, 1]
+    counted = plan_release(asked(BY_MONTH, ROWS, delta="0", count_dropped="0.1"))
+    assert counted.epsilon == 1
+    assert [phase.noun for phase in counted.phases][:2] == ["left out", "persons"]
+
+
+def test_alone_they_leave_the_number_of_rows_a_tenth() -> None:
+    plan = plan_release(asked(BY_MONTH, delta="0"))
+    assert [block.name for block in plan.problem.workload.blocks] == ["total"]
+    assert plan.price("persons").epsilon == Fraction(9, 10)
+    assert any("only persons are asked for" in note for note in plan.notes)
+
+
+def test_no_plan_without_them_says_anything_of_them() -> None:
+    document = plan_document(plan_release(asked(ROWS)))
+    assert "person_tables" not in document
+    assert "persons" not in document["price"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "more", "error", "words"),
+    [
+        ([BY_MONTH], {"unit": None, "max_rows": None}, UsageFault, "add --unit COLUMN"),
+        ([{"persons": {"of": "doctor"}}], {}, UsageFault, "by column 'doctor'"),
+        ([BY_MONTH, ROWS], {"accountant": "optimal"}, InfeasiblePlan, "equal draws only"),
+        ([{**BY_MONTH, "weight": 2}], {}, DocumentError, "no weight"),
+        ([{**BY_MONTH, "where": "month = 1"}], {}, DocumentError, "where"),
+        ([{"persons": {"by": ["month"], "max_cells": 0}}], {}, DocumentError, "max_cells"),
+        ([BY_MONTH, BY_MONTH], {}, DocumentError, "also the name of"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_by_name(queries, more, error, words) -> None:
+    with pytest.raises(error, match=words):
+        plan_release(asked(*queries, **more))
+
+
+def test_a_counter_refuses_them_and_a_release_of_one_period_counts_its_own_rows() -> None:
+    domain = {"fields": [*DOMAIN["fields"], DAY], "period": {"column": "day", "every": "month"}}
+    with pytest.raises(UsageFault, match="period by period"):
+        plan_release(asked(BY_MONTH, ROWS, domain=domain, period="2024-01", cumulative=12, first="2024-01"))
+    table = TABLE.assign(day=["2024-01-05" if month < 3 else "2024-02-05" for month in TABLE["month"]])
+    given = {"eps": 1000, "unit": "insurance_id", "max_rows": 9, "period": "2024-01"}
+    made = dpqr.release(table, queries={"queries": [BY_MONTH]}, domain=domain, **given)
+    found = made.answers[made.answers["query"] == "persons by month"]["estimate"].tolist()
+    assert found == [patients("month")["1"], patients("month")["2"], 0, 0]
+
+
+def test_a_model_of_rows_answers_no_question_of_persons(tmp_path) -> None:
+    queries = {"queries": [ROWS]}
+    directory = tmp_path / "made"
+    dpqr.release(TABLE, queries=queries, domain=DOMAIN, eps=1, unit="insurance_id", max_rows=2, out=str(directory))
+    with pytest.raises(UsageFault, match="from its rows alone"):
+        dpqr.answer(str(directory), queries={"queries": [BY_DEPARTMENT]})
+
+
+@dataclass
+class LostPersons:
+    """A journal in which the draw of the tables of persons was begun, and nothing else."""
+
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def past(self, event, blocks):
+        self.asked.append(tuple(block.name for block in blocks))
+        return RecordedDraw(value=None) if blocks and blocks[0].most_cells else None
+
+    def begin(self, event, blocks) -> None: ...
+
+    def record(self, value) -> None: ...
+
+
+def test_a_draw_that_a_crash_has_lost_stays_paid_and_is_not_drawn_again() -> None:
+    plan = plan_release(asked(BY_MONTH, ROWS, delta="0"))
+    journal, guard = LostPersons(), EveryFilter(filters=(make_filter(plan),))
+    table = rehearsed_table(plan.problem, Limits(), plan.persons)
+    draws = Draws(data=table.counts, accountant=guard, noise=SystemNoise(), journal=journal)
+    made = construct(plan, draws, table.dropped, table.persons, guard, SILENT, price_schedule(plan), None)
+    assert journal.asked[0] == ("persons by month",)
+    assert plan.named("persons")[0].events[0][0] in {event for event, _ in made.events}
+    assert sum(count for _, count in made.events) == sum(count for _, count in plan.events)
+    assert [each.block.name for each in made.answers] == ["marginal(department)"]
+    assert any("the tables of persons stay paid" in sentence for sentence in made.trust)
+
+
+def test_a_killed_release_goes_on_with_the_counts_that_it_has_drawn() -> None:
+    plan = plan_release(asked(BY_MONTH, NUMBER, ROWS, delta="0"))
+    table, kept = rehearsed_table(plan.problem, Limits(), plan.persons), [[7, 0, -3, 1], [9]]
+
+    class Kept(LostPersons):
+        def past(self, event, blocks):
+            return RecordedDraw(value=kept) if blocks and blocks[0].most_cells else None
+
+    guard = EveryFilter(filters=(make_filter(plan),))
+    draws = Draws(data=table.counts, accountant=guard, noise=SystemNoise(), journal=Kept())
+    made = construct(plan, draws, table.dropped, table.persons, guard, SILENT, price_schedule(plan), None)
+    by_month, number = made.answers[-2:]
+    assert by_month.noisy.values.tolist() == [7, 0, -3, 1]
+    assert by_month.estimate.tolist() == [7, 0, 0, 1]
+    assert number.estimate.tolist() == [9]
+    assert draw_parts(made)["person_tables"]["measured"][0]["values"] == [7, 0, -3, 1]
+
+
+def test_a_rehearsal_counts_its_rows_as_persons() -> None:
+    queries = {"queries": [NUMBER, ROWS]}
+    made = dpqr.release(TABLE, queries=queries, domain=DOMAIN, eps=1000, unit="insurance_id", max_rows=2, rehearse=True)
+    (number,) = made.answers[made.answers["query"] == "persons"]["estimate"]
+    assert number == 10_000
