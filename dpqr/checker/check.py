@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second pair of eyes on a release: python check.py RELEASE [--ledger EXPORT] [--plan PLAN]
 
-It shares no code with dpqr. It is written from the description of the records (`formats.md` beside it) and from the
+It shares no code with dpqr. It is written from the description of the records (`dpqr guide formats`) and from the
 theorems that are named beside the formulas. It needs Python 3.9 and no package. RELEASE: a directory, or a file of
 predictions or of a released function. Begin with part 9, the table of rules: a row names a field of the record and how
 it follows from others. Parts 2 to 8 hold what the rows use. The program walks the table, compares, and says

@@ -31,7 +31,6 @@ TOPICS = (
     "series",
     "report",
     "verify",
-    "formats",
     "ledger",
     "periods",
     "interactive",
@@ -52,7 +51,7 @@ TOPICS = (
 )
 """In the order in which a new reader wants them. Each is a file `dpqr/guide/TOPIC.md`, whose first line is its
 heading: the topic, a colon, and one line that says what it holds."""
-REFERENCE = ("proofs",)
+REFERENCE = ("formats", "proofs")
 """Topics for whoever audits or reimplements: read and searched like the others, listed after them. Files and headings
 are alike."""
 EVERY_TOPIC = (*TOPICS, *REFERENCE)

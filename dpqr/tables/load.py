@@ -188,7 +188,7 @@ def load_table(
         require_single_rows(source)
     if slots:
         require_places(source)
-    key = secret_key(noise) if unit.columns else b""
+    key = b"" if not unit.columns else secret_key(noise)
     assert unit.columns or not persons, "a table without a unit column has no persons"
     question = Counting(domain=domain, asked=asked, persons=persons, unit=unit, limits=limits, key=key, last=last)
     columns = tuple(columns_to_read(domain, unit, source.count_column, source.period))

@@ -162,7 +162,7 @@ def persons(rows):
 @pytest.mark.parametrize("scores", SCORES, ids=str)
 @pytest.mark.parametrize("rows", [1, 2])
 def test_no_score_moves_by_more_than_is_stated_and_some_score_does(scores, rows):
-    column = {"column": "person", "rows": rows}
+    column = {"columns": ("person",), "rows": rows}
     most = {}
     own = [np.array(each) for each in persons(rows)]
     for rest in product((0, 2), repeat=CELLS):

@@ -41,7 +41,7 @@ def people(unit):
 UNITS = [
     PrivacyUnit(neighbours=relation, **more)
     for relation in Neighbours
-    for more in ({}, {"column": "id", "rows": 3}, {"column": "id", "rows": 3, "cell_rows": 2})
+    for more in ({}, {"columns": ("id",), "rows": 3}, {"columns": ("id",), "rows": 3, "cell_rows": 2})
 ]
 BLOCKS = {
     "marginal": (Factor.identity(0, CELLS), np.eye(CELLS, dtype=int)),

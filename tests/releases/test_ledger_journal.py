@@ -220,6 +220,7 @@ def record(**changed):
     usual = {
         "dropped": part(estimate=7),
         "errors": part(draws=(part(values=(40, 41)),)),
+        "person_tables": None,
         "events": ({"count": 6},),
         "transcript": (
             drawn(None, (1,), (9,)),
