@@ -65,7 +65,7 @@ def test_the_domain_file_may_state_the_bound_and_options_only_a_lower_one(people
     opened = ("interactive", "open", "s", "--domain", "d.json", "--eps", "1", "--dry-run")
     assert_refusal(people.run(*opened), 3, "--max-rows-per-cell counts each table")
     stated(max_rows=2, max_rows_per_cell=3)
-    assert_refusal(people.release("--dry-run"), 3, "must be at most max_rows, 2")
+    assert_refusal(people.release("--dry-run"), 3, "'max_rows_per_cell' must be at most 'max_rows', 2")
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,10 @@ def test_every_option_of_predictions_has_its_name_at_both_doors_and_in_the_reque
 def test_every_budget_option_of_the_command_is_one_of_the_ledger():
     files = rows(owner_options.ReadLedgerCommand).keys()
     assert rows(owner_options.InitCommand).keys() - files == rows(owner_options.BudgetOptions).keys() | {"eps"}
-    assert rows(owner_options.PolicyCommand).keys() - files == rows(owner_options.PolicyOptions).keys() | {"fail"}
+    assert rows(owner_options.PolicyCommand).keys() - files == rows(owner_options.PolicyOptions).keys() | {
+        "fail",
+        "learning",
+    }
 
 
 OWN = {

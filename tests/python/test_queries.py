@@ -41,7 +41,8 @@ def everything():
 def test_every_kind_of_entry_is_what_a_file_would_hold():
     document = json.loads(json.dumps(everything().document))
     assert {next(iter(key for key in entry if key in KINDS)) for entry in document["queries"]} == set(KINDS) - {
-        "coefficients"
+        "coefficients",
+        "persons",
     }
     assert (
         dpqr.plan(queries=document, domain=DOMAIN, eps=1).record
