@@ -380,16 +380,21 @@ MOST_COLUMNS = 20_000
 Column = tuple[Fraction, ...]
 
 
+def kind_of(name: str, e: Evidence) -> str:
+    """The kind of entry that asks for a block, or that names it."""
+    entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
+    kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
+    return next((each for each in kinds if each in entry), name.split("(")[0])
+
+
 def columns_of(block: Document, e: Evidence) -> list[Column]:
     """The different columns of a block's matrix, in units of its grid."""
     name, grid, one, none = block["name"], Fraction(block["grid"]), Fraction(1), Fraction(0)
-    entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
-    kind = next(
-        (each for each in (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients") if each in entry), name.split("(")[0]
-    )
+    kind = kind_of(name, e)
     if kind in PARTITIONS and grid == 1:
         return [(one,)] if block["queries"] == 1 else [(one, none), (none, one)]
     if kind == "sum":
+        entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
         inner, cells = of_sum(e, entry.get("sum", name[4:].split(")")[0]), grid), min(block["queries"], 2)
     else:
         by_cell: dict[Any, list[str]] = {}
@@ -528,6 +533,10 @@ class Evidence:
         self.private = self.document["private"] and not self.document.get("rehearsal")
         self.unit: Document = self.plan["unit"] if self.of_release else {"words": self.plan["unit"]}
         self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
+        whose = self.unit["words"].split(" with all their rows")[0]
+        self.names = re.findall(r"'([^']*)'|\"([^\"]*)\"", whose) if whose != self.unit["words"] else []
+        self.names = [one or other for one, other in self.names]
+        self.people: list[Document] = self.plan.get("person_tables") or []
         self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
         self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
         self.blocks: dict[str, Document] = {one["name"]: one for one in self.plan.get("workload", {}).get("blocks", [])}
@@ -550,8 +559,29 @@ class Evidence:
 # 7. Draws and answers.
 
 
+def of_unit(e: Evidence, power: int, table: bool = False) -> int:
+    """How many times as far as one row the rows of one unit move a block, or a table of counts: K, in squared L2 K^2.
+
+    With at most m rows in one cell of a table its counts have the largest squares where as many as possible are m.
+    """
+    if power == 1 or not table:
+        return int(e.rows**power)
+    most = e.unit.get("max_rows_per_cell") or e.rows
+    return int(e.rows // most * most**2 + (e.rows % most) ** 2)
+
+
+def cells_of(e: Evidence, names: list[str]) -> int:
+    """Cells of a table of these columns."""
+    return math.prod(one["cells"] for one in e.plan["domain"]["columns"] if one["name"] in names)
+
+
+def moved_cells(e: Evidence) -> int:
+    """Cells of all tables of persons that one unit moves, each by 1; a replaced one leaves as many as it enters."""
+    return sum(min(one["max_cells"] * (2 if e.replace else 1), one["queries"]) for one in e.people)
+
+
 def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction, bool]:
-    """How far one row moves what one draw measured, and whether the event must state just that, or at least that."""
+    """How far one unit moves what one draw measured, and whether the event must state just that, or at least that."""
     whole, just = Fraction(0), True
     for one in measured:
         name, row = e.block_of(one["name"])
@@ -561,7 +591,8 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
         if len(one["values"]) == 1 < block["queries"]:  # a choice of one query; any of them, where its row is not named
             columns, just = [(max(each) if row is None else each[min(row, len(each) - 1)],) for each in columns], False
         just = just and not (e.replace and len(columns[0]) > 1)
-        whole += moves(columns, e.replace, power)
+        table = kind_of(name, e) in ("marginal", "marginals", "opening", "table of all columns") and len(columns) > 1
+        whole += moves(columns, e.replace, power) * of_unit(e, power, table)
     return whole, just
 
 
@@ -569,6 +600,7 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
     """Each draw is a charged event with the sensitivity of what it measured, and each charged event was drawn."""
     dropped, errors = e.document.get("dropped"), (e.document.get("errors") or {}).get("draws", [])
     draws = [("dropped", dropped, 1)] if dropped else []
+    draws += [("person_tables", e.document["person_tables"], 0)] if e.document.get("person_tables") else []
     draws += [(f"transcript.{n}", one, 64 * ("error_sum" in one)) for n, one in enumerate(e.document["transcript"])]
     draws += [(f"errors.draws.{n}", one, 64 * sum(map(len, one["groups"]))) for n, one in enumerate(errors)]
     charges = sorted(n for _, one, _ in draws for n in one.get("charges", [one.get("charge")]))
@@ -586,17 +618,18 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
         need(of_law, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)}")
         paid = max(of_law, key=of_law.__getitem__)
         try:
-            moved, just = (
-                change(e, one.get("measured"), power)
-                if least_change == 0
-                else (Fraction(least_change**power), least_change == 1)
-            )
-            moved *= e.rows**power
+            if where == "person_tables":
+                moved, just = Fraction(moved_cells(e)), True
+            elif least_change:
+                moved, just = Fraction(least_change**power * of_unit(e, power)), least_change == 1
+            else:
+                moved, just = change(e, one.get("measured"), power)
             paid = min((each for each in of_law if of_law[each] >= moved), key=of_law.__getitem__, default=paid)
             yield f"{where}: {size} of its event", of_law[paid], Range(moved, moved if just else math.inf)
         except NotChecked as reason:
             yield where, None, reason
-        moving = 1 if sum(len(each["values"]) for each in one.get("measured") or []) <= 1 else e.rows
+        values = sum(len(each["values"]) for each in one.get("measured") or [])
+        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
         yield (
             f"{where}: coordinates of its event",
             dict(paid.parameters).get("coordinates", moving),
@@ -633,6 +666,12 @@ def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float |
             drawn[key] += not chosen
             for place, value in paired(rows, part["values"]):
                 yield name, place, value * grid, deviation(kind, parameter) * grid, half
+    people = e.document.get("person_tables") or {"measured": []}
+    for part in people["measured"]:
+        kind, _, parameter = law_of(people["law"])
+        half = float(half_interval(kind, parameter, math.nextafter(1 - 0.95, 0)))
+        for place, value in enumerate(part["values"]):
+            yield part["name"], place, float(value), deviation(kind, parameter), half
 
 
 def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
@@ -659,7 +698,9 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in every}
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
-    yield "answers", counts, counts if e.session else [(name, block["queries"]) for name, block in e.blocks.items()]
+    people = e.people if "person_tables" in e.document else []
+    asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
+    yield "answers", counts, counts if e.session else asked
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
     for name, row, line in [(name, row, line) for name, rows in e.answers.items() for row, line in enumerate(rows)]:
         where, basis = f"{name}, row {row + 1}", line.get("basis") or None
@@ -697,7 +738,7 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
 # 8. The ledger: a chain of entries; per dataset a limit, and costs that are no less than those of the events.
 
 NOTHING = (Fraction(0), Fraction(0))
-DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights")
+DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights", "person_tables")
 """What the `drawn` of a settlement is the hash of, as far as a record holds it."""
 
 
@@ -919,11 +960,16 @@ RELEASE: dict[str, list[Rule]] = {
     "guarantee": [
         ("unit", lambda e: e.unit["words"]),
         ("plan.unit.neighbours", lambda e: NEIGHBOURS.get(said(e.unit["words"], f"({'|'.join(NEIGHBOURS)})") or "")),
-        ("plan.unit.column?", lambda e: said(e.unit["words"], r"\(column ['\"](.*?)['\"]\)")),
+        ("plan.unit.column?", lambda e: e.names[0] if e.names else None),
+        ("plan.unit.columns?", lambda e: e.names),
+        ("plan.unit.per?", lambda e: said(e.unit["words"], r" in one ([a-z]+) \(by the date")),
+        ("plan.unit.max_rows_per_cell?", lambda e: int(said(e.unit["words"], "at most ([0-9]+) in one cell") or 0)),
         ("plan.unit.max_rows?", lambda e: {int(said(e.unit["words"], "([0-9]+) rows? of each") or 0) or None}),
         ("plan.unit.counts?", lambda e: said(e.unit["words"], r"counted in column ['\"](.*?)['\"]")),
         ("plan.request?.options.neighbours", lambda e: e.unit["neighbours"]),
-        ("plan.request?.options.unit", lambda e: e.unit["column"]),
+        ("plan.request?.options.unit", lambda e: e.unit.get("columns") or e.unit["column"]),
+        ("plan.request?.options.per?", lambda e: e.unit.get("per")),
+        ("plan.request?.options.max_rows_per_cell?", lambda e: {None, e.unit.get("max_rows_per_cell")}),
         ("plan.request?.options.max_rows", lambda e: {None, e.rows}),
         ("plan.request?.options.n", lambda e: {None, *(e.plan.get(name) for name in ("n", "persons", "most"))}),
     ],
@@ -936,6 +982,8 @@ RELEASE: dict[str, list[Rule]] = {
     "draws": [
         ("dropped?.estimate", left_out_in_receipt),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
+        ("plan.person_tables?.*.noise_deviation", lambda e, _: e.document["person_tables"]["law"]["deviation"]),
+        ("plan.person_tables?.*.queries", lambda e, n: cells_of(e, e.people[n]["columns"])),
         ("", claims_of_draws),
     ],
     "answers": [

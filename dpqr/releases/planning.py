@@ -463,7 +463,7 @@ def table_notes(plan: Plan) -> Iterator[str]:
     if len({frozenset(axes) for axes in plan.column_sets or () if axes}) > 1:
         yield (
             "warning: tables that count different rows are fitted together, so estimates lie between them; prefer what "
-            "is measured, or ask for one table"
+            "is measured"
         )
 
 

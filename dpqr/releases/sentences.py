@@ -340,7 +340,8 @@ SAID: tuple[tuple[str, str], ...] = (
 def release_notes(release: FinishedRun) -> Iterator[str]:
     """What a reader must know of a finished release, warnings left out."""
     chosen = [finished.choice is not None for finished in release.transcript.rounds]
-    yield from reader_notes(release.trust, chosen, len(release.answers), release.plan.schedule.name)
+    asked = sum(answers.block.most_cells is None for answers in release.answers)  # persons are counted beside the loop
+    yield from reader_notes(release.trust, chosen, asked, release.plan.schedule.name)
 
 
 def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, schedule: str) -> Iterator[str]:
@@ -348,7 +349,7 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
 
     Args:
         trust: all notes of the release; its warnings stand elsewhere. chosen: of each measurement, whether the run has
-            chosen it among others. questions: number of blocks. schedule: its name.
+            chosen it among others. questions: number of blocks of rows. schedule: its name.
     """
     # Each note by the catalogue; one that it does not know stands as it is.
     reasons: list[str] = []

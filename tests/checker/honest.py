@@ -49,13 +49,16 @@ QUERIES = {
         {"conjunctions": {"random": 6, "seed": 7, "ways": [1, 2], "columns": ["region", "sex", "age"]}},
         {"sum": "income", "by": ["region"]},
     ],
+    "people": [{"marginal": ["region"]}, {"persons": {"by": ["sex"], "max_cells": 1}}, {"persons": {"by": ["age"]}}],
     "means": [{"mean": "income", "by": ["sex"]}, {"sum": "income", "by": ["region"]}],
 }
 WITH_DELTA = {"delta": "1e-9"}
+GDP = WITH_DELTA | {"accountant": "gdp"}
 RELEASES = {
     "counts": ("counts", {}),
     "counts, optimal": ("counts", {**WITH_DELTA, "accountant": "optimal", "schedule": "rounds"}),
     "counts, persons": ("counts", {"unit": "person", "max_rows": 2, "ledger": True}),
+    "people": ("people", {"unit": "person", "max_rows": 2}),
     "columns, gdp": ("columns", {**WITH_DELTA, "accountant": "gdp", "ledger": True}),
     "ordered": ("ordered", {}),
     "mixed, replace": ("mixed", {"neighbours": "replace", "n": 600, "schedule": "rounds"}),
@@ -84,12 +87,18 @@ RELEASES = {
     "means": ("means", {}),
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
+    "people, replaced": ("people", GDP | {"unit": "person", "max_rows": 2, "neighbours": "replace", "n": 300}),
+    "rows in one cell": (
+        "pairs",
+        GDP | {"unit": "person", "max_rows": 3, "max_rows_per_cell": 2, "schedule": "rounds"},
+    ),
+    "one person's region": ("counts", {"unit": ("person", "region"), "max_rows": 2}),
     "counts, rehearsed": ("counts", {"rehearse": True}),
     "columns, json": ("columns", {"format": "json"}),
     "columns, parquet": ("columns", {"format": "parquet"}),
 }
 """By name: the queries, and the options. `ledger`: a ledger of its own pays."""
-QUICK = tuple(RELEASES)[:6]
+QUICK = tuple(RELEASES)[:7]
 """What the plain suite makes."""
 PREDICTIONS = {
     "quantile": {"learner": "quantile", "tau": 0.5, "target": "income"},

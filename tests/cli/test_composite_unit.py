@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.command_desk import QUERIES
+from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
 
 import dpqr
@@ -28,11 +28,6 @@ WORDS = f"one person (column 'who') in one month (by the date in column 'day'), 
 def people(desk):
     desk.write(table__csv=PEOPLE)
     return desk
-
-
-def women_and_men(document):
-    cells = [answer["measured"] for answer in document["answers"]]
-    return sum(cells[:5]), sum(cells[5:10])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.command_desk import QUERIES
+from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
 
 PEOPLE = """who,sex,age,income
@@ -27,12 +27,6 @@ CERTAIN = "1000"
 def people(desk):
     desk.write(table__csv=PEOPLE)
     return desk
-
-
-def women_and_men(document):
-    """The sums over the marginal's cells, which come first: five of each sex."""
-    cells = [answer["measured"] for answer in document["answers"]]
-    return sum(cells[:5]), sum(cells[5:10])
 
 
 def test_each_person_counts_up_to_the_bound_and_nobodys_rows_do_not(people) -> None:

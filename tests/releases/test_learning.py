@@ -250,7 +250,7 @@ def test_columns_of_no_use_end_in_a_sound_domain_file(table, cells):
     for cuts in ("equal", "quantiles"):
         request = asked("pay,region", described={"types": ("pay=number",)}, cuts=cuts)
         made = learn_domain(request, noise=SeededNoise(5))
-        decode_domain(made.document, Location("d"))
+        assert decode_domain(made.document, Location("d")).names[0] == "pay"
 
 
 def test_how_texts_are_written_is_kept(table):

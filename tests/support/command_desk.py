@@ -86,3 +86,9 @@ class Desk:
 
     def release(self, *arguments, data="table.csv", queries="q.json", eps="1", **more):
         return self.run("release", data, "--queries", queries, "--eps", eps, *arguments, **more)
+
+
+def women_and_men(document):
+    """The sums over the marginal's cells, which come first: five of each sex."""
+    cells = [answer["measured"] for answer in document["answers"]]
+    return sum(cells[:5]), sum(cells[5:10])
