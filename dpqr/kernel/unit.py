@@ -75,7 +75,7 @@ class PrivacyUnit:
         With m below K a table is no sum of a larger one: each is counted by itself from the K rows of each person. The
         K rows still bound what one person moves; m says how few of them may come together in one cell.
         Several columns make a smaller unit than one: a person's rows of one day. Their rows of d days are d units, so
-        that the person as a whole is d steps away, and protected d times less (`together`).
+        that the person as a whole is d steps away, and protected d times less (`group_privacy`).
         A count column makes one record the unit, not one row: a row of count c is c records, so one row more or less
         is c neighbours away. The histogram of cells is the same as that of a table with a row for each record;
         sensitivities are those of one row there.
@@ -182,7 +182,7 @@ class PrivacyUnit:
         )
 
     @property
-    def together(self) -> str:
+    def group_privacy(self) -> str:
         """What the guarantee says of a person who has several units; empty where nobody has.
 
         Theorem (group privacy). Tables that differ in d units are joined by a chain of d neighbours. With P_i the law

@@ -439,8 +439,8 @@ def failing_notes(domain: Domain) -> Iterator[str]:
 def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str]) -> Iterator[str]:
     """A hint where rows are protected and a column is named like an identifier of persons; and what a person has who
     has several units."""
-    if isinstance(unit, PrivacyUnit) and unit.together:
-        yield unit.together
+    if isinstance(unit, PrivacyUnit) and unit.group_privacy:
+        yield unit.group_privacy
     rows = unit is None or (isinstance(unit, PrivacyUnit) and unit.noun == "row" and unit.counted is None)
     if rows and (hint := identifier_hint(columns)):
         yield hint

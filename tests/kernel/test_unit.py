@@ -64,8 +64,10 @@ def test_a_unit_of_several_columns_is_a_part_of_a_person_and_says_so(given, ther
     assert unit.words == (
         f"{unit.whom}; at most 3 rows of each are used; not protected as a whole: one person in several such units"
     )
-    assert "d times epsilon, with a delta by delta times 1 + e^epsilon + ... + e^((d - 1) epsilon)" in unit.together
-    assert (unit.noun, unit.rows_public, unit.apart, PrivacyUnit(columns=("user",)).together) == (
+    assert (
+        "d times epsilon, with a delta by delta times 1 + e^epsilon + ... + e^((d - 1) epsilon)" in unit.group_privacy
+    )
+    assert (unit.noun, unit.rows_public, unit.apart, PrivacyUnit(columns=("user",)).group_privacy) == (
         "unit",
         False,
         False,

@@ -231,9 +231,9 @@ def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     yield _check("Delta is 0 or tiny", delta <= LARGE_DELTA, f"{upward_text(delta)}; {small}.")
     unit = protected_unit(found.plan)
     if unit.columns:
-        state: State = "part" if unit.together else "yes"
+        state: State = "part" if unit.group_privacy else "yes"
         text = f"Each {unit.named}, with at most {unit.rows} rows each; further rows were left out."
-        text += " One person with several of them is protected less, by that many times." if unit.together else ""
+        text += " One person with several of them is protected less, by that many times." if unit.group_privacy else ""
     else:
         state = "part"
         text = (
