@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpqr.domain.attribute import Bins
 from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
@@ -17,12 +18,19 @@ _LARGEST_ATTRIBUTE = 2**32
 
 def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:
     """UsageFault where the domain would count by the very column that says who a row belongs to, or how many records
-    it stands for."""
+    it stands for; or holds no dates in the column whose periods are a part of the unit, for then every row would be
+    nobody's, and the budget spent on nothing."""
     _refuse_counted(domain, unit.counted)
     if unit.columns and unit.columns[0] in domain.names:
         raise UsageFault(
             f"--unit {unit.columns[0]!r} is a column of the domain too; answers cannot be given by person: leave it "
             "out of the domain file"
+        )
+    dated = next((each for each in domain.attributes if unit.per and each.name == unit.columns[-1]), None)
+    if dated is not None and not (isinstance(dated.axis, Bins) and dated.axis.kind != "number"):
+        raise UsageFault(
+            f"--per {unit.per}: the domain file states column {dated.name!r} without dates, so no row would be in a "
+            f"{unit.per}; name the column of dates last"
         )
 
 

@@ -181,3 +181,11 @@ def test_what_documents_alone_refuse(domain, unit, counts, error, words):
 def test_answers_by_person_are_refused():
     with pytest.raises(UsageFault, match="cannot be given by person"):
         refuse_published_unit(SEX, PrivacyUnit(columns=("sex",), rows=1))
+
+
+def test_periods_of_a_column_without_dates_are_refused():
+    """No row would be anybody's, and the budget would be spent on nothing."""
+    with pytest.raises(UsageFault, match="states column 'sex' without dates"):
+        refuse_published_unit(SEX, PrivacyUnit(columns=("who", "sex"), per="month", rows=1))
+    refuse_published_unit(SEX, PrivacyUnit(columns=("who", "sex"), rows=1))
+    refuse_published_unit(SEX, PrivacyUnit(columns=("who", "day"), per="month", rows=1))
