@@ -52,6 +52,8 @@ def check_command(given: CheckCommand) -> None:
     product(f"{plain(queries)}: {asked_for} over {count_words(found['cells'], 'cell')}")
     if named := figures_words(found["figures"]):
         product(f"  figures: {named}")
+    if people := found.get("persons"):
+        product(f"  tables of persons: {plain(', '.join(people))}")
     for column in found["columns"]:
         rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
         levels = ", ".join(f"{plain(level)} {nodes:,}" for level, nodes in column.get("levels", {}).items())

@@ -42,7 +42,7 @@ class ExplainedQuery:
 
 
 def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ...]:
-    """Every query that was asked for, figures last."""
+    """Every query that was asked for, figures after blocks, tables of persons last: these are off by their noise."""
     noise = {one.name: one.deviation for one in plan.forecast}
     better: dict[str, list[str]] = {}
     for name, words in range_levers(plan, found):
@@ -69,13 +69,27 @@ def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ..
                 better=(*better.get(name, ()), *(few if kind in GROUPED and count > 1 else ())),
             )
         )
+    for block, known in zip(plan.persons, plan.person_forecast, strict=True):
+        cells = count_words(block.most_cells or 1, "cell")
+        fewer = (f"each person counts in at most {cells}; noise is in proportion to the sum of these bounds",)
+        explained.append(
+            ExplainedQuery(
+                name=block.name,
+                answers=block.rows,
+                kind="count",
+                noise=known.deviation,
+                error=None,
+                error_bound=None,
+                better=fewer if plan.roles.check.pure else (),
+            )
+        )
     return tuple(explained)
 
 
 def price_of(plan: Plan) -> str:
     """What the answers cost: they share the budget."""
     whole = f"eps {upward_text(plan.budget.epsilon)}"
-    count = len(plan.problem.workload.blocks)
+    count = len(plan.problem.workload.blocks) + len(plan.persons)
     if count == 1:
         return f"{whole} buys these answers"
     shared = f"{whole} buys all {count_words(count, 'block')} of answers together"

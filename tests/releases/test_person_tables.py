@@ -12,6 +12,7 @@ from dpqr.kernel.accountants.accountant import EveryFilter
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.wording import amount
 from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.loop import SILENT
 from dpqr.releases.planning import plan_release
@@ -228,3 +229,13 @@ def test_a_rehearsal_counts_its_rows_as_persons() -> None:
     made = dpqr.release(TABLE, queries=queries, domain=DOMAIN, eps=1000, unit="insurance_id", max_rows=2, rehearse=True)
     (number,) = made.answers[made.answers["query"] == "persons"]["estimate"]
     assert number == 10_000
+
+
+def test_a_check_and_an_explanation_name_them(desk) -> None:
+    desk.write(q__json={"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]})
+    assert "  tables of persons: persons by department\n" in desk.run("check", "--queries", "q.json").out
+    said = desk.run("explain", "--queries", "q.json", "--unit", "who", "--max-rows", "2", "--eps", "1", "--n", "600")
+    document = {"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]}
+    plan = plan_release(PlanRequest(queries=document, domain=None, epsilon="1", unit="who", max_rows=2))
+    assert f"standard deviation {amount(plan.person_forecast[0].deviation)} on each answer" in said.out
+    assert "each person counts in at most 3 cells" in said.out
