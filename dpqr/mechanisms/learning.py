@@ -101,6 +101,7 @@ class EndScores:
         A rank is a constant, not a share of a private number. One record more adds 1 or 0 to `beyond` and to
         `beyond + n`, one that moves adds 1, 0 or -1; a maximum of functions moves by no more than they do. So every
         score moves by at most 1 a record, K for a person of K records, under either relation.
+        Statement P45 of the guide's topic proofs.
 
     >>> from dpqr.domain.histogram import DenseHistogram
     >>> EndScores(axis=0, bins=3, rank=2, top=True).evaluate(DenseHistogram(np.array([9, 5, 1, 7])))
@@ -151,6 +152,7 @@ class QuantileScores:
         by b - a or -a. So scores move by at most max(a, b - a) a record. *Replace:* a record that stays in the bins
         leaves T as it is, and the differences move by at most b; one that leaves them or comes moves them as above, by
         less. So by b a record. A person of K records: K times that.
+        Statement P45 of the guide's topic proofs.
 
     >>> from dpqr.domain.histogram import DenseHistogram
     >>> half = QuantileScores(axis=0, bins=3, share=Fraction(1, 2), first=0, last=2)

@@ -298,6 +298,7 @@ class Bounding:
     quasi-convex). That the hash is a pseudorandom function makes the choice fair, and the kept rows a uniform sample.
     Rules of the domain come first: they look at one row at a time, so a person's rows that pass them are a function of
     that person's rows only, and the K that are kept are K that can be counted.
+    Statement P30 of the guide's topic proofs.
     """
 
     most: int
@@ -384,6 +385,7 @@ class PersonTally:
     smallest tickets under a key of the table's own. So they are a function of that person's rows, at most C, and each
     of them counts the person once: what `sensitivity` counts with for tables of persons. For the mixture over keys see
     `Bounding`.
+    Statement P43 of the guide's topic proofs.
     """
 
     tables: Sequence[PersonTable]

@@ -53,6 +53,7 @@ class KeepingLaw:
 
         The coin is U < p_n for a uniform integer U in [0, 2^BITS): exactly p_n 2^BITS of them are below, so `<=` would
         add 2^-BITS to every probability and keep labels that nobody has.
+        Statement P44 of the guide's topic proofs.
     """
 
     epsilon: Fraction
