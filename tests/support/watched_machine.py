@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import time
+from glob import glob
 from pathlib import Path
 
 ROOMS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")
@@ -66,7 +67,8 @@ def _run(command: list[str], signalled: int | None) -> dict[str, object]:
         process = subprocess.Popen(command, stdout=out, stderr=err)
         shuffled: set[str] = set()
         while process.poll() is None:
-            files = {str(path) for path in Path("/tmp").glob("dpqr-spark-*/blockmgr-*/*/shuffle_*.data")}
+            # By the shell's rules, which pass over a folder that is removed while it is listed.
+            files = set(glob("/tmp/dpqr-spark-*/blockmgr-*/*/shuffle_*.data"))
             shuffled |= files
             if files and signalled is not None:
                 process.send_signal(signalled)
