@@ -694,7 +694,9 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
-    every = (*summed_answers(e), *drawn_answers(e))
+    # Where a table's own contrasts were drawn last, its answers are sums of them; what was drawn before is not stated.
+    parts = {part["name"] for one in e.document["transcript"] for part in one["measured"] or []}
+    every = [one for one in (*summed_answers(e), *drawn_answers(e)) if f"interaction({one[0]})" not in parts]
     drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in every}
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]

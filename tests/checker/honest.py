@@ -74,6 +74,7 @@ RELEASES = {
     "columns, rounds, pld": ("columns", {**WITH_DELTA, "accountant": "pld", "schedule": "rounds"}),
     "pairs": ("pairs", {}),
     "pairs, zcdp": ("pairs", {**WITH_DELTA, "accountant": "zcdp"}),
+    "pairs, searched": ("pairs", {**WITH_DELTA, "accountant": "zcdp", "eps": 0.4}),
     "pairs, marginals": ("pairs", {"schedule": "marginals"}),
     "ordered, ordered": ("ordered", {"schedule": "ordered"}),
     "ordered, strategy": ("ordered", {"schedule": "strategy"}),
@@ -138,7 +139,7 @@ def release(where, name):
         ledger.init("people", **{key: value for key, value in terms.items() if value is not None})
         options["dataset"] = "people"
     queries = {"dpqr": "queries/1", "domain": DOMAIN, "queries": QUERIES[entries]}
-    dpqr.release(table(), queries=queries, eps=1, out=out, **options)
+    dpqr.release(table(), queries=queries, out=out, **{"eps": 1, **options})
     if "ledger" in options:
         export = where / f"{name}.jsonl"
         export.write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
