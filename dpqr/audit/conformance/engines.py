@@ -86,6 +86,12 @@ def questions() -> Iterator[Question]:
     for most in (1, 2, 30, 10**7):
         unit = PrivacyUnit(columns=("who",), rows=most)
         yield f"{most} of each person", Counting(domain=domain, asked=pairs, persons=people, unit=unit)
+    for unit in (
+        PrivacyUnit(columns=("who",), rows=30, cell_rows=2),
+        PrivacyUnit(columns=("who", "whole"), rows=2),
+        PrivacyUnit(columns=("who", "day"), per="month", rows=2),
+    ):
+        yield unit.words, Counting(domain=domain, asked=pairs, persons=people, unit=unit)
 
 
 def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:
