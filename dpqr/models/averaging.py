@@ -36,7 +36,7 @@ class AveragingTuning:
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
     least: int = 4  # classes that are tried at least
     optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
-    work: int = 2**23  # fitted cells times classes, at most: of larger tables the tree is released alone
+    work: int = 2**25  # fitted cells times classes, at most: of larger tables the tree is released alone
     again: int = 25  # steps of a fit that starts from one to similar answers
 
 
