@@ -39,6 +39,8 @@ LINE = 400
 """Signs of an error's line that are shown; of a longer one its middle is left out."""
 RETIRED = {"--force": "--if-exists replace"}
 """Options of older versions, and what took their place."""
+NO_TABLE = "plan opens no table; leave {0} out, or plan with its columns: dpqr release {0} ... --dry-run"
+"""Where `plan` is given a table."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 GRACE = 10.0
 """Seconds in which a second signal is ignored: whoever asks twice must not stop what is being put in order."""
@@ -138,6 +140,9 @@ def _usage_words(error: click.ClickException) -> str:
     words = words.replace("integer range", "whole number").replace("float range", "number")
     context = getattr(error, "ctx", None)
     see = f"\nsee: {context.command_path} --help" if context else ""
+    extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", words)
+    if extra and context and context.command.name == "plan":
+        words = NO_TABLE.format(extra[1])
     return f"{words[:1].lower()}{words[1:]}{see}"
 
 
