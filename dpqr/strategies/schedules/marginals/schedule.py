@@ -121,12 +121,14 @@ class Marginals:
         return replace(plan, expected=mean_error(errors), expected_at=errors)
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
-        """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
+        """On paper two rounds a column, or as many as choices may look at blocks for; in the run as many as what they
+        show is worth, at prices that follow it.
 
         So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
         """
         singles = one_way(problem)
-        rounds = max(1, min(2 * len(singles), len(joint(with_surrogates(problem, roles.check)))))
+        candidates = len(joint(with_surrogates(problem, roles.check)))
+        rounds = max(1, min(2 * len(singles), candidates, TUNING.work // max(candidates, 1)))
         first = TUNING.count if counted else Fraction(0)
         opening = (1 - first) * TUNING.opening
         rest = (1 - first - opening) / rounds
