@@ -121,7 +121,8 @@ RECORDS = QueryBlock(name="number of records")
 def full_table(problem: Problem) -> QueryBlock:
     """All asked columns together; the workload's own block where it is one."""
     axes = problem.workload.axes
-    full = (block for block in problem.workload.blocks if block.is_marginal and set(block.axes) == set(axes))
+    wide = (block for block in problem.workload.blocks if len(block.axes) == len(axes))
+    full = (block for block in wide if block.is_marginal and set(block.axes) == set(axes))
     own = next(full, None)
     factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
     return own or QueryBlock(name="table of all columns", factors=factors)
