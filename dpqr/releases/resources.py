@@ -34,7 +34,7 @@ class ResourceTuning:
     """For each cell of the table that is read."""
     program: int = 200_000_000
     """Bytes of memory of a run over a table of few cells."""
-    figures: int = 65
+    figures: int = 90
     """Bytes of the figures of one answer, as text."""
     record: int = 400
     """Bytes of release.json for each draw and each block."""
@@ -91,10 +91,10 @@ def _file_bytes(plan: Plan, form: TableFormat) -> int:
     draws = sum(phase.count for phase in plan.phases)
     blocks, titles = plan.problem.workload.blocks, [each.titles() for each in plan.problem.domain.attributes]
     means = [sum(map(len, each)) / len(each) for each in titles]
-    texts = 0.0
+    named, texts = {axis for block in blocks for axis in named_axes(block)}, 0.0
     for block in blocks:
-        # The mean length of one answer's line: its names, its titles and its figures.
-        labels = sum(means[axis] for axis in named_axes(block))
+        # The mean length of one answer's line: its name, its titles, a sign between columns, and its figures.
+        labels = len(named) + sum(means[axis] for axis in named_axes(block))
         detail = TUNING.figures / 3 if detailed_rows(block) else 0
         texts += block.rows * (len(block.name) + labels + detail + TUNING.figures)
     record = TUNING.record * (draws + len(blocks))
