@@ -211,7 +211,7 @@ FIGURES = (
 WORDS = ("free", "none")
 ADDED_OPTIONS = (
     *("per", "period", "cumulative", "first", "session", "start", "surprises", "questions"),
-    "max_rows_per_cell",
+    *("max_rows_per_cell", "learn_share"),
 )
 """Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))

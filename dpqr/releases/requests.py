@@ -29,7 +29,8 @@ class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
     parsed documents. Empty queries or epsilon: a locked plan states them. unit: a column's name, or several.
     first: of a counter's periods; None: that of the release before, or else `period`. start: content of a start file
-    (`releases.start`). surprises, questions: of a session of questions; None: it is none, or they are not stated."""
+    (`releases.start`). surprises, questions: of a session of questions; None: it is none, or they are not stated.
+    learn_share: of the budget, for what the domain leaves open."""
 
     queries: GivenDocument = ""
     epsilon: str = ""
@@ -68,6 +69,7 @@ class PlanRequest:
     start: bytes | None = field(default=None, repr=False)
     surprises: int | None = None
     questions: int | None = None
+    learn_share: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -210,12 +210,22 @@ class Column(Part, frozen=True, kw_only=True):
     ordered: bool | UnsetType = UNSET
 
 
+class LearnedDomainPart(Part, frozen=True, kw_only=True):
+    """The price of the columns' labels and bounds, where these were learned. unit: for whom. The price of the run comes
+    to it."""
+
+    columns: tuple[str, ...]
+    budget: BudgetPart
+    unit: str
+
+
 class DomainPart(Part, frozen=True, kw_only=True):
-    """cells: their number, of any size."""
+    """cells: their number, of any size. learned: what was learned of it before; left out where all is public."""
 
     cells: int
     columns: tuple[Column, ...]
     facts: Mapping[str, Any] | UnsetType | None = UNSET
+    learned: LearnedDomainPart | UnsetType = UNSET
 
     @classmethod
     def of(cls, domain: Domain) -> DomainPart:
@@ -244,6 +254,9 @@ class DomainPart(Part, frozen=True, kw_only=True):
             }
             if facts
             else None,
+            learned=UNSET
+            if (learned := domain.learned) is None
+            else LearnedDomainPart(columns=learned.columns, budget=BudgetPart.of(learned.budget), unit=learned.unit),
         )
 
 
