@@ -32,6 +32,7 @@ from dpqr.kernel.errors import (
     RESUMABLE,
     STAYS_SPENT,
     AlreadyThere,
+    BudgetRefused,
     DocumentError,
     InfeasiblePlan,
     UsageFault,
@@ -43,11 +44,14 @@ from dpqr.releases.files import reserve_file
 from dpqr.releases.learning import LearningPlan, OpenColumn, draw_domain, learned_field, plan_columns
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
-from dpqr.releases.reading import resolve_source
-from dpqr.releases.release import ReleaseObserver, dry_run, release
+from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
+from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.release import dry_run as dry_release
+from dpqr.releases.release import release as make_release
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
+from dpqr.releases.sentences import cost_words
 from dpqr.strategies.plan import Plan
 
 SHARE = Fraction(1, 5)
@@ -57,7 +61,6 @@ ASSUMED_LABELS, ASSUMED_MAXIMUM = 20, 100
 """Labels, and bounds from 0 to this, of a plan that is made before anything is learned."""
 DIGITS = 30
 """To which the rest of a budget is rounded down."""
-DOMAIN_FILE = "domain.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +88,42 @@ class LearnedRelease:
         return replace(self.assumed, problem=problem, inputs=None, notes=(*notes, *self.assumed.notes))
 
 
+def release(
+    request: ReleaseRequest,
+    progress: ReleaseObserver,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+    noise: NoiseSource | None = None,
+) -> FinishedRun:
+    """One private release; labels and bounds that its domain leaves open are learned first. Arguments, errors and
+    privacy as for `make_release`."""
+    if is_closed(request):
+        return make_release(request, progress, planned=planned, noise=noise)
+    return learn_and_release(request, progress, planned=planned, noise=noise)
+
+
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, with its time and memory; over what is assumed, where the domain leaves labels or bounds
+    open. Raises: as `release`, before it opens the table."""
+    if is_closed(request):
+        return dry_release(request)
+    both = plan_both(request)
+    return both.plan, both.taken
+
+
+def is_closed(request: ReleaseRequest) -> bool:
+    """Whether the domain leaves nothing open. UsageFault where a share is stated for what it leaves open."""
+    closed = open_domain(request.plan) is None
+    if closed and request.learn_share is not None:
+        raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
+    return closed
+
+
 def plan_both(request: ReleaseRequest) -> LearnedRelease:
     """Both runs of a request whose domain is open; no row is read, and nothing is paid.
 
     Raises:
-        DpqrError: where `plan_learning` or `dry_run` would refuse, and for what a run that learns cannot do.
+        DpqrError: where `plan_learning` or `dry_release` would refuse, and for what a run that learns cannot do.
         BudgetRefused: the budget would not pay for both.
 
     Privacy:
@@ -101,12 +135,12 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     _require_unnamed(request, columns)
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
     # Figures of twelve digits, rounded down, so that the domain file states them exactly.
-    share = fraction(request.plan.learn_share, "--learn-share") or SHARE
+    share = fraction(request.learn_share, "--learn-share") or SHARE
     labelled = any(column.part == "labels" for column in columns)
     delta = Fraction(downward_text(whole.delta * share)) if labelled else Fraction(0)
     part = PrivacyBudget(Fraction(downward_text(whole.epsilon * share)), delta)
     rest = PrivacyBudget(whole.epsilon - part.epsilon, whole.delta - part.delta)
-    assumed, taken = dry_run(over(request, _made_up(document, columns, part), rest))
+    assumed, taken = dry_release(over(request, _made_up(document, columns, part), rest))
     learning = plan_columns(
         columns,
         MadeDomain(document),
@@ -120,7 +154,14 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     reading = learning.reading
     bill = replace(release_bill(assumed, reading.policy, reading.source.encoding), reason=request.reason)
     require_affordable(request.payer, learning.bill, locked=True)
-    require_affordable(request.payer, bill, after=learning.bill)
+    require_affordable(request.payer, bill)
+    try:
+        require_affordable(request.payer, bill, after=learning.bill)
+    except BudgetRefused:
+        raise BudgetRefused(
+            f"the budget would not pay for both: {cost_words(part)} for what is learned, and then {cost_words(rest)} for "
+            "the release\nask for less; `dpqr budget show` prints what is left"
+        ) from None
     return LearnedRelease(learning=learning, rest=rest, assumed=assumed, taken=taken)
 
 
@@ -131,7 +172,7 @@ def learn_and_release(
     planned: Callable[[Plan], None],
     noise: NoiseSource | None,
 ) -> FinishedRun:
-    """Learn what the domain leaves open, then release; arguments, errors and privacy as for `release`.
+    """Learn what the domain leaves open, then release; arguments, errors and privacy as for `make_release`.
 
     What was learned lies beside the release's directory until the release is there. Where the second run fails or is
     killed, or finds that others have spent the rest of the budget meanwhile, it stays there, paid: --resume, or a run
@@ -155,7 +196,7 @@ def learn_and_release(
         document, rest = made.document, both.rest
     try:
         _require_all(request, document)
-        finished = release(over(request, document, rest), progress, planned=planned, noise=noise)
+        finished = make_release(over(request, document, rest), progress, planned=planned, noise=noise)
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
         if place is not None and RESUMABLE not in notes:
@@ -170,9 +211,9 @@ def learn_and_release(
 
 def over(request: ReleaseRequest, domain: JSON, budget: PrivacyBudget) -> ReleaseRequest:
     """The release proper: over this domain, for this budget."""
-    epsilon, delta = downward_text(budget.epsilon, DIGITS), downward_text(budget.delta, DIGITS)
-    plan = replace(request.plan, domain=domain, epsilon=epsilon, delta=None if budget.pure else delta, learn_share=None)
-    return replace(request, plan=plan)
+    delta = None if budget.pure else downward_text(budget.delta, DIGITS)
+    plan = replace(request.plan, domain=domain, epsilon=downward_text(budget.epsilon, DIGITS), delta=delta)
+    return replace(request, plan=plan, learn_share=None)
 
 
 def kept_place(request: ReleaseRequest) -> Path | None:
@@ -180,7 +221,7 @@ def kept_place(request: ReleaseRequest) -> Path | None:
     if request.output.directory is None:
         return None
     directory = Path(os.path.abspath(request.output.directory))
-    return directory.with_name(f"{directory.name}-{DOMAIN_FILE}")
+    return directory.with_name(f"{directory.name}-{LEARNED_DOMAIN}")
 
 
 def _kept(request: ReleaseRequest, place: Path | None) -> tuple[JSON, PrivacyBudget]:

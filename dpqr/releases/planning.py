@@ -115,8 +115,6 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
     """The same, and what the queries file says."""
     stated = PrivacyBudget.parse(request.epsilon, request.delta)
-    if request.learn_share is not None:
-        raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
     request = with_counter_strategies(request)
     refuse_unused_options(request)
     # A wrong share or name is refused at once, before any document is read.

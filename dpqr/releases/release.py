@@ -32,7 +32,7 @@ from dpqr.releases.paying import (
     transcript_path,
     waiting_receipt,
 )
-from dpqr.releases.planning import open_domain, plan_with_documents
+from dpqr.releases.planning import plan_with_documents
 from dpqr.releases.reading import (
     TableReading,
     charging_accountant,
@@ -79,11 +79,6 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
             is read, never written.
     """
-    if open_domain(request.plan) is not None:
-        from dpqr.releases.learned_release import plan_both  # not needed by other runs
-
-        both = plan_both(request)
-        return both.plan, both.taken
     plan, held = checked_plan(request)
     _reserve_directory(request.output, request.payer)
     _require_output(plan, request.output)
@@ -158,10 +153,6 @@ def release(
         The plan's budget, for one run and the plan's privacy unit. Only a ledger adds up the costs of several runs on a
         dataset. The unit follows from the source's own count column, whatever the request states.
     """
-    if open_domain(request.plan) is not None:
-        from dpqr.releases.learned_release import learn_and_release  # not needed by other runs
-
-        return learn_and_release(request, progress, planned=planned, noise=noise)
     # With today's date, where none is stated. It is taken before the table is opened, so no row can influence it.
     request = request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
     output, payer = request.output, None if request.rehearse else request.payer

@@ -29,8 +29,7 @@ class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
     parsed documents. Empty queries or epsilon: a locked plan states them. unit: a column's name, or several.
     first: of a counter's periods; None: that of the release before, or else `period`. start: content of a start file
-    (`releases.start`). surprises, questions: of a session of questions; None: it is none, or they are not stated.
-    learn_share: of the budget, for what the domain leaves open."""
+    (`releases.start`). surprises, questions: of a session of questions; None: it is none, or they are not stated."""
 
     queries: GivenDocument = ""
     epsilon: str = ""
@@ -69,7 +68,6 @@ class PlanRequest:
     start: bytes | None = field(default=None, repr=False)
     surprises: int | None = None
     questions: int | None = None
-    learn_share: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +113,8 @@ class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
     shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
-    locked: the plan that the run must follow; None: none was reviewed."""
+    locked: the plan that the run must follow; None: none was reviewed. learn_share: of the budget, for what the domain
+    leaves open."""
 
     source: TableSource
     plan: PlanRequest
@@ -129,6 +128,7 @@ class ReleaseRequest:
     rehearse: bool = False
     after: str | None = None
     locked: LockedPlan | None = None
+    learn_share: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,12 @@ class BudgetPart(Part, frozen=True, kw_only=True):
         return cls(epsilon=FigurePart.of(budget.epsilon), delta=FigurePart.of(budget.delta))
 
 
+def whole_price(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The budget that the document of a plan states, with what its learned domain has cost; None: it states none."""
+    found: Mapping[str, Any] | None = plan.get("whole") or plan.get("budget")
+    return found
+
+
 def reason_part(reason: Reason) -> dict[str, str | None]:
     """Why a run was made, who asked, and who approved; null where it was not stated."""
     stated = {"purpose": reason.purpose, "by": reason.by, "approved_by": reason.approved_by}
