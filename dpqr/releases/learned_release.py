@@ -159,8 +159,8 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
         require_affordable(request.payer, bill, after=learning.bill)
     except BudgetRefused:
         raise BudgetRefused(
-            f"the budget would not pay for both: {cost_words(part)} for what is learned, and then {cost_words(rest)} for "
-            "the release\nask for less; `dpqr budget show` prints what is left"
+            f"the budget would not pay for both: {cost_words(part)} to learn the domain, then {cost_words(rest)}\n"
+            "ask for less; `dpqr budget show` prints what is left"
         ) from None
     return LearnedRelease(learning=learning, rest=rest, assumed=assumed, taken=taken)
 
@@ -179,6 +179,8 @@ def learn_and_release(
     that is given that domain and the rest of the budget, goes on with it.
     """
     place, payer = kept_place(request), request.payer
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer is not None and payer.resume:
         document, rest = _kept(request, place)
         if waiting_receipt(Path(os.path.abspath(request.output.directory or ""))) is None:
