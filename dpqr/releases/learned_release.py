@@ -249,6 +249,7 @@ def _require_supported(request: ReleaseRequest) -> None:
         "--cumulative": plan.cumulative is not None,
         "--period": plan.period is not None,
         "--start": plan.start is not None,
+        "--if-exists skip": request.output.if_exists == "skip",
         "standard input or a stream": source.named and source.engine is None and not source.repeatable,
     }
     for what, there in stated.items():
@@ -321,6 +322,6 @@ def _require_all(request: ReleaseRequest, document: JSON) -> None:
     for form in (open_domain(request.plan) or {"fields": []})["fields"]:
         if form["name"] not in there:
             raise InfeasiblePlan(
-                f"no label of {form['name']!r} was kept: too few have the same\n"
-                "ask about other columns over what was learned, or state its labels, or learn with more epsilon"
+                f"no label of {form['name']!r} was kept, for too few have the same; ask about other columns over what "
+                "was learned, or state its labels"
             )

@@ -269,7 +269,7 @@ def plan_columns(
     """
     listed = sum(column.part == "labels" for column in columns)
     if listed and budget.pure:
-        raise UsageFault("--learn: labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
+        raise UsageFault("learned labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
     share = budget.epsilon / len(columns)
     labels: list[LabelColumn] = []
     numbers: list[NumberColumn] = []

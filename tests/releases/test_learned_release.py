@@ -352,7 +352,7 @@ def test_a_dry_run_reads_nothing_and_says_what_it_assumes(table, monkeypatch):
         ({"source": TableSource(paths=("-",))}, UsageFault, "without standard input"),
         ({"learn_share": "1"}, UsageFault, "--learn-share 1: must be at least 1e-12 and below 1"),
         ({"learn_share": "0.2", "domain": {"fields": [SEX]}}, UsageFault, "leaves nothing open"),
-        ({"delta": None}, UsageFault, "labels need a delta"),
+        ({"delta": None}, UsageFault, "learned labels need a delta"),
         ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "names values of 'region'"),
         ({"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}}, DocumentError, "names values of"),
         ({"queries": [{"marginal": ["nowhere"]}]}, DocumentError, "nowhere"),
