@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from proofs.exact import LEAST, exp, real
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
@@ -23,6 +24,7 @@ from dpqr.kernel.errors import (
     InfeasiblePlan,
     UsageFault,
 )
+from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
 from dpqr.published.evidence import VerifyRequest
@@ -33,7 +35,7 @@ from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import read_release
 from dpqr.releases.release import release as release_alone
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.sentences import guarantee
+from dpqr.releases.sentences import guarantee, whole_budget
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource
 
@@ -311,6 +313,38 @@ def test_resuming_needs_what_was_learned_for_a_part_of_the_budget(table):
         with pytest.raises(UsageFault, match="not learned for a part"):
             made(asked(payer=payer, out="out"))
     assert entries() == []
+
+
+@pytest.mark.parametrize("share", ["0.2", "0.5"])
+def test_the_joint_law_of_both_runs_is_within_the_whole_price(table, share):
+    """Labels of n records and of one more, whose cell counts them where it is kept, and else that of all others.
+
+    Outcomes are (kept, count): p_n f(y - n), or (1 - p_n) f(y - m - n) with m records of other labels; f is discrete
+    Laplace noise. Beyond all counts P and Q fall as one geometric sequence, so that the tail is its first term's share.
+    """
+    both = plan_both(
+        asked(epsilon="2", delta="0.01", check="laplace", accountant="basic", count_dropped=None, learn_share=share)
+    )
+    law, whole = both.learning.labels[0].selection.law, whole_budget(both.plan)
+    (noise,) = (event for event, _ in both.assumed.events if isinstance(event, DiscreteLaplaceEvent))
+    falls, growth, most = exp(-1 / real(noise.scale)), exp(real(whole.epsilon)), 0
+    scale = (1 - falls) / (1 + falls)
+
+    def joint(count, value):
+        kept = real(law.probability(count))
+        return kept * scale * falls ** abs(value - count), (1 - kept) * scale * falls ** abs(value - count - 3)
+
+    for count in range(law.certain + 1):
+        for one, other in ((count, count + 1), (count + 1, count)):
+            found = real(0)
+            for value in range(-3, count + 6):
+                weight = 1 / (1 - falls) if value in (-3, count + 5) else 1
+                pairs = zip(joint(one, value), joint(other, value), strict=True)
+                found += weight * sum(max(p - growth * q, 0) for p, q in pairs)
+            most = max(most, found)
+    assert most <= real(whole.delta) + LEAST
+    # What is learned by itself spends its delta, so that the sum is no loose claim.
+    assert most >= real(both.learning.budget.delta) / 100
 
 
 # What is planned, and what is refused.
