@@ -196,6 +196,10 @@ class LearnedPart:
     """Columns whose labels or bounds were learned from a table, under differential privacy.
 
     budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words.
+
+    >>> from fractions import Fraction
+    >>> LearnedPart(columns=("icd",), budget=PrivacyBudget(Fraction(1, 5)), unit="one row").budget.pure
+    True
     """
 
     columns: tuple[str, ...]
