@@ -24,8 +24,7 @@ from click.exceptions import NoArgsIsHelpError
 from dpqr.cli.streams import product_json, require_output, say, wrap_line
 from dpqr.kernel.errors import (
     NO_MEMORY,
-    RESUMABLE,
-    STAYS_SPENT,
+    PUBLIC_NOTES,
     UNEXPECTED,
     DocumentError,
     DpqrError,
@@ -97,7 +96,7 @@ def ending_of(error: BaseException) -> Ending | None:
     if _reader_left(error):
         return None
     # No other notes are shown: those of other packages may quote the table.
-    notes = tuple(note for note in (RESUMABLE, STAYS_SPENT) if note in getattr(error, "__notes__", ()))
+    notes = tuple(note for note in PUBLIC_NOTES if note in getattr(error, "__notes__", ()))
     return replace(_ending(error), notes=notes)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.domain.periods import PeriodColumn
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray, freeze
+from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import DeclaredPersons
 
@@ -190,6 +191,22 @@ def _spread(region: Region, axes: Axes, sizes: Sequence[int]) -> AnyArray:
     return np.broadcast_to(region.cells.reshape(shape), sizes).reshape(-1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedPart:
+    """Columns whose labels or bounds were learned from a table, under differential privacy.
+
+    budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words.
+
+    >>> from fractions import Fraction
+    >>> LearnedPart(columns=("icd",), budget=PrivacyBudget(Fraction(1, 5)), unit="one row").budget.pure
+    True
+    """
+
+    columns: tuple[str, ...]
+    budget: PrivacyBudget
+    unit: str
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """Named finite axes. |X| = `size` may be 10^30: nothing may assume that it fits in memory.
@@ -199,6 +216,7 @@ class Domain:
     malformed: rule for rows that cannot be read (`drop` or `fail`); None: not stated, they are dropped.
     unit: the persons that every run over it protects; None: the run says whom.
     period: the date column that says which period a row is in; None: the table has no periods.
+    learned: released values among its labels and bounds, and their price; None: all of it is public knowledge.
 
     >>> from dpqr.domain.attribute import Codes
     >>> domain = Domain((Attribute(name="age", axis=Codes(100)), Attribute(name="sex", axis=Codes(2))))
@@ -214,6 +232,7 @@ class Domain:
     malformed: Rule | None = None
     unit: DeclaredPersons | None = None
     period: PeriodColumn | None = None
+    learned: LearnedPart | None = None
     _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -250,9 +269,9 @@ class Domain:
         return tuple(self.axis(name) for name in names)
 
     def project(self, axes: Axes) -> Domain:
-        """Return the domain of the attributes at `axes`, in that order, with the facts about them."""
+        """Return the domain of the attributes at `axes`, in that order, with its facts and its whole price."""
         kept = tuple(self.attributes[axis] for axis in axes)
-        return Domain(kept, self.facts.within(axes), self.malformed, self.unit, self.period)
+        return Domain(kept, self.facts.within(axes), self.malformed, self.unit, self.period, self.learned)
 
 
 def possible_faults(axis: Axis) -> tuple[Fault, ...]:

@@ -72,9 +72,14 @@ def checked_domain(
 
 def public_domain(source: str | JsonObject) -> Any:
     """The public form of a domain that was read before, as `public_documents` has it."""
+    return plain(whole_document(source))
+
+
+def whole_document(source: str | JsonObject) -> Any:
+    """The document of a domain, with the content of the files that it names. Raises: UsageFault, DocumentError."""
     if isinstance(source, dict):
-        return plain(with_parents(source, Location("domain")))
-    return plain(with_parents(read_document(Path(source)), document_root(Path(source))))
+        return with_parents(source, Location("domain"))
+    return with_parents(read_document(Path(source)), document_root(Path(source)))
 
 
 def domain_text(source: str | JsonObject) -> str:
@@ -138,7 +143,12 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
         with faults.kept(), location.key("unit").blamed():
             unit = schema.unit.declared
     period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
-    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
+    learned = None
+    if schema.learned is not UNSET:
+        with faults.kept(), location.key("learned").blamed():
+            learned = schema.learned.part
+    whole = Domain(draft.attributes, malformed=rule, unit=unit, period=period, learned=learned)
+    return _with_facts(whole, value, location, faults)
 
 
 def _draft(value: JsonObject, location: Location, faults: Faults, asked: QueriedColumns) -> DomainDraft:
@@ -208,6 +218,7 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
     axis: Axis = Bins(unit, kind=field.type) if field.type in ("date", "datetime") else Bins(unit)
     if _labelled(field):
         axis = Labels(("",))
+    _refuse_open(field, location)
     with faults.kept():
         cuts = [key for key in ("bins", "width", "edges", "every") if getattr(field.dpqr, key) is not UNSET]
         if len(cuts) > 1:
@@ -236,6 +247,20 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
         if len(set(titles)) < len(titles):
             raise location.fault("two cells of this column would print alike; change a label, or an edge")
     return attribute if parents is None else replace(attribute, hierarchy=hierarchy(attribute, parents))
+
+
+def _refuse_open(field: Field, location: Location) -> None:
+    """DocumentError for a column whose labels or bounds are still to be learned, or that says how of a stated one."""
+    own = location.key("dpqr")
+    for key in ("labels", "bounds"):
+        if getattr(field.dpqr, key) is not UNSET:
+            raise own.key(key).fault(
+                f"nobody knows the {key} of {field.name!r} yet, and only `dpqr release` by itself learns them first; "
+                f"give a domain that was learned before: dpqr domain TABLE --learn {field.name}"
+            )
+    for key in ("grid", "cuts"):
+        if getattr(field.dpqr, key) is not UNSET:
+            raise own.key(key).fault("says how bounds are learned, and these are stated; leave it out")
 
 
 def _labelled(field: Field) -> bool:

@@ -5,7 +5,8 @@ malformed rows and two lists of public facts: `impossible` and `totals`. Standar
 cell holds are accepted and have no effect: of the schema `$schema`, `name`, `title`, `description`, `primaryKey`,
 `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`, `description`, `example`, `examples`, `rdfType`,
 `format` of other columns than dates and times; of constraints `required`, `unique`, `pattern`, `minLength`,
-`maxLength`. `unit` says whom the guarantee protects.
+`maxLength`. `unit` says whom the guarantee protects. `learned` says what its labels and bounds have cost, where they
+were learned from a table.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dpqr.kernel.errors import DocumentError
+from dpqr.domain.domain import LearnedPart
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Every
 
 DOMAIN_VERSION = "domain/1"
@@ -30,6 +33,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Kept = Literal["cell", "drop", "fail"]
 Clipped = Literal["cell", "clip", "drop", "fail"]
 Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
+FigureText = Annotated[str, Meta(min_length=1, max_length=100)]
 Mark = Annotated[str, Meta(min_length=1, max_length=1)]
 
 
@@ -72,6 +76,8 @@ class Treatment(DocumentPart, frozen=True, kw_only=True):
 
     otherwise: the rule of the faults that have none of their own.
     trim: blanks at both ends of a text are ignored. case_sensitive, aliases: other texts for the same labels.
+    labels, bounds: nobody knows them; `dpqr release` learns them first. grid: the smallest step of numbers that
+    matters; cuts: whether learned bins are of equal width, or hold nearly equally many records.
     """
 
     bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
@@ -88,6 +94,10 @@ class Treatment(DocumentPart, frozen=True, kw_only=True):
     trim: bool = False
     case_sensitive: bool | UnsetType = UNSET
     aliases: dict[str, Texts] | UnsetType = UNSET
+    labels: Literal["learn"] | UnsetType = UNSET
+    bounds: Literal["learn"] | UnsetType = UNSET
+    grid: Number | UnsetType = UNSET
+    cuts: Literal["equal", "quantiles"] | UnsetType = UNSET
 
 
 class ParentForm(DocumentPart, frozen=True, kw_only=True):
@@ -194,6 +204,24 @@ class PeriodForm(DocumentPart, frozen=True, kw_only=True):
     every: Every
 
 
+class LearnedForm(DocumentPart, frozen=True, kw_only=True):
+    """What the labels and bounds of these columns have cost, for this unit, when they were learned from a table."""
+
+    columns: Annotated[tuple[Name, ...], Meta(min_length=1)]
+    epsilon: FigureText
+    delta: FigureText
+    unit: Annotated[str, Meta(min_length=1, max_length=2000)]
+
+    @property
+    def part(self) -> LearnedPart:
+        """The same, its figures exact. Raises: DocumentError where they are no budget."""
+        try:
+            budget = PrivacyBudget.parse(self.epsilon, self.delta)
+        except UsageFault as fault:
+            raise DocumentError(f"what was learned costs epsilon and delta: {fault}") from None
+        return LearnedPart(columns=self.columns, budget=budget, unit=self.unit)
+
+
 class TableSchema(DocumentPart, frozen=True, kw_only=True):
     """The document."""
 
@@ -202,6 +230,7 @@ class TableSchema(DocumentPart, frozen=True, kw_only=True):
     malformed: Literal["drop", "fail"] | UnsetType = UNSET
     unit: UnitForm | UnsetType = UNSET
     period: PeriodForm | UnsetType = UNSET
+    learned: LearnedForm | UnsetType = UNSET
     impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
     totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
     missing_values: MissingValues = ("",)

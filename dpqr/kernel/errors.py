@@ -17,6 +17,15 @@ RESUMABLE = "the release is paid and waits: the same command with --resume conti
 STAYS_SPENT = "the reserved budget stays spent: rows were read"
 """The same of a run that cannot be continued."""
 
+LEARNED = "what was learned is paid, and waits beside --out: the same command with --resume goes on with it"
+"""The same of a run that has learned a part of its domain, for which a ledger has paid."""
+
+LEARNED_UNPAID = "what was learned is kept beside --out, with its cost: give it as --domain, and the rest of the budget"
+"""The same, where no ledger pays."""
+
+PUBLIC_NOTES = (RESUMABLE, LEARNED, LEARNED_UNPAID, STAYS_SPENT)
+"""All notes that are shown; those of other packages may quote the table."""
+
 UNEXPECTED = (
     "stopped by an internal fault; this is a bug in dpqr, please report it\n"
     "its text is withheld, for it may hold values of the private table"

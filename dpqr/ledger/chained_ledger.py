@@ -230,15 +230,17 @@ class ChainedLedger:
             paid = transaction.add("reserve", key=key, note=note, **content)
         return transaction.state.unsettled(paid.number).public().reservation
 
-    def require_fit(self, charge: Charge) -> Account:
+    def require_fit(self, charge: Charge, *, after: Charge | None = None) -> Account:
         """Return the account as it is, if `reserve` would pay for the charge now; nothing is written.
 
-        An approval is looked for only where the charge names a plan.
+        An approval is looked for only where the charge names a plan. after: is paid before it.
 
         Raises:
             BudgetRefused: as `reserve`.
         """
         state = self.walk().state
+        if after is not None:
+            state.add(LedgerEntry(number=state.length, kind="reserve", time="", **after.content(state)))
         if charge.plan:
             state.approver(charge)
         state.require_payable(LedgerEntry(number=state.length, kind="reserve", time="", **charge.content(state)))

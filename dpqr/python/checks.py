@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from numbers import Integral, Rational, Real
 from typing import Any, Protocol, TypeVar
 
-from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import NO_MEMORY, PUBLIC_NOTES, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
 
 Figure = str | int | float | Decimal
 """A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
@@ -181,6 +181,6 @@ def run_sanitised(work: Callable[[], T]) -> T:
     except Exception as failure:
         error, notes = DpqrError(UNEXPECTED), getattr(failure, "__notes__", ())
     for note in notes:
-        if note in (RESUMABLE, STAYS_SPENT):
+        if note in PUBLIC_NOTES:
             error.add_note(note)
     raise error

@@ -254,6 +254,19 @@ class CellBoundOptions(TypedDict, total=False):
     ]
 
 
+class LearnShareOptions(TypedDict, total=False):
+    """What a share of the budget buys before the answers: labels and bounds that the domain leaves open."""
+
+    learn_share: Annotated[
+        Figure | None,
+        guarantee(
+            figure,
+            "SHARE",
+            'Share of the budget for labels and bounds that the domain leaves open ("learn"). [default: 0.2]',
+        ),
+    ]
+
+
 class ErrorEstimateOptions(TypedDict, total=False):
     """What a share of the budget buys in addition to the answers: a count of rows left out, and the answers' errors."""
 
@@ -614,7 +627,9 @@ class RehearsalOptions(TypedDict, total=False):
     dry_run: Annotated[bool, output(boolean, None, "Print the plan; the data is not opened.", common=True)]
 
 
-class ReleaseOptions(PlanOptions, ReasonOptions, ApprovalOptions, PublisherOptions, OutputOptions, total=False):
+class ReleaseOptions(
+    PlanOptions, LearnShareOptions, ReasonOptions, ApprovalOptions, PublisherOptions, OutputOptions, total=False
+):
     """The options of a plan, what becomes of the release, and why it is made."""
 
 
@@ -627,6 +642,7 @@ class ReleaseCommand(
     FollowedOptions,
     ApprovalOptions,
     PublisherOptions,
+    LearnShareOptions,
     ErrorEstimateOptions,
     ScheduleOptions,
     SelectionOptions,

@@ -235,8 +235,8 @@ def release(
         rehearse=rehearse,
         **options,
     )
+    from dpqr.releases.learned_release import release as released
     from dpqr.releases.release import already_released
-    from dpqr.releases.release import release as released
 
     if run_sanitised(lambda: already_released(request)):
         return read_release(request.output.directory or "")

@@ -135,6 +135,7 @@ def release_request(
         payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
         reason=reason(options),
         publisher=publisher(options),
+        learn_share=check_options(options, checks(ReleaseOptions)).get("learn_share"),
         notes=notes,
         rehearse=boolean("rehearse", rehearse),
     )

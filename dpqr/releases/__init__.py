@@ -18,6 +18,7 @@ Other rooms import these modules, and no others:
     formats.known            the formats of tables, a row each
     formats.parquet_files    Parquet
     journal                  draws on the disk before anything depends on them
+    learned_release          a release whose domain is learned first, where it leaves labels or bounds open
     learning                 labels and bounds learned from the table
     levers                   what would make answers better; queries explained
     locked_plan              plans written to be reviewed, and followed or refused

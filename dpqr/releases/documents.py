@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dpqr.domain.domain import possible_faults, unstated_faults
-from dpqr.domain.domain_file import PLACEHOLDER
+from dpqr.domain.domain_file import PLACEHOLDER, domain_text
 from dpqr.domain.form import UnitForm
 from dpqr.domain.proposals import fill_placeholders as with_queries
 from dpqr.domain.proposals import identifier_hint, type_by_name
@@ -183,7 +183,7 @@ class MadeDomain:
     @property
     def text(self) -> str:
         """The file's text."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
+        return f"{domain_text(self.document)}\n"
 
 
 def domain_file(request: DomainRequest) -> MadeDomain:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Literal
 
-from dpqr.domain.attribute import Attribute, Bins, Labels
+from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
 from dpqr.domain.histogram import Counts
@@ -28,10 +28,11 @@ from dpqr.ledger.ledger import NO_REASON, Reason
 from dpqr.mechanisms.learning import EndScores, LabelSelection, QuantileScores, end_rank, geometric_grid
 from dpqr.mechanisms.selection import ExponentialChoice, Scores
 from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
-from dpqr.releases.files import reserve_file, write_text
+from dpqr.releases.files import SingleFile, reserve_file, write_text
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
-from dpqr.releases.planning import unit_of
+from dpqr.releases.planning import open_part, unit_of
 from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
+from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -71,6 +72,18 @@ class LearnRequest:
     bins: int = 10
     cuts: Literal["equal", "quantiles"] = "equal"
     reason: Reason = NO_REASON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenColumn:
+    """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts:
+    of numbers, as in `LearnRequest`."""
+
+    form: JSON
+    part: Literal["labels", "bounds"]
+    grid: str = "1"
+    bins: int = 10
+    cuts: str = "equal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,25 +226,63 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     if missing:
         raise UsageFault(f"--learn: the table has no column {missing[0]!r}; its columns: {', '.join([*fields][:20])}")
     listed = [name for name in request.columns if _open_part(fields[name]) == "labels"]
-    if listed and budget.pure:
-        raise UsageFault("--learn: labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
-    share = budget.epsilon / len(request.columns)
-    labels: list[LabelColumn] = []
-    numbers: list[NumberColumn] = []
-    for name in request.columns:
-        if name in listed:
-            selection = LabelSelection.within(share, budget.delta / len(listed), most=request.max_labels, unit=unit)
-            labels.append(LabelColumn(attribute=_label_attribute(fields[name]), selection=selection))
-        else:
-            numbers.append(_number_column(fields[name], request, share, unit))
+    columns = [
+        OpenColumn(
+            form=fields[name],
+            part="labels" if name in listed else "bounds",
+            grid=request.grid or "1",
+            bins=request.bins,
+            cuts=request.cuts,
+        )
+        for name in request.columns
+    ]
     # The table that the request names, or the one that the budget's owner has registered.
     named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
     named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
-    source = resolve_source(named, described.payer)
+    return plan_columns(
+        columns,
+        made,
+        budget,
+        unit,
+        resolve_source(named, described.payer),
+        described.payer,
+        max_labels=request.max_labels,
+        reason=request.reason,
+    )
+
+
+def plan_columns(
+    columns: Sequence[OpenColumn],
+    made: MadeDomain,
+    budget: PrivacyBudget,
+    unit: PrivacyUnit,
+    source: TableSource,
+    payer: LedgerRequest | None,
+    *,
+    limits: Limits | None = None,
+    max_labels: int = 1,
+    reason: Reason = NO_REASON,
+) -> LearningPlan:
+    """Divide the budget among the columns. made: the domain file with its gaps. source: as the owner has registered it.
+
+    Raises, Privacy: as `plan_learning`.
+    """
+    listed = sum(column.part == "labels" for column in columns)
+    if listed and budget.pure:
+        raise UsageFault("learned labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
+    share = budget.epsilon / len(columns)
+    labels: list[LabelColumn] = []
+    numbers: list[NumberColumn] = []
+    for column in columns:
+        if column.part == "labels":
+            selection = LabelSelection.within(share, budget.delta / listed, most=max_labels, unit=unit)
+            labels.append(LabelColumn(attribute=_label_attribute(column.form), selection=selection))
+        else:
+            numbers.append(_number_column(column, share, unit))
     require_source(source)
     domain = Domain((*(each.attribute for each in labels), *(each.attribute for each in numbers)))
-    reading = resolve_reading(source, Limits(), domain, described.payer)
-    if described.payer is not None:
+    reading = resolve_reading(source, limits or Limits(), domain, payer)
+    if payer is not None:
         require_learning(reading.policy)
     if labels:
         require_listable(reading.source)
@@ -242,8 +293,8 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         reading=reading,
         labels=tuple(labels),
         numbers=tuple(numbers),
-        max_labels=request.max_labels,
-        reason=request.reason,
+        max_labels=max_labels,
+        reason=reason,
     )
 
 
@@ -270,19 +321,19 @@ def _label_attribute(form: JSON) -> Attribute:
     return found
 
 
-def _number_column(form: JSON, request: LearnRequest, share: Fraction, unit: PrivacyUnit) -> NumberColumn:
-    step = exact_decimal(request.grid or "1", option="--grid")
+def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> NumberColumn:
+    form, step = column.form, exact_decimal(column.grid, option="--grid")
     if not step:
         raise UsageFault("--grid 0: the smallest step is above 0, for example 0.01")
-    if not 1 <= request.bins <= MOST_BINS:
-        raise UsageFault(f"--bins {request.bins}: give a whole number from 1 to {MOST_BINS}")
+    if not 1 <= column.bins <= MOST_BINS:
+        raise UsageFault(f"--bins {column.bins}: give a whole number from 1 to {MOST_BINS}")
     grid, integral = geometric_grid(step, DOUBLINGS), form["type"] == "integer"
     rules = {"outside": "clip", "otherwise": "cell"} | ({} if integral else {"infinite": "clip"})
     bounds = {"minimum": 0, "maximum": 1}
     stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
-    quantiles = request.cuts == "quantiles"
-    shares = tuple(Fraction(part, request.bins) for part in range(1, request.bins)) if quantiles else ()
+    quantiles = column.cuts == "quantiles"
+    shares = tuple(Fraction(part, column.bins) for part in range(1, column.bins)) if quantiles else ()
     epsilon = share / (2 + len(shares))
     return NumberColumn(
         attribute=attribute,
@@ -290,7 +341,7 @@ def _number_column(form: JSON, request: LearnRequest, share: Fraction, unit: Pri
         integral=integral,
         epsilon=epsilon,
         rank=end_rank(epsilon, len(grid) - 1, unit, BEYOND),
-        bins=request.bins,
+        bins=column.bins,
         shares=shares,
     )
 
@@ -333,7 +384,19 @@ def learn_domain(
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan = plan_learning(request)
     target = None if out is None else reserve_file(out, option="--out")
-    payer, held, source = request.described.payer, plan.reading, noise or SystemNoise()
+    return draw_domain(plan, request.described.payer, target, noise=noise or SystemNoise(), progress=progress)
+
+
+def draw_domain(
+    plan: LearningPlan,
+    payer: LedgerRequest | None,
+    target: SingleFile | None,
+    *,
+    noise: NoiseSource,
+    progress: Callable[[int], None] = lambda _: None,
+) -> MadeDomain:
+    """Pay, read rows, draw, and write the domain file, in that order. target: where it goes. Else as `learn_domain`."""
+    held, source = plan.reading, noise
 
     def check_input() -> None:
         check_table(held.source, plan.domain, held.limits, plan.unit)
@@ -448,7 +511,7 @@ def _figure(value: Fraction) -> int | float:
 
 def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> MadeDomain:
     """The domain file: learned columns as they were learned, described ones as they are, and no open ones."""
-    fields, left_out, empty = [], list[str](), list[str]()
+    fields, left_out, empty = list[JSON](), list[str](), list[str]()
     for stated in plan.made.document["fields"]:
         name = stated["name"]
         if name not in forms:
@@ -461,10 +524,7 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> Made
         if learned.get("constraints", {}).get("enum") == []:
             empty.append(name)
             continue
-        kept = {key: value for key, value in stated.items() if key not in ("constraints", "dpqr")}
-        constraints = {"constraints": learned["constraints"]} if "constraints" in learned else {}
-        rules = _spelling(stated) | learned["dpqr"] | {"null": "cell", "otherwise": "drop"}
-        fields.append(kept | {"description": _paid_words(plan, name)} | constraints | {"dpqr": rules})
+        fields.append(learned_field(stated | {"description": _paid_words(plan, name)}, learned))
     remarks = list(plan.lines)
     if empty:
         remarks.append(f"left out, for no label was kept: {', '.join(empty)}; give more --eps, or state the labels")
@@ -474,7 +534,20 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> Made
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
         remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
-    return MadeDomain(plan.made.document | {"fields": fields}, tuple(remarks))
+    price = {"epsilon": upward_text(plan.budget.epsilon), "delta": upward_text(plan.budget.delta)}
+    learned = {"columns": list(plan.domain.names), **price, "unit": plan.unit.whom}
+    return MadeDomain(plan.made.document | {"learned": learned, "fields": fields}, tuple(remarks))
+
+
+def learned_field(form: JSON, learned: JSON) -> JSON:
+    """A field of the domain file with what was learned, and the rules for all other values: those that it states."""
+    kept = {key: value for key, value in form.items() if key not in ("constraints", "dpqr")}
+    constraints = {"constraints": learned["constraints"]} if "constraints" in learned else {}
+    stated = form.get("dpqr", {}) if open_part(form) else {}
+    own = {key: stated[key] for key in (*FAULTS, "otherwise") if key in stated}
+    return (
+        kept | constraints | {"dpqr": _spelling(form) | learned["dpqr"] | {"null": "cell", "otherwise": "drop"} | own}
+    )
 
 
 def _has_gap(form: Any) -> bool:

@@ -338,13 +338,17 @@ class Bill:
     reason: Reason = NO_REASON
     period: PeriodRows | None = None
 
-    def require_fit(self, ledger: ChainedLedger, dataset: str, *, locked: bool = False) -> None:
+    def require_fit(
+        self, ledger: ChainedLedger, dataset: str, *, locked: bool = False, after: Bill | None = None
+    ) -> None:
         """BudgetRefused where the budget would not pay now; nothing is written.
 
         locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
+        after: a run that is paid before it.
         """
         charge = self._charge(dataset)
-        ledger.require_fit(charge if locked else replace(charge, plan=""))
+        before = None if after is None else after._charge(dataset)
+        ledger.require_fit(charge if locked else replace(charge, plan=""), after=before)
 
     def reserve(self, ledger: ChainedLedger, dataset: str) -> Reservation:
         """Pay, in full. BudgetRefused where the budget does not."""
@@ -393,10 +397,12 @@ def _read_rows(problem: Problem, encoding: str | None) -> PeriodRows | None:
     return replace(rows, read=sha256(read.encode()).hexdigest())
 
 
-def require_affordable(asked: LedgerRequest | None, bill: Bill, *, locked: bool = False) -> None:
+def require_affordable(
+    asked: LedgerRequest | None, bill: Bill, *, locked: bool = False, after: Bill | None = None
+) -> None:
     """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid.
 
-    locked: as for `Bill.require_fit`.
+    locked, after: as for `Bill.require_fit`.
     """
     if asked is not None and not asked.resume:
-        bill.require_fit(configured_ledger(asked.ledger, asked.anchor), asked.dataset, locked=locked)
+        bill.require_fit(configured_ledger(asked.ledger, asked.anchor), asked.dataset, locked=locked, after=after)

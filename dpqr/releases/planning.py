@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from dpqr.domain.attribute import Codes, Rule
 from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
+from dpqr.domain.domain_file import list_items, whole_document
 from dpqr.domain.proposals import identifier_hint
+from dpqr.domain.text.documents import read_document
 from dpqr.domain.text.sources import states_sql
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Every, Neighbours, PrivacyUnit, unit_columns
+from dpqr.ledger.codec import JSON
 from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
 from dpqr.releases.requests import WITHOUT_BUDGET, GivenDocument, PlanRequest
 from dpqr.releases.roles import (
@@ -62,6 +67,41 @@ def read_documents(
 
         return read_sql(queries, domain, strict=strict)
     return read_queries(queries, domain, strict=strict)
+
+
+def open_domain(request: PlanRequest) -> JSON | None:
+    """The document of the domain, as far as it is needed here, where it leaves labels or bounds open: such a release
+    learns them first (`learned_release`). None where it leaves nothing open, or cannot be read, as its reader will say.
+    """
+    with suppress(DpqrError):
+        stated, folder = request.domain, Path()
+        if stated is None and not states_sql(request.queries):
+            queries = request.queries if isinstance(request.queries, dict) else read_document(Path(request.queries))
+            folder = folder if isinstance(request.queries, dict) else Path(request.queries).parent
+            stated = queries.get("domain") if isinstance(queries, dict) else None
+        if isinstance(stated, str | dict):
+            document = whole_document(str(folder / stated) if isinstance(stated, str) else stated)
+            fields = document.get("fields") if isinstance(document, dict) else None
+            return dict(document) if isinstance(fields, list) and any(map(open_part, fields)) else None
+    return None
+
+
+def open_part(form: Any) -> Literal["labels", "bounds"] | None:
+    """What a field of a domain file leaves open, to be learned."""
+    own = form.get("dpqr") if isinstance(form, dict) else None
+    if not isinstance(own, dict) or not isinstance(form.get("name"), str):
+        return None
+    return "labels" if own.get("labels") == "learn" else "bounds" if own.get("bounds") == "learn" else None
+
+
+def queries_entries(request: PlanRequest) -> list[Any]:
+    """The entries of the queries, as they were written or translated. Raises: as `read_documents`."""
+    if states_sql(request.queries):
+        from dpqr.workload.sql.reading import translated_sql
+
+        return list(translated_sql(request.queries, request.domain).document["queries"])
+    queries = request.queries if isinstance(request.queries, dict) else read_document(Path(request.queries))
+    return list_items(queries, "queries") if isinstance(queries, dict) else []
 
 
 def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:

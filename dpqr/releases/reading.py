@@ -13,7 +13,7 @@ import msgspec
 
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
-from dpqr.domain.domain_file import public_domain
+from dpqr.domain.domain_file import domain_text, public_domain
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file
 from dpqr.domain.text.sources import parse_plain, public_documents
 from dpqr.kernel.budget import PrivacyBudget
@@ -203,6 +203,8 @@ def _bits(held: Policy) -> tuple[str, ...]:
 
 Planned = TypeVar("Planned", PlanRequest, PredictionPlanRequest)
 DOCUMENTS = ("queries", "domain")
+LEARNED_DOMAIN = "domain.json"
+"""The file of a release that holds its domain, where that was learned."""
 FIGURES = (
     *("epsilon", "delta", "alpha", "beta", "count_dropped", "error_bars", "certify"),
     *("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"),
@@ -226,6 +228,9 @@ def public_inputs(request: ReleaseRequest, held: TableReading, document: Queries
     documents = {"dpqr": "request/1", "queries": found.queries, "domain": found.domain}
     start = request.plan.start
     files = {**found.files, **({} if start is None else {start_name(start): start})}
+    if document.domain.learned is not None and document.sources.domain is not None:
+        # Later runs may ask over what was learned.
+        files[LEARNED_DOMAIN] = f"{domain_text(document.sources.domain)}\n".encode()
     return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=files)
 
 

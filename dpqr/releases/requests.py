@@ -113,7 +113,8 @@ class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
     shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
-    locked: the plan that the run must follow; None: none was reviewed."""
+    locked: the plan that the run must follow; None: none was reviewed. learn_share: of the budget, for what the domain
+    leaves open."""
 
     source: TableSource
     plan: PlanRequest
@@ -127,6 +128,7 @@ class ReleaseRequest:
     rehearse: bool = False
     after: str | None = None
     locked: LockedPlan | None = None
+    learn_share: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,33 @@ WHOLE_SCHEDULE_NOTE = "the guarantee is that of the whole schedule; a ledger giv
 
 def guarantee(plan: Plan) -> str:
     """The privacy statement of a run of `plan`: definition, parameters, unit. Privacy: public facts only."""
-    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}{_domain_words(plan)}."
+
+
+def whole_budget(plan: Plan) -> PrivacyBudget | None:
+    """Of a run over a domain that was learned for the same units: what both cost together. None for any other domain.
+
+    Privacy: basic composition; the run depends on what was learned through the released domain alone.
+    """
+    learned = plan.problem.domain.learned
+    if learned is None or learned.unit != plan.problem.unit.whom:
+        return None
+    return PrivacyBudget(plan.budget.epsilon + learned.budget.epsilon, plan.budget.delta + learned.budget.delta)
+
+
+def _domain_words(plan: Plan) -> str:
+    """What a learned domain has cost, beside the run; empty for one that is public knowledge."""
+    learned, whole = plan.problem.domain.learned, whole_budget(plan)
+    if learned is None:
+        return ""
+    paid = f"its domain was learned, with {cost_words(learned.budget)}"
+    return f"; {paid} more: {cost_words(whole)} in all" if whole else f"; {paid} for {learned.unit}, which adds to that"
+
+
+def cost_words(budget: PrivacyBudget) -> str:
+    """Epsilon and delta, rounded up."""
+    delta = "" if budget.pure else f" and delta {upward_text(budget.delta)}"
+    return f"epsilon {upward_text(budget.epsilon)}{delta}"
 
 
 def budget_words(budget: PrivacyBudget) -> str:

@@ -18,7 +18,7 @@ from dpqr.kernel.unit import named_unit
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.codec import JSON
 from dpqr.published.show import StoredRun, show
-from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, BudgetPart
+from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, BudgetPart, whole_price
 from dpqr.report.page.parts import NOT_STATED, Facts, ReportInput, ReportPage, Section, Spending, html
 from dpqr.report.page.release_page import (
     LEARNT,
@@ -126,10 +126,12 @@ def _lines(found: ReportInput, receipt: Sequence[Fact]) -> Iterator[Fact]:
         yield "Promise", str(found.record.get("guarantee") or NOT_STATED)
     else:
         yield "Protects", found.stated("unit") or NOT_STATED
-        stated = msgspec.convert(found.plan["budget"], BudgetPart)
+        stated = msgspec.convert(whole_price(found.plan), BudgetPart)
         budget = PrivacyBudget(Fraction(stated.epsilon.exact), Fraction(stated.delta.exact))
         yield "Epsilon", upward_text(budget.epsilon)
         yield "Delta", upward_text(budget.delta)
+        if "whole" in found.plan:
+            yield "", "with what labels and bounds of the columns have cost, which were learned first"
         yield from (("Promise", text) for text in meaning(found))
         yield "Odds", guess_words(budget.epsilon, budget.delta)
         yield from _budget_lines(found)

@@ -29,6 +29,7 @@ from dpqr.releases.files import RECORD
 from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
+from dpqr.releases.record.parts import whole_price
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
@@ -103,7 +104,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     for total in (record["plan"]["domain"]["facts"] or {}).get("totals") or ():
         unprotected.append(f"a total known in public: {total['where']}: {total['count']}")
     columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
-    unit, budget, spent = record["plan"]["unit"], record["plan"]["budget"], record["spent"]
+    unit, budget, spent = record["plan"]["unit"], whole_price(record["plan"]) or {}, record["spent"]
     who = protected_unit(record["plan"])
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
     rows = f"{who.noun} ({who.named}, at most {who.rows} rows)" if who.columns else "row"
@@ -239,7 +240,7 @@ def croissant_card(
     """The same as plain values. What nobody has stated is left out, but for name and description."""
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
-    budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
+    budget, use = whole_price(record["plan"]) or {}, stated.use or record.get("purpose")
     # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
     record_sets = []
     for file, names in columns.items():

@@ -170,14 +170,16 @@ def _quantiles(
 
 
 def compile_top(entry: TopEntry, frame: EntryContext) -> CompiledEntry:
-    """Counts of all cells of the column."""
+    """Counts of all cells of the column. Of a learned one nobody knew how many: fewer are ranked, if need be."""
     axis = frame.axis(entry.top, frame.location.key("top"))
-    attribute = frame.domain.attributes[axis]
-    if entry.k >= attribute.size:
+    attribute, learned = frame.domain.attributes[axis], frame.domain.learned
+    open_before = learned is not None and attribute.name in learned.columns
+    count = min(entry.k, attribute.size - 1) if open_before else entry.k
+    if not 0 < count < attribute.size:
         cells = f"{attribute.size} cells" if attribute.size > 1 else "one cell"
         raise frame.location.key("k").fault(f"the column has {cells}, and k is {entry.k}; ask its marginal")
     made = _FigureEntry.of("top", attribute.name, entry, frame).with_block(frame.identities((axis,))[0], ONE, (axis,))
-    return made.compiled(Largest(count=entry.k, titles=attribute.titles()), np.zeros((0, 0), dtype=np.int64))
+    return made.compiled(Largest(count=count, titles=attribute.titles()), np.zeros((0, 0), dtype=np.int64))
 
 
 FIGURE_COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {

@@ -253,7 +253,8 @@ def read_queries(
                 faults.keep(location.key("queries").item(index).fault(text))
             first[name] = index
     faults.finish()
-    unused = domain is not None and "domain" in form
+    # What was learned takes the place of a domain that left it open.
+    unused = domain is not None and "domain" in form and whole.learned is None
     spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
     read = _projected(whole, compiled, spoken, Sources(queries=form, domain=declared, folder=folder))
     return replace(read, spoken=spoken)

@@ -77,3 +77,57 @@ def test_a_rule_of_one_column_takes_no_cell_from_null(desk):
     ended = desk.run("domain", "--types", f"age=integer:0..99:outside=clip:{GAPS}")
     (age,) = ended.json["fields"]
     assert age["dpqr"] == {"null": "cell", "outside": "clip", "otherwise": "drop"}
+
+
+DIAGNOSES = {
+    "domain": {
+        "fields": [
+            {"name": "department", "type": "string", "constraints": {"enum": list(DEPARTMENTS)}},
+            {"name": "icd", "type": "string", "dpqr": {"labels": "learn"}},
+            {"name": "cost", "type": "number", "dpqr": {"bounds": "learn", "bins": 20}},
+        ]
+    },
+    "queries": [{"top": "icd", "k": 3, "by": ["department"]}, {"top": "icd", "k": 5}, {"mean": "cost"}],
+}
+"""The top diagnoses, without a list of codes; and what a stay costs, without bounds."""
+
+
+def test_top_diagnoses_without_a_list_of_codes(desk):
+    """One file asks for codes that it does not list; what was learned is paid, kept, and asked about once more."""
+    codes = [("I21", 400), ("J18", 300), ("K35", 200), ("RARE-PRIVATEVALUE", 1)]
+    found = [code for code, count in codes for _ in range(count)]
+    rows = [f"p{row},{DEPARTMENTS[0]},{code},{1000 + row}" for row, code in enumerate(found)]
+    desk.put("stays.csv", "\n".join(["patient,department,icd,cost", *rows, ""]))
+    desk.put("top.json", DIAGNOSES)
+    asked = ("stays.csv", "--unit", "patient", "--max-rows", "1", "--delta", "1e-6", *PAID)
+    release = ("release", *asked, "--queries", "top.json", "--eps", "60", "--progress", "none")
+    terms = ("--eps", "70", "--delta", "1e-5", "--accounting", "basic", "--unit", "patient")
+    commands = (
+        ("budget", "init", "hospital", *terms, "--allow-learning", "--ledger", "budgets.sqlite"),
+        (*release, "--dry-run"),
+        (*release, "--out", "first", "--learn-share", "0.5"),
+        ("verify", "first", "--ledger", "budgets.sqlite"),
+        ("label", "first"),
+        ("budget", "show", "hospital", "--ledger", "budgets.sqlite"),
+    )
+    ended = [desk.run(*arguments) for arguments in commands]
+    assert [each.err for each in ended if each.code] == []
+    _, planned, _, _, card, budget = (each.out for each in ended)
+    assert "In all      epsilon 60 and delta 1e-6: epsilon 12 and delta 2e-7 of it to learn the domain" in planned
+    assert "learned first: labels of 'icd': kept with probability 1/2 from" in planned
+    assert any(line.split()[:2] == ["Epsilon", "60"] for line in card.splitlines())
+    assert "in 2 reservations" in budget
+    figures = list(csv.DictReader((desk.path / "first" / "figures.csv").read_text("utf-8").splitlines()))
+    top = [row["detail"] for row in figures if row["figure"] == "top(icd)"]
+    assert top[:3] == ["I21", "J18", "K35"]
+    (mean,) = (float(row["estimate"]) for row in figures if row["figure"] == "mean(cost)")
+    assert abs(mean - 1450) < 100
+    assert "PRIVATEVALUE" not in "".join(path.read_text("utf-8") for path in (desk.path / "first").iterdir())
+    # A later question over the same codes costs itself alone.
+    again = ("release", *asked, "--queries", "more.json", "--domain", "first/domain.json", "--eps", "5")
+    desk.put("more.json", {"queries": [{"marginal": ["icd"]}]})
+    later = desk.run(*again, "--out", "second", "--progress", "none")
+    assert later.code == 0
+    assert later.err.startswith("In all     epsilon 35 and delta 1.5e-6: epsilon 30 and delta 5e-7 of it to learn")
+    record = json.loads((desk.path / "second" / "release.json").read_text("utf-8"))
+    assert record["plan"]["whole"]["epsilon"]["exact"] == "35"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -274,3 +275,19 @@ def test_estimates_of_one_model_add_up_and_are_not_negative(frame):
     cells, sexes = estimates["marginal(sex,age)"], estimates["marginal(sex)"]
     assert (cells >= 0).all()
     assert np.allclose(cells.to_numpy().reshape(len(sexes), -1).sum(axis=1), sexes)
+
+
+def test_labels_that_nobody_has_listed_are_learned_on_the_way(tmp_path):
+    """In memory or into files, from a frame; the share is a figure as others are."""
+    table = pd.DataFrame({"code": ["a"] * 300 + ["b"] * 200 + ["PRIVATEVALUE"]})
+    domain = {"fields": [{"name": "code", "type": "string", "dpqr": {"labels": "learn"}}]}
+    asked = {"queries": dpqr.queries().marginal("code"), "domain": domain, "eps": 60, "delta": "1e-6"}
+    made = dpqr.release(table, **asked, learn_share=0.5, out=tmp_path / "out")
+    assert list(made.pivot("marginal(code)").index) == ["a", "b", "(null)", "(outside)"]
+    assert made.record["plan"]["budget"]["epsilon"]["exact"] == "30"
+    assert made.record["plan"]["whole"]["epsilon"]["exact"] == "60"
+    kept = json.loads((tmp_path / "out" / "domain.json").read_text("utf-8"))
+    assert dpqr.release(table, **asked | {"domain": kept}).record["plan"]["whole"]["epsilon"]["exact"] == "90"
+    assert "whole" in dpqr.release(table, **asked).record["plan"]
+    with pytest.raises(dpqr.DocumentError, match="nobody knows the labels of 'code' yet"):
+        dpqr.plan(**asked)

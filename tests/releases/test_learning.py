@@ -77,6 +77,9 @@ def test_common_labels_and_bounds_are_written_as_a_domain_file_that_a_release_ta
     assert pay.axis.edges[0] <= 2500
     assert 3500 <= pay.axis.edges[-1] <= 6144
     assert age.size == pay.size == 11
+    whom = "one row of the table added or removed (the number of rows is private)"
+    price = {"columns": ["region", "age", "pay"], "epsilon": "6", "delta": "1e-6", "unit": whom}
+    assert made.document["learned"] == price
     text = made.text + "".join(made.remarks)
     assert "PRIVATEVALUE" not in text
     assert "400" not in text

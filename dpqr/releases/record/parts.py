@@ -86,6 +86,12 @@ class BudgetPart(Part, frozen=True, kw_only=True):
         return cls(epsilon=FigurePart.of(budget.epsilon), delta=FigurePart.of(budget.delta))
 
 
+def whole_price(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The budget that the document of a plan states, with what its learned domain has cost; None: it states none."""
+    found: Mapping[str, Any] | None = plan.get("whole") or plan.get("budget")
+    return found
+
+
 def reason_part(reason: Reason) -> dict[str, str | None]:
     """Why a run was made, who asked, and who approved; null where it was not stated."""
     stated = {"purpose": reason.purpose, "by": reason.by, "approved_by": reason.approved_by}
@@ -210,12 +216,22 @@ class Column(Part, frozen=True, kw_only=True):
     ordered: bool | UnsetType = UNSET
 
 
+class LearnedDomainPart(Part, frozen=True, kw_only=True):
+    """The price of the columns' labels and bounds, where these were learned. unit: for whom. The price of the run comes
+    to it."""
+
+    columns: tuple[str, ...]
+    budget: BudgetPart
+    unit: str
+
+
 class DomainPart(Part, frozen=True, kw_only=True):
-    """cells: their number, of any size."""
+    """cells: their number, of any size. learned: what was learned of it before; left out where all is public."""
 
     cells: int
     columns: tuple[Column, ...]
     facts: Mapping[str, Any] | UnsetType | None = UNSET
+    learned: LearnedDomainPart | UnsetType = UNSET
 
     @classmethod
     def of(cls, domain: Domain) -> DomainPart:
@@ -244,6 +260,9 @@ class DomainPart(Part, frozen=True, kw_only=True):
             }
             if facts
             else None,
+            learned=UNSET
+            if (learned := domain.learned) is None
+            else LearnedDomainPart(columns=learned.columns, budget=BudgetPart.of(learned.budget), unit=learned.unit),
         )
 
 

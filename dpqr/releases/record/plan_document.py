@@ -28,7 +28,7 @@ from dpqr.releases.record.parts import (
     price_part,
     written,
 )
-from dpqr.releases.sentences import guarantee
+from dpqr.releases.sentences import guarantee, whole_budget
 from dpqr.strategies.counter import CounterStep
 from dpqr.strategies.plan import Plan
 
@@ -170,6 +170,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
     persons: Count | UnsetType | None = UNSET
     period: PeriodPart | UnsetType = UNSET
     budget: BudgetPart
+    whole: BudgetPart | UnsetType = UNSET
     counter: CounterPart | UnsetType = UNSET
     schedule: Named
     distinguisher: Named
@@ -208,7 +209,8 @@ class PlanPart(Part, frozen=True, kw_only=True):
 
         period: left out where all rows are read, as in plans of earlier versions. stages, certain: of a loop in stages,
         its alphas, and the smallest that is certain; left out for one fixed plan. There alpha is what the user asked
-        for, and level that of the last stage.
+        for, and level that of the last stage. whole: the budget and what its learned domain has cost, together; left
+        out for a domain that is public knowledge, or was learned for other units.
         """
         problem, roles, stop, rows = plan.problem, plan.roles, plan.stop, plan.problem.period
         staged = stop if stop and stop.stages else None
@@ -223,6 +225,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
             persons=problem.persons,
             period=UNSET if rows is None else PeriodPart.of(rows),
             budget=BudgetPart.of(plan.budget),
+            whole=UNSET if (whole := whole_budget(plan)) is None else BudgetPart.of(whole),
             counter=UNSET if problem.turn is None else CounterPart.of(problem.turn),
             schedule=option_parts(plan.schedule),
             distinguisher=option_parts(roles.distinguisher),

@@ -15,6 +15,7 @@ from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
+from dpqr.releases.record.parts import whole_price
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.releases.tidy import Row
 from dpqr.report.answers import (
@@ -123,7 +124,7 @@ def dataset_of(found: ReportInput) -> str | None:
 
 def lead(found: ReportInput) -> Iterator[Fact]:
     """What is protected, and how well."""
-    budget = found.plan.get("budget")
+    budget = whole_price(found.plan)
     if budget:
         yield "epsilon", upward_text(Fraction(budget["epsilon"]["exact"]))
         yield "delta", upward_text(Fraction(budget["delta"]["exact"]))
@@ -134,7 +135,7 @@ def lead(found: ReportInput) -> Iterator[Fact]:
 
 def meaning(found: ReportInput) -> Iterator[str]:
     """The promise in two plain sentences."""
-    budget, unit = found.plan.get("budget"), protected_unit(found.plan)
+    budget, unit = whole_price(found.plan), protected_unit(found.plan)
     if budget is None:
         return
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
@@ -160,7 +161,7 @@ def guess_words(epsilon: Fraction, delta: Fraction) -> str:
 def promise_section(found: ReportInput) -> Section:
     """What could be learnt of one of those protected: the guarantee, and what it does to a guess."""
     parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
-    if budget := found.plan.get("budget"):
+    if budget := whole_price(found.plan):
         epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
         parts += [
             Paragraph(text=guess_words(epsilon, delta)),

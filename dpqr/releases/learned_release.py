@@ -1,0 +1,327 @@
+"""A release over a domain that leaves labels or bounds open: they are learned first, in the same run.
+
+Two paid runs, one after the other. What the domain leaves open is learned for a share of the budget; then the release
+is planned over what was learned, and made for the rest. The learned domain says what it has cost, so the release states
+the price of both (`sentences.whole_budget`).
+
+Privacy:
+    Basic composition of two adaptive runs: the second depends on the table through its own draws, and through the
+    domain that the first has released. So both are (eps1 + eps2, delta1 + delta2)-differentially private for their
+    unit. A ledger pays for each by itself; nothing is opened unless it would pay for both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpqr.domain.attribute import FAULTS
+from dpqr.domain.domain import LearnedPart
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.open_columns import queried_columns
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import document_root, read_document
+from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
+from dpqr.kernel.errors import (
+    LEARNED,
+    LEARNED_UNPAID,
+    RESUMABLE,
+    STAYS_SPENT,
+    AlreadyThere,
+    BudgetRefused,
+    DocumentError,
+    InfeasiblePlan,
+    UsageFault,
+)
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.ledger.codec import JSON
+from dpqr.releases.documents import MadeDomain
+from dpqr.releases.files import reserve_file
+from dpqr.releases.learning import LearningPlan, OpenColumn, draw_domain, learned_field, plan_columns
+from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
+from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
+from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
+from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.release import dry_run as dry_release
+from dpqr.releases.release import release as make_release
+from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import FinishedRun
+from dpqr.releases.sentences import cost_words
+from dpqr.strategies.plan import Plan
+
+SHARE = Fraction(1, 5)
+"""Of the budget, for what is learned. The answers then have 5/4 of the noise that the whole budget would buy them, and
+a label is kept from 5 times as many units on: less would win the answers little, and lose many labels."""
+ASSUMED_LABELS, ASSUMED_MAXIMUM = 20, 100
+"""Labels, and bounds from 0 to this, of a plan that is made before anything is learned."""
+DIGITS = 30
+"""To which the rest of a budget is rounded down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedRelease:
+    """Both runs on paper. learning: the first. rest: the budget of the second. assumed: its plan over a domain that is
+    made up in place of what will be learned, and what that takes."""
+
+    learning: LearningPlan
+    rest: PrivacyBudget
+    assumed: Plan
+    taken: Resources
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the second run, as far as it is known. It holds no request, so that no run can follow it."""
+        learning, problem = self.learning, self.assumed.problem
+        assumed = [f"{ASSUMED_LABELS} labels of {each.attribute.name!r}" for each in learning.labels]
+        assumed += [f"bounds 0 and {ASSUMED_MAXIMUM} of {each.attribute.name!r}" for each in learning.numbers]
+        notes = (
+            *(f"learned first: {line}" for line in learning.lines),
+            f"what is learned is not known yet: this plan assumes {', '.join(assumed)}",
+        )
+        learned = LearnedPart(columns=learning.domain.names, budget=learning.budget, unit=learning.unit.whom)
+        problem = replace(problem, domain=replace(problem.domain, learned=learned))
+        return replace(self.assumed, problem=problem, inputs=None, notes=(*notes, *self.assumed.notes))
+
+
+def release(
+    request: ReleaseRequest,
+    progress: ReleaseObserver,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+    noise: NoiseSource | None = None,
+) -> FinishedRun:
+    """One private release; labels and bounds that its domain leaves open are learned first. Arguments, errors and
+    privacy as for `make_release`."""
+    if is_closed(request):
+        return make_release(request, progress, planned=planned, noise=noise)
+    return learn_and_release(request, progress, planned=planned, noise=noise)
+
+
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, with its time and memory; over what is assumed, where the domain leaves labels or bounds
+    open. Raises: as `release`, before it opens the table."""
+    if is_closed(request):
+        return dry_release(request)
+    both = plan_both(request)
+    return both.plan, both.taken
+
+
+def is_closed(request: ReleaseRequest) -> bool:
+    """Whether the domain leaves nothing open. UsageFault where a share is stated for what it leaves open."""
+    closed = open_domain(request.plan) is None
+    if closed and request.learn_share is not None:
+        raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
+    return closed
+
+
+def plan_both(request: ReleaseRequest) -> LearnedRelease:
+    """Both runs of a request whose domain is open; no row is read, and nothing is paid.
+
+    Raises:
+        DpqrError: where `plan_learning` or `dry_release` would refuse, and for what a run that learns cannot do.
+        BudgetRefused: the budget would not pay for both.
+
+    Privacy:
+        As `plan_learning`; the second plan is a function of the request alone.
+    """
+    _require_supported(request)
+    document = open_domain(request.plan) or {}
+    columns = _open_columns(document)
+    _require_unnamed(request, columns)
+    whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
+    # Figures of twelve digits, rounded down, so that the domain file states them exactly.
+    share = fraction(request.learn_share, "--learn-share") or SHARE
+    labelled = any(column.part == "labels" for column in columns)
+    delta = Fraction(downward_text(whole.delta * share)) if labelled else Fraction(0)
+    part = PrivacyBudget(Fraction(downward_text(whole.epsilon * share)), delta)
+    rest = PrivacyBudget(whole.epsilon - part.epsilon, whole.delta - part.delta)
+    assumed, taken = dry_release(over(request, _made_up(document, columns, part), rest))
+    learning = plan_columns(
+        columns,
+        MadeDomain(document),
+        part,
+        replace(assumed.problem.unit, drops=False, cell_rows=None),
+        resolve_source(request.source, request.payer),
+        request.payer,
+        limits=request.limits,
+        reason=request.reason,
+    )
+    reading = learning.reading
+    bill = replace(release_bill(assumed, reading.policy, reading.source.encoding), reason=request.reason)
+    require_affordable(request.payer, learning.bill, locked=True)
+    require_affordable(request.payer, bill)
+    try:
+        require_affordable(request.payer, bill, after=learning.bill)
+    except BudgetRefused:
+        raise BudgetRefused(
+            f"the budget would not pay for both: {cost_words(part)} to learn the domain, then {cost_words(rest)}\n"
+            "ask for less; `dpqr budget show` prints what is left"
+        ) from None
+    return LearnedRelease(learning=learning, rest=rest, assumed=assumed, taken=taken)
+
+
+def learn_and_release(
+    request: ReleaseRequest,
+    progress: ReleaseObserver,
+    *,
+    planned: Callable[[Plan], None],
+    noise: NoiseSource | None,
+) -> FinishedRun:
+    """Learn what the domain leaves open, then release; arguments, errors and privacy as for `make_release`.
+
+    What was learned lies beside the release's directory until the release is there. Where the second run fails or is
+    killed, or finds that others have spent the rest of the budget meanwhile, it stays there, paid: --resume, or a run
+    that is given that domain and the rest of the budget, goes on with it.
+    """
+    place, payer = kept_place(request), request.payer
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    if payer is not None and payer.resume:
+        document, rest = _kept(request, place)
+        if waiting_receipt(Path(os.path.abspath(request.output.directory or ""))) is None:
+            # The second run had not begun.
+            request = replace(request, payer=replace(payer, resume=False))
+    else:
+        if place is not None and place.exists():
+            raise AlreadyThere(
+                f"--out {request.output.directory}: a run to it has learned {place.name} and was not finished\n"
+                "--resume goes on with it, or give it as --domain with the rest of the budget; or remove it"
+            )
+        kept, both = None if place is None else reserve_file(str(place)), plan_both(request)
+        planned(both.plan)
+        made = draw_domain(both.learning, payer, kept, noise=noise or SystemNoise(), progress=progress.read)
+        document, rest = made.document, both.rest
+    try:
+        _require_all(request, document)
+        finished = make_release(over(request, document, rest), progress, planned=planned, noise=noise)
+    except BaseException as error:
+        notes = getattr(error, "__notes__", ())
+        if place is not None and RESUMABLE not in notes:
+            error.add_note(LEARNED if payer else LEARNED_UNPAID)
+        elif STAYS_SPENT not in notes:
+            error.add_note(STAYS_SPENT)
+        raise
+    if place is not None:
+        place.unlink(missing_ok=True)
+    return finished
+
+
+def over(request: ReleaseRequest, domain: JSON, budget: PrivacyBudget) -> ReleaseRequest:
+    """The release proper: over this domain, for this budget."""
+    delta = None if budget.pure else downward_text(budget.delta, DIGITS)
+    plan = replace(request.plan, domain=domain, epsilon=downward_text(budget.epsilon, DIGITS), delta=delta)
+    return replace(request, plan=plan, learn_share=None)
+
+
+def kept_place(request: ReleaseRequest) -> Path | None:
+    """Where what was learned lies until the release is there; None for a release without a directory."""
+    if request.output.directory is None:
+        return None
+    directory = Path(os.path.abspath(request.output.directory))
+    return directory.with_name(f"{directory.name}-{LEARNED_DOMAIN}")
+
+
+def _kept(request: ReleaseRequest, place: Path | None) -> tuple[JSON, PrivacyBudget]:
+    """What a run has learned that was not finished, and the rest of its budget. UsageFault where there is nothing."""
+    if place is None:
+        raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
+    if not place.is_file():
+        raise UsageFault(f"--resume: {place.name}, what the run has learned, does not lie beside --out; leave it out")
+    document: Any = read_document(place)
+    learned = decode_domain(document, document_root(place)).learned
+    whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
+    if learned is None or learned.budget.epsilon >= whole.epsilon or learned.budget.delta > whole.delta:
+        raise UsageFault(f"--resume: {place.name} was not learned for a part of that --eps and --delta")
+    return document, PrivacyBudget(whole.epsilon - learned.budget.epsilon, whole.delta - learned.budget.delta)
+
+
+def _require_supported(request: ReleaseRequest) -> None:
+    """UsageFault for what a run that learns cannot do."""
+    plan, source = request.plan, request.source
+    stated = {
+        "--plan": request.locked is not None,
+        "--rehearse": request.rehearse,
+        "--cumulative": plan.cumulative is not None,
+        "--period": plan.period is not None,
+        "--start": plan.start is not None,
+        "--if-exists skip": request.output.if_exists == "skip",
+        "standard input or a stream": source.named and source.engine is None and not source.repeatable,
+    }
+    for what, there in stated.items():
+        if there:
+            raise UsageFault(
+                f"the domain leaves labels or bounds open, and they are learned by a run without {what}\n"
+                "learn them first, and give the domain file that is written: dpqr domain TABLE --learn COLUMN"
+            )
+
+
+def _open_columns(document: JSON) -> tuple[OpenColumn, ...]:
+    """The columns that a domain leaves open. DocumentError where one states what is to be learned, or cannot be."""
+    columns = []
+    for place, form in enumerate(document["fields"]):
+        part = open_part(form)
+        if part is None:
+            continue
+        at, own = Location("domain").key("fields").item(place), form["dpqr"]
+        kinds = {"labels": ("string",), "bounds": ("integer", "number")}[part]
+        if form.get("type") not in kinds:
+            raise at.fault(f"{part} of columns of type {' or '.join(kinds)} are learned; state those of this one")
+        how = ("bins", "grid", "cuts") if part == "bounds" else ()
+        known = ("trim", "caseSensitive", *FAULTS, "otherwise", part, *how)
+        stated = [*form.get("constraints", {}), *(key for key in ("categories", "parent") if key in form)]
+        stated += [key for key in own if key not in known]
+        if stated:
+            raise at.fault(f"its {part} are to be learned, and {stated[0]!r} states them, or needs them; leave one out")
+        columns.append(
+            OpenColumn(
+                form=form,
+                part=part,
+                grid=str(own.get("grid", 1)),
+                bins=own.get("bins", 10),
+                cuts=own.get("cuts", "equal"),
+            )
+        )
+    return tuple(columns)
+
+
+def _require_unnamed(request: ReleaseRequest, columns: tuple[OpenColumn, ...]) -> None:
+    """DocumentError where a query names a value of a column that is learned: it might be none of its cells."""
+    named = queried_columns(queries_entries(request.plan)).values
+    for column in columns:
+        if (name := column.form["name"]) in named:
+            raise DocumentError(
+                f"a query names values of {name!r}, whose {column.part} are to be learned: they may be no cells of it\n"
+                "ask for all of its cells by a marginal, or state them"
+            )
+
+
+def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudget) -> JSON:
+    """The domain, closed by as much as is assumed; for whom it would be learned is not known yet."""
+    made_up = {}
+    for column in columns:
+        if column.part == "labels":
+            labels = [f"(label {number})" for number in range(1, ASSUMED_LABELS + 1)]
+            learned: JSON = {"constraints": {"enum": labels}, "dpqr": {"outside": "cell"}}
+        else:
+            bounds = {"minimum": 0, "maximum": ASSUMED_MAXIMUM}
+            learned = {"constraints": bounds, "dpqr": {"bins": min(column.bins, ASSUMED_MAXIMUM), "outside": "clip"}}
+        made_up[column.form["name"]] = learned_field(column.form, learned)
+    price = {"epsilon": upward_text(part.epsilon), "delta": upward_text(part.delta), "unit": "not known yet"}
+    fields = [made_up.get(form["name"], form) for form in document["fields"]]
+    return document | {"fields": fields, "learned": {"columns": [*made_up]} | price}
+
+
+def _require_all(request: ReleaseRequest, document: JSON) -> None:
+    """InfeasiblePlan where no label was kept of a column, so that there is nothing to ask about."""
+    there = {form["name"] for form in document["fields"]}
+    for form in (open_domain(request.plan) or {"fields": []})["fields"]:
+        if form["name"] not in there:
+            raise InfeasiblePlan(
+                f"no label of {form['name']!r} was kept, for too few have the same; ask about other columns over what "
+                "was learned, or state its labels"
+            )

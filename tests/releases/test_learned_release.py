@@ -1,0 +1,432 @@
+"""A release whose domain leaves labels and bounds open: what is drawn, paid, stated and kept, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from proofs.exact import LEAST, exp, real
+
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import (
+    LEARNED,
+    LEARNED_UNPAID,
+    STAYS_SPENT,
+    AlreadyThere,
+    BudgetRefused,
+    DataError,
+    DocumentError,
+    InfeasiblePlan,
+    UsageFault,
+)
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import require_verified, verify
+from dpqr.releases import learned_release
+from dpqr.releases.learned_release import dry_run, kept_place, over, plan_both, release
+from dpqr.releases.loop import SILENT
+from dpqr.releases.read_release import read_release
+from dpqr.releases.release import release as release_alone
+from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.sentences import guarantee, whole_budget
+from dpqr.tables.policy import Policy
+from dpqr.tables.source import TableSource
+
+REGION = {"name": "region", "type": "string", "dpqr": {"labels": "learn"}}
+PAY = {"name": "pay", "type": "number", "dpqr": {"bounds": "learn", "bins": 4}}
+SEX = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
+LEDGER = "l.sqlite"
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """1,000 rows: two common regions, and one that a single row has."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DPQR_LEDGER", raising=False)
+    rows = [f"{number},{'fm'[number % 2]},{'north' if number % 3 else 'south'},{number + 1}" for number in range(999)]
+    Path("t.csv").write_text("\n".join(["id,sex,region,pay", *rows, "999,m,PRIVATEVALUE,500", ""]))
+    return "t.csv"
+
+
+def asked(*fields, queries=({"marginal": ["region"]},), payer=None, out=None, domain=None, **plan):
+    """A release of an epsilon at which nothing is left to chance, unless it is said otherwise."""
+    domain = domain or {"fields": list(fields or (REGION, SEX)), "malformed": "drop"}
+    more = {name: plan.pop(name) for name in ("learn_share", "rehearse", "source") if name in plan}
+    documents = {"queries": {"queries": list(queries)}, "domain": domain, "epsilon": "400", "delta": "1e-6"}
+    return ReleaseRequest(
+        **({"source": TableSource(paths=("t.csv",)), "payer": payer} | more),
+        plan=PlanRequest(**(documents | plan)),
+        output=OutputRequest(directory=out),
+    )
+
+
+def budget(epsilon="1000", accountant="basic", policy=None):
+    """A ledger with a budget that lets labels be learned; who pays."""
+    terms = {"epsilon": epsilon, "delta": "1e-5", "accountant": accountant, "policy": policy or Policy(learning=True)}
+    open_budget(configured_ledger(LEDGER, "none"), BudgetRequest(dataset="s", **terms))
+    return LedgerRequest(dataset="s", ledger=LEDGER, anchor="none")
+
+
+def spent():
+    return configured_ledger(LEDGER, "none").account("s").spent
+
+
+def entries():
+    return [each.kind for each in configured_ledger(LEDGER, "none").entries() if each.kind not in ("open", "init")]
+
+
+def made(request, noise=None):
+    return release(request, SILENT, noise=noise)
+
+
+# What is released, and what is said of it.
+
+
+def test_the_labels_are_learned_and_the_answers_are_asked_over_them(table):
+    finished = made(asked(out="out"), SeededNoise(1))
+    assert finished.plan.problem.domain.attributes[0].titles() == ("north", "south", "(null)", "(outside)")
+    assert [round(value) for value in finished.answers[0].estimate] == [666, 333, 0, 1]
+    assert "PRIVATEVALUE" not in "".join(path.read_text() for path in Path("out").iterdir())
+    assert not kept_place(asked(out="out")).exists()
+
+
+def test_bounds_are_learned_with_the_cuts_that_the_field_asks_for(table):
+    quantiles = PAY | {"dpqr": {"bounds": "learn", "bins": 4, "grid": 1, "cuts": "quantiles"}}
+    finished = made(asked(quantiles, queries=[{"marginal": ["pay"]}], delta=None), SeededNoise(2))
+    assert finished.plan.problem.domain.attributes[0].axis.edges[1:] == (256, 512, 768, 1024)
+    assert finished.plan.problem.domain.learned.budget.delta == 0
+    integral = {"name": "pay", "type": "integer", "dpqr": {"bounds": "learn", "outside": "drop", "null": "drop"}}
+    finished = made(asked(integral, queries=[{"mean": "pay"}], delta=None), SeededNoise(2))
+    stated = finished.plan.problem.domain.attributes[0]
+    assert stated.axis.edges[0] <= 2
+    assert stated.own_cells == ()
+
+
+def test_record_plan_and_receipt_state_the_price_of_both(table):
+    made(asked(out="out"))
+    record = read_release("out").record
+    plan = record["plan"]
+    assert [plan[name]["epsilon"]["exact"] for name in ("budget", "whole")] == ["320", "400"]
+    assert [plan[name]["delta"]["exact"] for name in ("budget", "whole")] == ["1/1250000", "1/1000000"]
+    assert plan["domain"]["learned"]["columns"] == ["region"]
+    assert plan["domain"]["learned"]["budget"]["epsilon"]["exact"] == "80"
+    in_all = "epsilon 400 and delta 1e-6"
+    assert record["guarantee"].endswith(f"with epsilon 80 and delta 2e-7 more: {in_all} in all.")
+    assert record["receipt"][0] == ["In all", f"{in_all}: epsilon 80 and delta 2e-7 of it to learn the domain (region)"]
+    learned = json.loads(Path("out/domain.json").read_text())
+    assert plan["request"]["domain"] == learned
+    whom = "one row of the table added or removed (the number of rows is private)"
+    assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
+
+
+def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
+    made(asked(SEX, REGION, PAY, out="out", queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}]))
+    require_verified(verify(VerifyRequest(release="out")))
+    later = replace(
+        asked(out="later", epsilon="10"), plan=replace(asked().plan, epsilon="10", domain="out/domain.json")
+    )
+    record = made(later).plan.problem.domain.learned
+    assert record.columns == ("region", "pay")
+    require_verified(verify(VerifyRequest(release="later")))
+
+
+def test_a_domain_learned_for_others_adds_up_with_nothing(table):
+    made(asked(out="out"), SeededNoise(1))
+    persons = replace(asked().plan, domain="out/domain.json", unit="id", max_rows=1)
+    finished = made(replace(asked(), plan=persons), SeededNoise(1))
+    words = guarantee(finished.plan)
+    assert "for one row of the table added or removed (the number of rows is private), which adds to that." in words
+    assert "in all" not in words
+
+
+@pytest.mark.parametrize(
+    "unit", [{"unit": "id", "max_rows": 2}, {"neighbours": "replace", "n": 1000}], ids=["persons", "replace"]
+)
+def test_both_parts_protect_the_same_units(table, unit):
+    both = plan_both(asked(REGION, PAY, queries=[{"marginal": ["region", "pay"]}], **unit))
+    assert both.learning.unit.whom == both.assumed.problem.unit.whom
+    assert both.learning.unit.rows == both.assumed.problem.unit.rows
+    made(asked(REGION, PAY, queries=[{"marginal": ["region", "pay"]}], **unit))
+
+
+# What is paid.
+
+
+@pytest.mark.parametrize("share", [None, "0.5", "0.123456789"])
+@pytest.mark.parametrize("fields", [(REGION,), (REGION, PAY), (PAY,)], ids=["labels", "both", "bounds"])
+def test_the_two_budgets_add_up_to_the_whole(table, share, fields):
+    names = [{"marginal": [field["name"]]} for field in fields]
+    both = plan_both(asked(*fields, queries=names, epsilon="0.7", learn_share=share))
+    part, rest = both.learning.budget, both.rest
+    assert part.epsilon + rest.epsilon == Fraction(7, 10)
+    assert part.delta + rest.delta == Fraction(1, 10**6)
+    assert part.epsilon == Fraction(share or "0.2") * Fraction(7, 10)
+    assert part.delta == (Fraction(share or "0.2") / 10**6 if REGION in fields else 0)
+    assert both.assumed.budget == rest
+    whole = both.plan.problem.domain.learned.budget
+    assert (whole.epsilon + rest.epsilon, whole.delta + rest.delta) == (Fraction(7, 10), Fraction(1, 10**6))
+
+
+def test_a_ledger_pays_for_both_runs_and_each_is_settled(table):
+    finished = made(asked(payer=budget(), out="out"))
+    assert entries()[0] == "reserve"
+    assert entries().count("reserve") == entries().count("settle") == 2
+    assert spent() <= Cost(Fraction(400), Fraction(1, 10**6))
+    assert spent().amount >= 80 + finished.plan.epsilon * Fraction(9, 10)
+    require_verified(verify(VerifyRequest(release="out", ledger=LEDGER, anchor="none")))
+
+
+@pytest.mark.parametrize(("epsilon", "words"), [("300", "asked"), ("399", "would not pay for both"), ("70", "asked")])
+def test_nothing_is_opened_unless_the_budget_pays_for_both(table, epsilon, words, monkeypatch):
+    monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    payer = budget(epsilon)
+    for door in (made, dry_run):
+        with pytest.raises(BudgetRefused, match=words):
+            door(asked(payer=payer, out="out"))
+    assert not spent()
+    assert entries() == []
+    assert not Path("out-domain.json").exists()
+
+
+def test_what_the_owner_forbids_or_the_budget_cannot_count_is_refused(table):
+    payer = budget(policy=Policy())
+    with pytest.raises(BudgetRefused, match="--allow-learning"):
+        made(asked(payer=payer))
+    assert entries() == []
+
+
+def test_a_ledger_pays_for_private_noise_only(table):
+    with pytest.raises(UsageFault, match="private noise"):
+        made(asked(payer=budget()), SeededNoise(1))
+    assert entries() == []
+
+
+def test_others_who_spend_the_rest_meanwhile_leave_what_was_learned(table, monkeypatch):
+    """The second run is refused, as any is that comes too late; the first stays paid, and --resume goes on with it."""
+    payer = budget("430")
+    drawn = learned_release.draw_domain
+
+    def raced(*given, **more):
+        document = drawn(*given, **more)
+        other = over(asked(payer=payer, out="other"), document.document, plan_both(asked(epsilon="100")).rest)
+        release_alone(other, SILENT)
+        return document
+
+    with monkeypatch.context() as patched:
+        patched.setattr(learned_release, "draw_domain", raced)
+        with pytest.raises(BudgetRefused) as ended:
+            made(asked(payer=payer, out="out"))
+    assert ended.value.__notes__ == [LEARNED]
+    assert not Path("out").exists()
+    kept = json.loads(Path("out-domain.json").read_text())
+    assert kept["learned"]["epsilon"] == "80"
+    with pytest.raises(AlreadyThere, match="--resume goes on with it"):
+        made(asked(payer=payer, out="out"))
+    # Less is asked of what is left: 430 - 80 - 80.
+    again = asked(payer=replace(payer, resume=True), out="out", epsilon="330")
+    before = spent()
+    finished = made(again)
+    assert finished.plan.budget.epsilon == 250
+    assert spent().amount - before.amount <= 250
+    assert json.loads(Path("out/domain.json").read_text()) == kept
+    assert not Path("out-domain.json").exists()
+
+
+KILLED = """
+import os, signal, sys
+from releases.test_learned_release import *
+from dpqr.releases import learned_release, release
+payer = LedgerRequest(dataset="s", ledger=LEDGER, anchor="none")
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[1] == "between":
+    learned_release.make_release = dies
+else:
+    release.construct = dies
+made(asked(payer=payer, out="out"))
+"""
+
+
+@pytest.mark.parametrize("where", ["between", "later"])
+def test_what_was_drawn_before_a_kill_is_paid_and_gone_on_with(table, where):
+    payer = budget()
+    tests = str(Path(__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": tests}
+    ended = subprocess.run([sys.executable, "-c", KILLED, where], env=environment, capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    assert spent().amount >= 80
+    assert entries() == ["reserve", "settle"] if where == "between" else ["reserve", "settle", "reserve"]
+    kept = Path("out-domain.json").read_text()
+    with pytest.raises(AlreadyThere, match="was not finished"):
+        made(asked(payer=payer, out="out"))
+    made(asked(payer=replace(payer, resume=True), out="out"))
+    assert Path("out/domain.json").read_text() == kept
+    assert spent() <= Cost(Fraction(400), Fraction(1, 10**6))
+    require_verified(verify(VerifyRequest(release="out", ledger=LEDGER, anchor="none")))
+
+
+def test_a_run_that_nobody_pays_for_keeps_what_was_learned_too(table, monkeypatch):
+    def fails(*_, **__):
+        raise DataError("the table is gone")
+
+    for out, note in (("out", LEARNED_UNPAID), (None, STAYS_SPENT)):
+        with monkeypatch.context() as patched:
+            patched.setattr(learned_release, "make_release", fails)
+            with pytest.raises(DataError) as ended:
+                made(asked(out=out), SeededNoise(1))
+        assert ended.value.__notes__ == [note]
+    go_on = replace(asked().plan, domain="out-domain.json", epsilon="320", delta="8e-7")
+    assert made(replace(asked(), plan=go_on), SeededNoise(1)).plan.problem.domain.learned
+
+
+def test_a_column_of_which_no_label_is_kept_ends_the_run(table):
+    with pytest.raises(InfeasiblePlan, match="no label of 'id' was kept") as ended:
+        made(
+            asked(
+                {"name": "id", "type": "string", "dpqr": {"labels": "learn"}},
+                SEX,
+                out="out",
+                queries=[{"marginal": ["id"]}],
+                epsilon="1",
+            ),
+            SeededNoise(3),
+        )
+    assert ended.value.__notes__ == [LEARNED_UNPAID]
+
+
+def test_resuming_needs_what_was_learned_for_a_part_of_the_budget(table):
+    payer = replace(budget(), resume=True)
+    with pytest.raises(UsageFault, match="does not lie beside --out"):
+        made(asked(payer=payer, out="out"))
+    with pytest.raises(UsageFault, match="add --out DIR"):
+        made(asked(payer=payer))
+    learned = {"columns": ["region"], "epsilon": "500", "delta": "0", "unit": "one row"}
+    for document in ({"fields": [SEX], "learned": learned}, {"fields": [SEX]}):
+        Path("out-domain.json").write_text(json.dumps(document))
+        with pytest.raises(UsageFault, match="not learned for a part"):
+            made(asked(payer=payer, out="out"))
+    assert entries() == []
+
+
+@pytest.mark.parametrize("share", ["0.2", "0.5"])
+def test_the_joint_law_of_both_runs_is_within_the_whole_price(table, share):
+    """Labels of n records and of one more, whose cell counts them where it is kept, and else that of all others.
+
+    Outcomes are (kept, count): p_n f(y - n), or (1 - p_n) f(y - m - n) with m records of other labels; f is discrete
+    Laplace noise. Beyond all counts P and Q fall as one geometric sequence, so that the tail is its first term's share.
+    """
+    both = plan_both(
+        asked(epsilon="2", delta="0.01", check="laplace", accountant="basic", count_dropped=None, learn_share=share)
+    )
+    law, whole = both.learning.labels[0].selection.law, whole_budget(both.plan)
+    (noise,) = (event for event, _ in both.assumed.events if isinstance(event, DiscreteLaplaceEvent))
+    falls, growth, most = exp(-1 / real(noise.scale)), exp(real(whole.epsilon)), 0
+    scale = (1 - falls) / (1 + falls)
+
+    def joint(count, value):
+        kept = real(law.probability(count))
+        return kept * scale * falls ** abs(value - count), (1 - kept) * scale * falls ** abs(value - count - 3)
+
+    for count in range(law.certain + 1):
+        for one, other in ((count, count + 1), (count + 1, count)):
+            found = real(0)
+            for value in range(-3, count + 6):
+                weight = 1 / (1 - falls) if value in (-3, count + 5) else 1
+                pairs = zip(joint(one, value), joint(other, value), strict=True)
+                found += weight * sum(max(p - growth * q, 0) for p, q in pairs)
+            most = max(most, found)
+    assert most <= real(whole.delta) + LEAST
+    # What is learned by itself spends its delta, so that the sum is no loose claim.
+    assert most >= real(both.learning.budget.delta) / 100
+
+
+# What is planned, and what is refused.
+
+
+def test_nothing_but_what_was_released_steers_the_second_plan(table):
+    """The plan of the release is that of anybody who asks over the learned domain, without the table."""
+    finished = made(asked(SEX, REGION, PAY, queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}], out="out"))
+    domain = json.loads(Path("out/domain.json").read_text())
+    queries = [{"marginal": ["sex", "region"]}, {"mean": "pay"}]
+    Path("t.csv").write_text("id,sex,region,pay\n")
+    plan, _ = dry_run(asked(domain=domain, queries=queries, epsilon="320", delta="8e-7"))
+    assert plan.events == finished.plan.events
+    assert plan.problem.domain == finished.plan.problem.domain
+
+
+def test_a_dry_run_reads_nothing_and_says_what_it_assumes(table, monkeypatch):
+    monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    plan, taken = dry_run(asked(REGION, PAY, queries=[{"marginal": ["region", "pay"]}], payer=budget(), epsilon="1"))
+    assert plan.budget.epsilon == Fraction(4, 5)
+    assert plan.problem.domain.learned.budget.epsilon == Fraction(1, 5)
+    assert taken.memory > 0
+    first, labels, bounds, assumed, *_ = plan.notes
+    assert first.startswith("learned first: epsilon 0.2, delta 2e-7 for one row")
+    assert labels.startswith("learned first: labels of 'region': kept with probability 1/2 from 125 rows on")
+    assert bounds.startswith("learned first: bounds of 'pay'")
+    assert "this plan assumes 20 labels of 'region', bounds 0 and 100 of 'pay'" in assumed
+    assert plan.inputs is None
+    assert entries() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "words"),
+    [
+        ({"rehearse": True}, UsageFault, "without --rehearse"),
+        ({"period": "2024-01"}, UsageFault, "without --period"),
+        ({"cumulative": 4}, UsageFault, "without --cumulative"),
+        ({"start": b"{}"}, UsageFault, "without --start"),
+        ({"source": TableSource(paths=("-",))}, UsageFault, "without standard input"),
+        ({"learn_share": "1"}, UsageFault, "--learn-share 1: must be at least 1e-12 and below 1"),
+        ({"learn_share": "0.2", "domain": {"fields": [SEX]}}, UsageFault, "leaves nothing open"),
+        ({"delta": None}, UsageFault, "learned labels need a delta"),
+        ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "names values of 'region'"),
+        ({"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}}, DocumentError, "names values of"),
+        ({"queries": [{"marginal": ["nowhere"]}]}, DocumentError, "nowhere"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_is_refused_before_a_row_is_read(table, changed, kind, words, monkeypatch):
+    monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    queries = changed.pop("queries", [{"marginal": ["sex"]}])
+    request = asked(**({"out": "out"} | changed))
+    stated = queries if isinstance(queries, dict) else {"queries": queries}
+    with pytest.raises(kind, match=words):
+        made(replace(request, plan=replace(request.plan, queries=stated)))
+    assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        (REGION | {"constraints": {"enum": ["north"]}}, "'enum' states them"),
+        (REGION | {"type": "integer"}, "labels of columns of type string are learned"),
+        (PAY | {"type": "date"}, "bounds of columns of type integer or number are learned"),
+        (PAY | {"constraints": {"minimum": 0}}, "'minimum' states them"),
+        (PAY | {"dpqr": {"bounds": "learn", "edges": [0, 1]}}, "'edges' states them"),
+        (REGION | {"dpqr": {"labels": "learn", "aliases": {"north": ["N"]}}}, "'aliases' states them"),
+        (REGION | {"parent": {"north": "all"}}, "'parent' states them"),
+        (PAY | {"dpqr": {"bounds": "learn", "bins": 2000}}, "--bins 2000"),
+        (PAY | {"dpqr": {"bounds": "learn", "grid": 0}}, "--grid 0"),
+        (SEX | {"dpqr": {"cuts": "quantiles"}}, "these are stated"),
+    ],
+)
+def test_a_field_leaves_open_or_states_and_not_both(table, field, words):
+    with pytest.raises((DocumentError, UsageFault), match=words):
+        made(asked(REGION | {"name": "other"}, field, queries=[{"marginal": [field["name"]]}]))
+
+
+def test_other_doors_ask_for_a_domain_that_was_learned_before(table):
+    with pytest.raises(DocumentError, match="nobody knows the labels of 'region' yet"):
+        release_alone(asked(), SILENT)
+    with pytest.raises(DocumentError, match="what was learned costs epsilon and delta"):
+        made(
+            asked(domain={"fields": [SEX], "learned": {"columns": ["sex"], "epsilon": "x", "delta": "0", "unit": "u"}})
+        )
