@@ -144,6 +144,11 @@ class LearnedCells:
     edges: of the cells, rising. counts: noisy, shape (cells,). scale: of their Laplace noise. whole: values are whole
     numbers, so the largest one of a cell is the next edge less 1.
 
+    >>> grid = tuple(map(Fraction, (0, 10, 20, 30, 40)))
+    >>> cells = LearnedCells(edges=grid, counts=np.array([1, 500, 500, -2]), scale=1.0, whole=True)
+    >>> [str(bound) for bound in cells.bounds()]
+    ['10', '29']
+
     Privacy:
         Post-processing: reads released values only.
     """
