@@ -1,4 +1,4 @@
-"""What a column holds, learned privately: its labels, the ends of its numbers, and cuts between them."""
+"""What a column holds, learned privately: its labels, the bounds of its numbers, and cuts between them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts
-from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import LabelSelectionEvent
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.noisy_answers import LaplaceAnswers, answers_sensitivity
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.sensitivity import Norm
 
 
 class CountedLabels(Protocol):
@@ -83,118 +86,161 @@ class LabelSelection:
         return value.texts(np.flatnonzero(self.law.sample(value.counts, noise)))
 
 
-# Scores of bins, for a choice by the exponential mechanism (`ExponentialChoice`): in which bin a rank lies.
+# Bounds and cuts of a column of numbers: functions of the noisy counts of a public grid's cells.
+
+STEPS = (Fraction(1), Fraction(5, 4), Fraction(8, 5))
+"""Edges of the grid within a doubling, each about a quarter above the last (the series R10 of ISO 3): with fewer a
+bound is further from the best one, with more each cell holds less and drowns in its noise."""
+NEXT = math.log(2)
+"""Price of each further cell of a run, in log-probability: before the counts are seen, a run ends at any cell with
+probability 1/2."""
+STRAY = 0.01
+"""Largest probability that noise alone makes a run go on beyond a gap."""
+NEARLY = 1.02
+"""Squared errors whose ratio is this or less are alike."""
+RATIOS = 64
+"""Rates of decay that are weighed for a tail."""
+
+
+def geometric_grid(step: Fraction, doublings: int, *, whole: bool = False) -> tuple[Fraction, ...]:
+    """Return edges 0, +-step, +-5/4 step, +-8/5 step, +-2 step, ..., rising. All public.
+
+    whole: of whole numbers; edges between the same two of them are one, the upper number.
+
+    >>> [str(edge) for edge in geometric_grid(Fraction(1), 2)[7:]]
+    ['0', '1', '5/4', '8/5', '2', '5/2', '16/5', '4']
+    >>> [str(edge) for edge in geometric_grid(Fraction(1), 2, whole=True)[4:]]
+    ['0', '1', '2', '3', '4']
+    """
+    positive = [step * 2**power * part for power in range(doublings) for part in STEPS] + [step * 2**doublings]
+    edges = [*(-edge for edge in reversed(positive)), Fraction(0), *positive]
+    return tuple(sorted({Fraction(math.ceil(edge)) for edge in edges})) if whole else tuple(edges)
+
+
+def grid_counts(axis: int, cells: int, epsilon: Fraction, unit: PrivacyUnit) -> LaplaceAnswers:
+    """Return the draw of noisy counts of all cells of an axis, at a price of epsilon: the one draw that bounds and cuts
+    of a column need.
+
+    >>> grid_counts(0, 5, Fraction(1, 10), PrivacyUnit(neighbours=Neighbours.REPLACE)).law.scale
+    Fraction(20, 1)
+
+    Raises:
+        InfeasiblePlan: epsilon is too small.
+
+    Privacy:
+        One marginal: `LaplaceAnswers`. All that follows from its result is post-processing.
+        Statement P45 of the guide's topic proofs.
+    """
+    block = QueryBlock(name="cells of the grid", factors=(Factor.identity(axis, cells),))
+    moved = answers_sensitivity((block,), Norm.L1, unit)
+    return LaplaceAnswers(blocks=(block,), unit=unit, scale=moved / epsilon)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndScores:
-    """How far the `rank`-th largest record (smallest, if not `top`) is from each bin, in records, with a minus sign.
+@dataclass(frozen=True, kw_only=True)
+class LearnedCells:
+    """What noisy counts say of a column: estimated counts by cell, and bounds and cuts that follow from them.
 
-    axis: of the counts, whose first `bins` cells are the bins in rising order; records in other cells have no number
-    and count for nothing. rank: public, at least 1.
+    edges: of the cells, rising. counts: noisy, shape (cells,). scale: of their Laplace noise. whole: values are whole
+    numbers, so the largest one of a cell is the next edge less 1.
 
-    Score of bin c, where `beyond` records lie in bins beyond c and n in c: -max(0, beyond - (rank - 1),
-    rank - (beyond + n)). It is 0 exactly where the record of that rank lies in c. Bins beyond all records score -rank.
-
-    Privacy:
-        A rank is a constant, not a share of a private number. One record more adds 1 or 0 to `beyond` and to
-        `beyond + n`, one that moves adds 1, 0 or -1; a maximum of functions moves by no more than they do. So every
-        score moves by at most 1 a record, K for a person of K records, under either relation.
-        Statement P45 of the guide's topic proofs.
-
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> EndScores(axis=0, bins=3, rank=2, top=True).evaluate(DenseHistogram(np.array([9, 5, 1, 7])))
-    array([-5,  0, -1])
-    """
-
-    axis: int
-    bins: int
-    rank: int
-    top: bool
-
-    def __len__(self) -> int:
-        return self.bins
-
-    def sensitivity(self, unit: PrivacyUnit) -> int:
-        return unit.rows
-
-    def evaluate(self, counts: Counts) -> IntArray:
-        cells = counts.marginal((self.axis,))[: self.bins]
-        reached = np.cumsum(cells[::-1])[::-1] if self.top else np.cumsum(cells)
-        beyond = reached - cells
-        away = np.maximum(beyond - (self.rank - 1), self.rank - reached)
-        scores: IntArray = -np.maximum(away, 0)
-        return scores
-
-
-def end_rank(epsilon: Fraction, bins: int, unit: PrivacyUnit, beta: float) -> int:
-    """Return the least rank at which a choice at `epsilon` lands beyond all records with probability at most beta.
-
-    Each of fewer than `bins` bins there scores -rank, and one scores 0: exp(-epsilon rank / (2 K)) bins <= beta.
-    """
-    return max(1, math.ceil(2 * unit.rows / float(epsilon) * math.log(bins / beta)))
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileScores:
-    """How far the quantile `share` is from each of some bins, in records times the share's denominator, with a minus
-    sign (Smith 2011, "Privacy-preserving statistical estimation with optimal convergence rates").
-
-    axis, bins: as for `EndScores`. first, last: the bins to choose from, both included.
-
-    With share = a / b, `below` records below bin c, n in it and T in all bins, the score is
-    -max(0, b below - a T, a T - b (below + n)): 0 where the quantile lies in c.
+    >>> grid = tuple(map(Fraction, (0, 10, 20, 30, 40)))
+    >>> cells = LearnedCells(edges=grid, counts=np.array([1, 500, 500, -2]), scale=1.0, whole=True)
+    >>> [str(bound) for bound in cells.bounds()]
+    ['10', '29']
 
     Privacy:
-        *Add-remove:* one record more changes a T by a, and b below and b (below + n) by b or 0 each: the differences
-        by b - a or -a. So scores move by at most max(a, b - a) a record. *Replace:* a record that stays in the bins
-        leaves T as it is, and the differences move by at most b; one that leaves them or comes moves them as above, by
-        less. So by b a record. A person of K records: K times that.
-        Statement P45 of the guide's topic proofs.
-
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> half = QuantileScores(axis=0, bins=3, share=Fraction(1, 2), first=0, last=2)
-    >>> half.evaluate(DenseHistogram(np.array([1, 1, 4])))
-    array([-4, -2,  0])
+        Post-processing: reads released values only.
     """
 
-    axis: int
-    bins: int
-    share: Fraction
-    first: int
-    last: int
+    edges: tuple[Fraction, ...]
+    counts: IntArray
+    scale: float
+    whole: bool
 
-    def __len__(self) -> int:
-        return self.last - self.first + 1
+    @cached_property
+    def estimated(self) -> FloatArray:
+        """Records by cell: the noisy counts in the run of cells that hold records, a fitted tail on either side.
 
-    def sensitivity(self, unit: PrivacyUnit) -> int:
-        part, whole = self.share.numerator, self.share.denominator
-        replaced = unit.neighbours is Neighbours.REPLACE
-        return unit.rows * (whole if replaced else max(part, whole - part))
+        Bounds should leave about as many records out as noise hides, so cells that are lost in noise one by one matter
+        together: their records are what the run's decay beyond its last cell, weighed against the counts there, lets
+        expect.
+        """
+        levels = self.counts / self.scale
+        first, last = occupied_run(levels)
+        found = levels.copy()
+        found[last + 1 :] = expected_tail(levels[last:])
+        found[:first] = expected_tail(levels[first::-1])[::-1]
+        return found * self.scale
 
-    def evaluate(self, counts: Counts) -> IntArray:
-        cells = counts.marginal((self.axis,))[: self.bins]
-        reached = np.cumsum(cells)
-        part, whole = self.share.numerator, self.share.denominator
-        wanted = part * int(reached[-1])
-        away = np.maximum(whole * (reached - cells) - wanted, wanted - whole * reached)
-        scores: IntArray = -np.maximum(away, 0)
-        return scores[self.first : self.last + 1]
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The two bounds between which a noisy sum of clipped values has the least expected squared error.
+
+        With bounds l and u its noise is of scale s max(|l|, |u|), s that of a count; what values beyond l and u lose by
+        clipping is a bias. What is lost on either side is added up: that the two sides cancel out is luck, which the
+        sums of a column's subgroups do not have. Among pairs that are as good within NEARLY it is the narrowest, for
+        the sake of its bins.
+        """
+        low = np.array(list(map(float, self.edges[:-1])))
+        high = np.array(list(map(float, self.edges[1:]))) - self.whole
+        value, counts = (low + high) / 2, self.estimated
+        below, above = np.cumsum(counts) - counts, np.cumsum(counts[::-1])[::-1] - counts
+        sum_below = np.cumsum(counts * value) - counts * value
+        sum_above = np.cumsum((counts * value)[::-1])[::-1] - counts * value
+        lost_below, lost_above = np.maximum(low * below - sum_below, 0), np.maximum(sum_above - high * above, 0)
+        width = np.maximum(np.abs(low)[:, None], np.abs(high))
+        errors = (lost_below[:, None] + lost_above) ** 2 + 2 * (self.scale * width) ** 2
+        errors[np.tril_indices(len(errors), -1)] = np.inf
+        span = np.where(errors <= NEARLY * errors.min(), high - low[:, None], np.inf)
+        first, last = np.unravel_index(span.argmin(), span.shape)
+        return self.edges[first], self.edges[last + 1] - self.whole
+
+    def cuts(self, shares: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """Quantiles, as if records were spread evenly in each cell; of three digits, whole numbers upwards."""
+        edges = np.array(list(map(float, self.edges)))
+        reached = np.maximum.accumulate(np.maximum(np.concatenate([[0.0], np.cumsum(self.estimated)]), 0))
+        found = np.interp([float(share) * reached[-1] for share in shares], reached, edges)
+        short = [Fraction(f"{value:.3g}") for value in found]
+        return tuple(Fraction(math.ceil(value)) for value in short) if self.whole else tuple(short)
 
 
-PARTS = 4
-"""Equal parts of each doubling of the grid: a bound is too wide by a fifth at most."""
+def occupied_run(levels: FloatArray) -> tuple[int, int]:
+    """Return the first and last cell of the run of cells that most likely holds the records.
 
+    levels: noisy counts over the scale of their Laplace noise, shape (cells,).
 
-def geometric_grid(step: Fraction, doublings: int) -> tuple[Fraction, ...]:
-    """Return edges 0, +-step, +-2 step, +-4 step, ..., each doubling in PARTS equal parts, rising. All public.
-
-    >>> [str(edge) for edge in geometric_grid(Fraction(1), 1)[12:]]
-    ['1', '5/4', '3/2', '7/4', '2']
+    A cell's evidence is log(p1 / p0) of its noisy count: p0 where it is empty, p1 where its count is exponential of
+    mean 2 scales, a law whose ratio has the closed form 4/3 exp(level / 2) - 1 (1/3 below 0). The run maximises the sum
+    of evidence less prices: NEXT for each cell, and for a gap of any length log(cells / STRAY) at most. A ratio of
+    empty cells is 1 on average, so its largest running product exceeds c with probability 1 / c at most (Ville 1939):
+    noise beyond a gap starts anew with probability STRAY at most.
     """
-    inner = [step * Fraction(part, PARTS) for part in range(1, PARTS)]
-    outer = [step * 2**power * Fraction(PARTS + part, PARTS) for power in range(doublings) for part in range(PARTS)]
-    positive: Sequence[Fraction] = [*inner, *outer, step * 2**doublings]
-    return (*(-edge for edge in reversed(positive)), Fraction(0), *positive)
+    positive = np.maximum(levels, 0)
+    evidence = positive / 2 + np.log(4 / 3 - np.exp(-positive / 2)) - NEXT
+    gap = math.log(len(levels) / STRAY)
+    # Each state is (evidence, first cell): of the best run that ends at this cell, and of the best one before it.
+    run = best = found = (-math.inf, 0)
+    last = 0
+    for cell, own in enumerate(evidence):
+        total, first = max((0.0, cell), run, (best[0] - gap, best[1]))
+        run = (total + float(own), first)
+        best = max(best, run)
+        if run > found:
+            found, last = run, cell
+    return found[1], last
+
+
+def expected_tail(levels: FloatArray) -> FloatArray:
+    """Return expected counts of the cells beyond the first one, in scales of noise.
+
+    levels: as for `occupied_run`, outward from the last cell of the run.
+
+    Counts are taken to decay by a ratio r a cell: the mean over all r below 2^(-1/3), alike likely before the noisy
+    counts are seen, weighed by their likelihood. Values grow by 2^(1/3) a cell: with a larger r a column has no mean.
+    """
+    rates = np.arange(RATIOS) / RATIOS / 2 ** (1 / len(STEPS))
+    counts = max(float(levels[0]), 0.0) * rates[:, None] ** np.arange(1, len(levels))
+    logs = -np.abs(levels[1:] - counts).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    expected: FloatArray = weights / weights.sum() @ counts
+    return expected

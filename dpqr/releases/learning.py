@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,15 +17,15 @@ from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import NO_COST, Pricing, PrivacyBudget, exact_decimal, upward_text
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.events import Composition, ExponentialEvent
+from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason
-from dpqr.mechanisms.learning import EndScores, LabelSelection, QuantileScores, end_rank, geometric_grid
-from dpqr.mechanisms.selection import ExponentialChoice, Scores
+from dpqr.mechanisms.learning import LabelSelection, LearnedCells, geometric_grid, grid_counts
+from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
 from dpqr.releases.files import SingleFile, reserve_file, write_text
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
@@ -42,8 +41,6 @@ from dpqr.tables.structure import check_table
 
 DOUBLINGS = 40
 """Of the grid: it ends at 2^40 steps on either side."""
-BEYOND = 0.01
-"""Largest probability that a learned end lies beyond all records."""
 MOST_BINS = 1000
 STAND_IN = "(any label)"
 """The one label of a column whose labels are not known: cells are not compared with it."""
@@ -111,31 +108,34 @@ class LabelColumn:
 class NumberColumn:
     """A column whose bounds are learned, and the inner edges of its bins where they are no equal parts.
 
-    attribute: its bins are the grid. epsilon: of one choice. shares: the quantiles at which bins are cut.
+    attribute: its bins are the grid. epsilon: of the noisy counts of its cells. shares: the quantiles at which bins are
+    cut.
     """
 
     attribute: Attribute
     grid: tuple[Fraction, ...]
     integral: bool
     epsilon: Fraction
-    rank: int
+    unit: PrivacyUnit
     bins: int
     shares: tuple[Fraction, ...] = ()
 
-    @property
-    def cells(self) -> int:
-        """Of the grid; those for values that are no numbers come after them."""
-        return len(self.grid) - 1
+    def draw(self, axis: int) -> LaplaceAnswers:
+        """The column's one draw, where it is this axis of the table."""
+        return grid_counts(axis, self.attribute.size, self.epsilon, self.unit)
 
     @property
     def events(self) -> Composition:
-        return ((ExponentialEvent(epsilon=self.epsilon), 2 + len(self.shares)),)
+        return ((self.draw(0).event, 1),)
 
-    def words(self, whom: str) -> str:
+    @property
+    def words(self) -> str:
         """What is paid for it, and what it aims at."""
         cut = f"; {len(self.shares)} quantiles as inner edges" if self.shares else f"; {self.bins} bins of equal width"
+        error = self.draw(0).law.deviation
         return (
-            f"bounds of {self.attribute.name!r}: near the value that {self.rank} {whom} lie beyond, on either side{cut}"
+            f"bounds of {self.attribute.name!r}: where clipping costs a sum as much as its noise, by counts of "
+            f"{len(self.grid) - 1} cells with an error of {error:.3g} rows each{cut}"
         )
 
 
@@ -191,12 +191,11 @@ class LearningPlan:
         budget, whom = self.budget, f"{self.unit.noun}s"
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
-        records = "rows" if self.unit.rows == 1 else f"rows, at most {self.unit.rows} of a person,"
         counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.columns else ""
         return (
             f"{price} for {self.unit.words}{counted}",
             *(column.words(whom) for column in self.labels),
-            *(column.words(records) for column in self.numbers),
+            *(column.words for column in self.numbers),
             *self.reading.bits,
         )
 
@@ -327,23 +326,25 @@ def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> Nu
         raise UsageFault("--grid 0: the smallest step is above 0, for example 0.01")
     if not 1 <= column.bins <= MOST_BINS:
         raise UsageFault(f"--bins {column.bins}: give a whole number from 1 to {MOST_BINS}")
-    grid, integral = geometric_grid(step, DOUBLINGS), form["type"] == "integer"
+    integral = form["type"] == "integer"
+    grid = geometric_grid(step, DOUBLINGS, whole=integral)
     rules = {"outside": "clip", "otherwise": "cell"} | ({} if integral else {"infinite": "clip"})
     bounds = {"minimum": 0, "maximum": 1}
     stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
     quantiles = column.cuts == "quantiles"
     shares = tuple(Fraction(part, column.bins) for part in range(1, column.bins)) if quantiles else ()
-    epsilon = share / (2 + len(shares))
-    return NumberColumn(
+    found = NumberColumn(
         attribute=attribute,
         grid=grid,
         integral=integral,
-        epsilon=epsilon,
-        rank=end_rank(epsilon, len(grid) - 1, unit, BEYOND),
+        epsilon=share,
+        unit=unit,
         bins=column.bins,
         shares=shares,
     )
+    _ = found.events  # refused before anything is paid
+    return found
 
 
 def _spelling(form: JSON) -> JSON:
@@ -459,50 +460,38 @@ def _learned_bounds(
         asked=[(axis,) for axis in range(len(plan.numbers))],
         progress=progress,
     )
-    draws = ColumnDraws(counts=table.counts, unit=plan.unit, run=run, noise=noise)
+    draws = ColumnDraws(counts=table.counts, run=run, noise=noise)
     return {column.attribute.name: draws.describe(column, axis) for axis, column in enumerate(plan.numbers)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDraws:
-    """The choices of one run among the bins of its grids."""
+    """The draws of one run: noisy counts of the cells of its grids."""
 
     counts: Private[Counts] = field(repr=False)
-    unit: PrivacyUnit
     run: PaidRun
     noise: NoiseSource
 
     def describe(self, column: NumberColumn, axis: int) -> JSON:
-        """The ends of a column, then the cuts between them.
-
-        The ends are edges of the grid: the lower one of the bin where the lowest values lie, the upper one of the bin
-        where the highest lie. Ends that come out in the wrong order change places, which is post-processing. Cuts are
-        chosen among the bins between the ends, a released value; equal cuts count once.
-        """
-        ends = [
-            self._choose(EndScores(axis=axis, bins=column.cells, rank=column.rank, top=top), column)
-            for top in (False, True)
-        ]
-        first, last = min(ends), max(ends)
-        low, high = column.grid[first], column.grid[last + 1]
+        """The bounds of a column and the cuts between them; cuts that are equal, or not between the bounds, go."""
+        draw = column.draw(axis)
+        (counts,) = measure(self.counts, draw, accountant=self.run.guard, noise=self.noise).value.values
+        cells = LearnedCells(
+            edges=column.grid,
+            counts=counts[: len(column.grid) - 1],  # those of values that are no numbers come after them
+            scale=float(draw.scale),
+            whole=column.integral,
+        )
+        low, high = cells.bounds()
         if column.integral:
-            low, high = Fraction(math.floor(low)), Fraction(math.ceil(high))
-        cuts = set[Fraction]()
-        for share in column.shares:
-            scores = QuantileScores(axis=axis, bins=column.cells, share=share, first=first, last=last)
-            cut = column.grid[first + self._choose(scores, column) + 1]
-            cuts.add(Fraction(math.ceil(cut)) if column.integral else cut)
+            high = max(high, low + 1)  # a column of one value
         rules: JSON = {"outside": "clip"}
         if column.shares:
-            edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
+            edges = [low, *sorted({cut for cut in cells.cuts(column.shares) if low < cut < high}), high]
             return {"dpqr": {"edges": list(map(_figure, edges)), **rules}}
         bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
         bounds = {"minimum": _figure(low), "maximum": _figure(high)}
         return {"constraints": bounds, "dpqr": {"bins": bins, **rules}}
-
-    def _choose(self, scores: Scores, column: NumberColumn) -> int:
-        choice = ExponentialChoice(scores=scores, unit=self.unit, epsilon=column.epsilon)
-        return measure(self.counts, choice, accountant=self.run.guard, noise=self.noise).value
 
 
 def _figure(value: Fraction) -> int | float:

@@ -1,4 +1,4 @@
-"""Learned labels, ends and quantiles: the joint law on all neighbours of tiny tables, and sensitivities by force."""
+"""Learned labels, bounds and cuts: the joint law on all neighbours of tiny tables, and sensitivities by force."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,14 +9,22 @@ import pyarrow as pa
 import pytest
 
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.kernel.accountants.losses import approximate_cost
+from dpqr.kernel.accountants.losses import approximate_cost, pure_epsilon
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.bits import exp_bracket
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learning import EndScores, LabelSelection, QuantileScores, end_rank, geometric_grid
-from dpqr.mechanisms.selection import ExponentialChoice
+from dpqr.mechanisms.learning import (
+    NEARLY,
+    LabelSelection,
+    LearnedCells,
+    expected_tail,
+    geometric_grid,
+    grid_counts,
+    occupied_run,
+)
 from dpqr.tables.label_counts import LabelSums, PersonLabels
 
 LABELS = "abc"
@@ -138,15 +146,9 @@ def test_a_selection_without_a_law_is_refused_before_it_is_paid():
         LabelSelection.within(Fraction(1, 10**9), Fraction(1, 10**30), most=1, unit=ADDED)
 
 
-# Ends and quantiles.
+# Bounds and cuts.
 
-BINS = 4
-SCORES = [
-    *(EndScores(axis=0, bins=BINS, rank=rank, top=top) for rank in (1, 2, 3) for top in (True, False)),
-    *(QuantileScores(axis=0, bins=BINS, share=Fraction(*share), first=0, last=BINS - 1) for share in ((1, 2), (1, 4))),
-    QuantileScores(axis=0, bins=BINS, share=Fraction(5, 7), first=1, last=2),
-]
-CELLS = BINS + 1
+CELLS = 4
 """The last one for records without a number."""
 
 
@@ -159,51 +161,113 @@ def persons(rows):
     }
 
 
-@pytest.mark.parametrize("scores", SCORES, ids=str)
-@pytest.mark.parametrize("rows", [1, 2])
-def test_no_score_moves_by_more_than_is_stated_and_some_score_does(scores, rows):
-    column = {"columns": ("person",), "rows": rows}
-    most = {}
+@pytest.mark.parametrize("unit", [ADDED, REPLACED], ids=["add-remove", "replace"])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(7)])
+def test_the_noise_of_a_grid_is_that_of_all_a_unit_moves_and_all_of_epsilon_is_used(unit, rows, epsilon):
+    """Exact: every pair of neighbours moves the counts by the stated L1 norm at most, and one pair does."""
+    unit = replace(unit, columns=("person",), rows=rows)
     own = [np.array(each) for each in persons(rows)]
-    for rest in product((0, 2), repeat=CELLS):
-        found = [scores.evaluate(DenseHistogram(np.array(rest) + each)) for each in own]
-        nobody = scores.evaluate(DenseHistogram(np.array(rest)))
-        moved = max(int(np.abs(each - nobody).max()) for each in found)
-        most[ADDED] = max(moved, most.get(ADDED, 0))
-        swapped = max(int(np.abs(one - other).max()) for one, other in combinations(found, 2))
-        most[REPLACED] = max(swapped, most.get(REPLACED, 0))
-    for unit, moved in most.items():
-        stated = scores.sensitivity(replace(unit, **column))
-        assert moved <= stated
-        assert moved == stated or (isinstance(scores, QuantileScores) and unit is REPLACED)
+    others = own if unit.neighbours is Neighbours.REPLACE else [np.zeros(CELLS, dtype=int)]
+    draw = grid_counts(1, CELLS, epsilon, unit)
+    (block,) = draw.blocks
+    table = np.zeros((2, CELLS), dtype=int)
+
+    def answers(person):
+        return block.answer(DenseHistogram(table + np.stack([person, person * 0])))
+
+    moved = max(int(np.abs(answers(one) - answers(other)).sum()) for one in own for other in others)
+    assert draw.event == DiscreteLaplaceEvent(sensitivity=moved, scale=moved / epsilon, coordinates=None)
+    assert pure_epsilon(draw.event) == epsilon
 
 
-@pytest.mark.parametrize("scores", SCORES, ids=str)
-def test_a_score_is_0_in_the_bin_of_the_rank_alone(scores):
-    cells = np.array([3, 2, 4, 1, 99])
-    records = np.repeat(np.arange(BINS), cells[:BINS])
-    found = scores.evaluate(DenseHistogram(cells))
-    if isinstance(scores, EndScores):
-        place = records[-scores.rank] if scores.top else records[scores.rank - 1]
-        assert np.flatnonzero(found == 0).tolist() == [place]
-    else:
-        place = records[int(scores.share * len(records))]
-        assert found[place - scores.first] == 0
-    assert (found <= 0).all()
+def learned(values, whole=False, scale=10.0, seed=1, noise=True):
+    """The cells of values on the grid of step 1, with numpy's noise: privacy is not at stake here."""
+    grid = geometric_grid(Fraction(1), 40, whole=whole)
+    counts = np.histogram(values, list(map(float, grid)))[0]
+    draw, kept = np.random.default_rng(seed), np.exp(-1 / scale)
+    drawn = draw.geometric(1 - kept, len(counts)) - draw.geometric(1 - kept, len(counts))
+    return LearnedCells(edges=grid, counts=counts + noise * drawn, scale=scale, whole=whole)
 
 
-def test_an_end_lies_beyond_all_records_as_seldom_as_is_stated():
-    """Exact: the law of the choice on a table whose records all lie in the first bin."""
-    epsilon, bins = Fraction(1, 10), 300
-    rank = end_rank(epsilon, bins, ADDED, 0.05)
-    scores = EndScores(axis=0, bins=bins, rank=rank, top=True)
-    choice = ExponentialChoice(scores=scores, unit=ADDED, epsilon=epsilon)
-    weights = np.exp(float(choice.rate) * scores.evaluate(DenseHistogram(np.array([10_000] + [0] * (bins - 1)))))
-    assert 1 - weights[0] / weights.sum() <= 0.05
+SHAPES = {
+    "all alike": (np.full(5000, 37), True, (32, 39)),
+    "two values": (np.arange(5000) % 2, True, (0, 1)),
+    "all negative": (np.linspace(-400, -100, 5000), False, (-512, -80)),
+    "both signs": (np.linspace(-30, 300, 5000), False, (-40, 320)),
+}
+
+
+@pytest.mark.parametrize(("values", "whole", "near"), SHAPES.values(), ids=SHAPES)
+def test_bounds_of_columns_with_sharp_ends_are_the_nearest_edges(values, whole, near):
+    low, high = learned(values, whole, noise=False, scale=1e-3).bounds()
+    assert near[0] <= low <= values.min()
+    assert values.max() <= high <= near[1]
+
+
+def test_bounds_balance_what_is_clipped_with_noise():
+    """On known counts of a heavy tail: no pair of edges has a much smaller error, by the definition of the error."""
+    values = 50 * np.arange(1, 2001) ** -0.6
+    found = learned(values, scale=20.0, noise=False)
+    found.__dict__["estimated"] = found.counts.astype(float)
+    edges = list(map(float, found.edges))
+    middles = np.repeat((np.array(edges[1:]) + edges[:-1]) / 2, found.counts)
+
+    def error(low, high):
+        return np.abs(middles - middles.clip(low, high)).sum() ** 2 + 2 * (20 * max(-low, high)) ** 2
+
+    low, high = map(float, found.bounds())
+    near = [edge for edge in edges if abs(edge) <= 64]
+    best = min(error(one, other) for one, other in combinations(near, 2))
+    assert best <= error(low, high) <= NEARLY * best * (1 + 1e-9)
+    assert 2 < high < 50  # neither of them wins
+
+
+def test_noise_alone_starts_no_run_beyond_a_gap():
+    """Of 1,000 draws with probability STRAY at most, by Ville's inequality: more than 35 have a chance below 1e-9. That
+    one reaches 40 cells further without a gap has a chance below 2^-40, for the price of each cell."""
+    draw, strays = np.random.default_rng(1), 0
+    for levels in draw.laplace(size=(1000, 200)):
+        levels[100] += 500
+        first, last = occupied_run(levels)
+        strays += first < 60 or last > 140
+    assert strays <= 35
+
+
+def test_an_expected_tail_follows_the_counts_beyond_the_run():
+    steady = 30 * 0.5 ** np.arange(30)
+    assert expected_tail(steady) == pytest.approx(steady[1:], abs=0.3)
+    assert expected_tail(np.array([30.0] + [0.0] * 29)).sum() < 1
+    assert not expected_tail(np.array([-1.0, 5.0])).any()  # no run, no tail
+    assert expected_tail(np.array([4.0])).shape == (0,)
+
+
+def test_a_run_bridges_gaps_that_are_short_or_well_supported():
+    levels = np.zeros(100)
+    levels[[10, 11, 13]] = 50
+    assert occupied_run(levels) == (10, 13)
+    levels[60] = 10
+    assert occupied_run(levels) == (10, 13)
+    levels[60] = 50
+    assert occupied_run(levels) == (10, 60)
+    first, last = occupied_run(np.zeros(100))
+    assert 0 <= first <= last < 100
+
+
+def test_cuts_are_quantiles_within_three_digits():
+    found = learned(np.arange(100_000), scale=0.01, noise=False)
+    shares = [Fraction(part, 10) for part in range(1, 10)]
+    assert [float(cut) for cut in found.cuts(shares)] == pytest.approx([share * 100_000 for share in shares], rel=0.06)
+    assert all(Fraction(f"{float(cut):.3g}") == cut for cut in found.cuts(shares))
+    whole = learned(np.arange(1000) % 5, whole=True, scale=0.01, noise=False).cuts([Fraction(1, 2)])
+    assert whole == (3,)
 
 
 def test_the_grid_rises_through_zero_and_doubles():
     grid = geometric_grid(Fraction(1, 100), 40)
-    assert list(grid) == sorted(grid)
+    assert list(grid) == sorted(set(grid))
     assert [-each for each in reversed(grid)] == list(grid)
     assert {Fraction(2**power, 100) for power in range(41)} | {Fraction(0)} <= set(grid)
+    whole = geometric_grid(Fraction(1, 3), 40, whole=True)
+    assert list(whole) == sorted(set(whole))
+    assert all(edge.denominator == 1 for edge in whole)

@@ -1,4 +1,4 @@
-"""P43 to P45: tables of persons, kept labels, and scores of ends and quantiles, by enumeration and thirty digits."""
+"""P43 to P45: tables of persons, kept labels, and counts of a grid, by enumeration and thirty digits."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -8,10 +8,9 @@ import pytest
 from mpmath import exp
 from proofs.exact import LEAST, real
 
-from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learning import EndScores, LabelSelection, QuantileScores
+from dpqr.mechanisms.learning import LabelSelection, grid_counts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 
@@ -59,41 +58,12 @@ def test_p44_all_labels_that_a_unit_may_move_are_paid(unit, most):
     assert (event.labels * event.epsilon, event.labels * event.delta) == (1, Fraction(1, 1000))
 
 
-def end_score(cells, place, rank):
-    beyond = sum(cells[place + 1 :])
-    return -max(0, beyond - (rank - 1), rank - (beyond + cells[place]))
-
-
-def quantile_score(cells, place, part, whole):
-    below, every = sum(cells[:place]), sum(cells)
-    return -max(0, whole * below - part * every, part * every - whole * (below + cells[place]))
-
-
-SCORES = [
-    (end_score, (1,), EndScores(axis=0, bins=3, rank=1, top=True)),
-    (end_score, (2,), EndScores(axis=0, bins=3, rank=2, top=True)),
-    (quantile_score, (1, 2), QuantileScores(axis=0, bins=3, share=Fraction(1, 2), first=0, last=2)),
-    (quantile_score, (2, 5), QuantileScores(axis=0, bins=3, share=Fraction(2, 5), first=0, last=2)),
-]
-
-
-@pytest.mark.parametrize(("written", "figures", "scores"), SCORES, ids=["1st", "2nd", "median", "2/5"])
-def test_p45_scores_are_those_of_the_statement_and_move_by_what_is_stated(written, figures, scores):
-    def of(cells):
-        return np.array([written(cells, place, *figures) for place in range(3)])
-
-    def changed(cells, by):
-        return tuple(count + by.get(place, 0) for place, count in enumerate(cells))
-
-    one_more, replaced = 0, 0
-    for cells in product(range(4), repeat=3):
-        own = of(cells)
-        assert (scores.evaluate(DenseHistogram(np.array([*cells, 7]))) == own).all()  # seven records have no number
-        for coming in range(3):
-            one_more = max(one_more, abs(of(changed(cells, {coming: 1})) - own).max())
-            for going in {0, 1, 2} - {coming}:
-                if cells[going]:
-                    replaced = max(replaced, abs(of(changed(cells, {coming: 1, going: -1})) - own).max())
-    for relation, moved in ((Neighbours.ADD_REMOVE, one_more), (Neighbours.REPLACE, max(one_more, replaced))):
-        assert scores.sensitivity(PrivacyUnit(neighbours=relation)) == moved
-        assert scores.sensitivity(PrivacyUnit(neighbours=relation, columns=("id",), rows=3)) == 3 * moved
+@every_unit
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(3)])
+def test_p45_counts_of_a_grid_are_within_epsilon_on_every_pair_of_neighbours(unit, epsilon):
+    """The largest log-ratio of probabilities of noisy counts is the L1 distance of the counts over the scale, by the
+    triangle inequality, with equality where every noisy count lies beyond both."""
+    own = [np.bincount(cells, minlength=3) for size in range(unit.rows + 1) for cells in product(range(3), repeat=size)]
+    others = own if unit.neighbours is Neighbours.REPLACE else [np.zeros(3, dtype=int)]
+    scale = grid_counts(0, 3, epsilon, unit).law.scale
+    assert max(int(np.abs(one - other).sum()) for one in own for other in others) / scale == epsilon
