@@ -171,8 +171,10 @@ def left_out_warning(release: FinishedRun) -> str | None:
 def _hardly_anybody(release: FinishedRun) -> str | None:
     """That a table of persons adds up to no more than noise alone makes of an empty one, as for rows above; or that
     their number, where it is declared, is less than half of that by the table of all of them."""
-    drawn, declared = release.persons and release.persons.measurement, release.plan.problem.persons
-    for block, values in zip(drawn.blocks, drawn.values, strict=True) if drawn else ():
+    if release.persons is None:
+        return None
+    drawn, declared = release.persons.measurement, release.plan.problem.persons
+    for block, values in zip(drawn.blocks, drawn.values, strict=True):
         if block.within is not None:
             continue
         spread = float(block.scale) * math.sqrt(block.rows)
