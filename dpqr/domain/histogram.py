@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -178,8 +178,47 @@ class SeparateTables:
         return _cached(self._answers, question, answer)
 
 
-PersonTable = tuple[Axes, int]
-"""A table of persons: the columns whose cells they are counted in, and in how many of these each of them at most."""
+class PersonTotal(NamedTuple):
+    """What is summed of a person's rows in a cell: values of the cells of the column `axis`, and the bounds that the
+    total is clipped to. All in steps of the table's grid."""
+
+    axis: int
+    values: tuple[int, ...]
+    least: int
+    most: int
+
+
+class PersonTable(NamedTuple):
+    """A table of persons: the columns whose cells they are counted in, and in how many of these each of them at most.
+
+    total: in place of 1 each of them adds two numbers in a cell, by how much their total there lies below the upper
+    bound and above the lower one. None: they are counted.
+
+    >>> within = PersonTotal(axis=1, values=(0, 5), least=0, most=8)
+    >>> costs = PersonTable(axes=(0,), most=1, total=within)
+    >>> found = costs.empty((2, 2))
+    >>> costs.add(found, np.array([1, 1]), np.array([5, 15]))
+    >>> found.tolist()
+    [[0, 0], [3, 13]]
+    """
+
+    axes: Axes
+    most: int
+    total: PersonTotal | None = None
+
+    def empty(self, shape: Sequence[int]) -> IntArray:
+        """Zeros of every answer; shape: of the domain."""
+        sizes = [shape[axis] for axis in self.axes]
+        return np.zeros(sizes if self.total is None else [*sizes, 2], dtype=np.int64)
+
+    def add(self, counts: IntArray, cells: IntArray, totals: IntArray) -> None:
+        """Add persons to the table, one for each of `cells`, with their totals there before they are clipped."""
+        if self.total is None:
+            np.add.at(counts.reshape(-1), cells, 1)
+            return
+        above = np.clip(totals, self.total.least, self.total.most) - self.total.least
+        below = self.total.most - self.total.least - above
+        np.add.at(counts.reshape(-1, 2), cells, np.stack([below, above], axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,9 +227,9 @@ class PersonCounts:
 
     shape: of the domain. tables: the counts of every cell of the table's columns, in their order, int64, read-only.
 
-    >>> persons = PersonCounts((2, 2), {((1,), 2): np.array([5, 7]), ((1,), 1): np.array([4, 5])})
-    >>> persons.table(((1,), 1)).tolist()
-    [4, 5]
+    >>> persons = PersonCounts((2, 2), {PersonTable((1,), 2): np.array([5, 7])})
+    >>> persons.table(PersonTable((1,), 2)).tolist()
+    [5, 7]
 
     Privacy:
         A draw from records cannot read them and one from them cannot read records, whose sensitivities differ.
@@ -213,7 +252,7 @@ class PersonCounts:
 
     def table(self, asked: PersonTable) -> IntArray:
         if asked not in self.tables:
-            raise InfeasiblePlan(f"a draw counts persons by the columns numbered {asked[0]}, and its plan does not")
+            raise InfeasiblePlan(f"a draw counts persons by the columns numbered {asked.axes}, and its plan does not")
         return self.tables[asked]
 
 

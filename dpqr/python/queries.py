@@ -120,6 +120,21 @@ class Queries:
         """The mean of a column of numbers, with its interval, in `Release.figures`."""
         return self._with({"mean": column}, **options)
 
+    def persons(
+        self,
+        by: Sequence[str] = (),
+        *,
+        max_cells: int | None = None,
+        total: str | None = None,
+        within: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> Queries:
+        """How many persons have a row in each cell of the columns `by`, each in at most `max_cells`; or, with a column
+        `total` and bounds `within`, the mean over persons of its sum over their rows in a cell, clipped to them."""
+        mean = None if total is None and within is None else _without_none(sum=total, within=_listed(within))
+        asked = _without_none(by=_listed(by) or None, max_cells=max_cells, mean=mean)
+        return self._with({"persons": asked}, name=name)
+
     def median(self, column: str, **options: Unpack[Grouped]) -> Queries:
         """The median of a column of numbers."""
         return self._with({"median": column}, **options)

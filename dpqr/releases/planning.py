@@ -264,7 +264,12 @@ def _with_persons(problem: Problem, split: Split, document: QueriesDocument) -> 
         raise UsageFault("--cumulative counts rows over several periods; ask for tables of persons period by period")
     blocks = problem.workload.blocks
     share = 1 - FREE_SHARE if document.alone else Fraction(len(tables), len(tables) + len(blocks))
-    workload = replace(problem.workload, persons=tuple(table.table(unit.rows) for table in tables))
+    steps = max(table.block.person_step for table in tables)
+    workload = replace(
+        problem.workload,
+        persons=tuple(table.table(unit.rows, steps) for table in tables),
+        person_figures=tuple(table.figure for table in tables if table.figure is not None),
+    )
     return replace(problem, workload=workload), replace(split, persons=share)
 
 

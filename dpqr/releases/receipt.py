@@ -82,8 +82,9 @@ def _whole_price(plan: Plan) -> Iterator[Fact]:
 def _persons_words(plan: Plan) -> str:
     """The tables of persons, what each counts, and the noise of one draw."""
     tables = [f"{block.name} (each in {count_words(block.most_cells or 1, 'cell')} at most)" for block in plan.persons]
-    noise = amount(plan.person_forecast[0].deviation)
-    return f"{', '.join(tables)}: +-{noise} persons (noise, standard deviation)"
+    noises = dict.fromkeys(amount(one.deviation) for one in plan.person_forecast)
+    unit = "persons" if all(block.within is None for block in plan.persons) else "persons, or units of the total"
+    return f"{', '.join(tables)}: +-{', '.join(noises)} {unit} (noise, standard deviation)"
 
 
 def plan_words(release: FinishedRun) -> str:

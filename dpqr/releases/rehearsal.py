@@ -55,10 +55,12 @@ def rehearsed_table(problem: Problem, limits: Limits, persons: Sequence[QueryBlo
         return loaded
     tables = {}
     for table in filter(None, (block.person_table for block in persons)):
-        axes, sizes = table[0], [shape[axis] for axis in table[0]]
-        tables[table] = np.zeros(sizes, dtype=np.int64)
+        axes, sizes = table.axes, [shape[axis] for axis in table.axes]
+        tables[table] = table.empty(shape)
         cells = np.ravel_multi_index([codes[axis] for axis in axes], sizes) if axes else np.zeros_like(codes[0])
-        np.add.at(tables[table].reshape(-1), cells.astype(np.int64), 1)
+        total = table.total
+        totals = np.zeros_like(cells) if total is None else np.array(total.values)[codes[total.axis]]
+        table.add(tables[table], cells.astype(np.int64), totals)
     return replace(loaded, persons=Private(PersonCounts(shape, tables)))
 
 

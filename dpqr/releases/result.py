@@ -158,10 +158,16 @@ def assemble(
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
     tested = partial(tested_errors, plan=plan, hypothesis=shown, history=history, errors=bars.tests, summed=summed)
+    people = person_answers(persons)
+    named = {each.block.name: each for each in people}  # none where a crash has lost their draw
+    of_persons = plan.problem.workload.person_figures if people else ()
     return FinishedRun(
         plan=plan,
-        answers=(*answers, *person_answers(persons)),
-        figures=figures_of(plan, answers, direct, tested),
+        answers=(*answers, *people),
+        figures=(
+            *figures_of(plan, answers, direct, tested),
+            *(figure_answers(figure, named, named, {}) for figure in of_persons),
+        ),
         hypothesis=shown,
         transcript=transcript,
         certificate=certificate,
@@ -201,8 +207,10 @@ def person_answers(persons: MeasuredPersons | None) -> tuple[BlockAnswers, ...]:
         return ()
     drawn, found = persons.measurement, []
     for block, whole in zip(drawn.blocks, drawn.values, strict=True):
-        values = whole.astype(np.float64)
-        deviation, margin = np.full(block.rows, drawn.law.deviation), np.full(block.rows, drawn.law.tail(BETA))
+        scale = float(block.scale)
+        values = whole.astype(np.float64) * scale
+        deviation = np.full(block.rows, drawn.law.deviation * scale)
+        margin = np.full(block.rows, drawn.law.tail(BETA) * scale)
         noisy = Noisy(values=values, deviation=deviation, margin=margin)
         found.append(BlockAnswers(block=block, estimate=np.maximum(values, 0.0), error=deviation, noisy=noisy))
     return tuple(found)

@@ -175,7 +175,11 @@ def left_out_warning(release: FinishedRun) -> str | None:
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
-    if not totals or release.rehearsal or not (problem.unit.drops or problem.unit.columns):
+    if release.rehearsal or not (problem.unit.drops or problem.unit.columns):
+        return None
+    if nobody := _hardly_anybody(release):
+        return nobody
+    if not totals:
         return None
     most, used, deviation, cells = min(totals)
     known = problem.persons or problem.declared or problem.n or problem.most
@@ -188,6 +192,28 @@ def left_out_warning(release: FinishedRun) -> str | None:
         f"noise of that count); {cause}"
         f"{_suspect(problem.domain)}"
     )
+
+
+def _hardly_anybody(release: FinishedRun) -> str | None:
+    """That a table of persons adds up to no more than noise alone makes of an empty one, as for rows above; or that
+    their number, where it is declared, is less than half of that by the table of all of them."""
+    if release.persons is None:
+        return None
+    drawn, declared = release.persons.measurement, release.plan.problem.persons
+    for block, values in zip(drawn.blocks, drawn.values, strict=True):
+        if block.within is not None:
+            continue
+        spread = float(block.scale) * math.sqrt(block.rows)
+        most, used = drawn.law.tail(DOUBT) * spread, float(values.sum()) * float(block.scale)
+        known = declared if not block.axes else None
+        if used <= most or (known is not None and used + most <= known / 2):
+            return (
+                f"hardly any persons were counted, or none: about {max(used, 0):,.0f} in {block.name!r} "
+                f"(+-{drawn.law.deviation * spread:.3g}, the noise of that count)"
+                f"{'' if known is None else f'; {known:,} were declared'}; the table is too small for the budget, or "
+                f"the domain's rules left out nearly all{_suspect(release.plan.problem.domain)}"
+            )
+    return None
 
 
 def _suspect(domain: Domain) -> str:

@@ -222,12 +222,16 @@ class Plan:
 
     @property
     def person_forecast(self) -> tuple[BlockForecast, ...]:
-        """Noise of the tables of persons, in persons. `forecast` is of the blocks that records answer."""
+        """Noise of the tables of persons, in persons or in units of the summed column. `forecast` is of the blocks that
+        records answer."""
         price = self.price("persons")
         if price is None:
             return ()
         deviation = self.roles.check.law(self.persons, self.problem.unit, price).deviation
-        return tuple(BlockForecast(name=block.name, rows=block.rows, deviation=deviation) for block in self.persons)
+        return tuple(
+            BlockForecast(name=block.name, rows=block.rows, deviation=deviation * float(block.scale))
+            for block in self.persons
+        )
 
     @property
     def asked_columns(self) -> tuple[Axes, ...]:

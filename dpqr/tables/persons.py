@@ -24,7 +24,7 @@ from dpqr.kernel.unit import Every
 from dpqr.tables.cell_values import days, is_text, mask, not_null, numpy_values, period_numbers, text_array
 from dpqr.tables.encoders import ColumnEncoder, RowEncoder, TableBatch
 from dpqr.tables.limits import OUT_OF_ORDER, TOO_MANY_PERSONS
-from dpqr.tables.tallies import merged
+from dpqr.tables.tallies import merged, summed
 
 
 def person_refusal(kind: Any) -> str | None:
@@ -382,8 +382,10 @@ class PersonTally:
 
     **Privacy.** Fix the key. The cells in which a person counts are the distinct cells of all rows of theirs that the
     domain's rules let pass, also of those that `Bounding` leaves out; where these are more than C, the C with the
-    smallest tickets under a key of the table's own. So they are a function of that person's rows, at most C, and each
-    of them counts the person once: what `sensitivity` counts with for tables of persons. For the mixture over keys see
+    smallest tickets under a key that tables of the same columns and C share. So they are a function of that person's
+    rows, at most C, and each of them counts the person once: what `sensitivity` counts with for tables of persons. In a
+    table of totals the person adds a function of their own rows in that cell, clipped to the stated bounds; sums are
+    exact modulo 2^64, and what is clipped lies within the bounds whatever they are. For the mixture over keys see
     `Bounding`.
     Statement P43 of the guide's topic proofs.
     """
@@ -394,26 +396,30 @@ class PersonTally:
     counts: list[IntArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        sizes = ([self.packing.shape[axis] for axis in axes] for axes, _ in self.tables)
-        self.counts = [np.zeros(size, dtype=np.int64) for size in sizes]
+        self.counts = [table.empty(self.packing.shape) for table in self.tables]
 
     def add(self, held: HeldRows) -> None:
         """Count the persons of a group. No person may be in two of them."""
         owners, rows = held.rows[0], held.rows[1:]
-        for place, (axes, most) in enumerate(self.tables):
-            counts = self.counts[place].reshape(-1)
+        for table, counts in zip(self.tables, self.counts, strict=True):
             cells = np.zeros(len(owners), dtype=np.int64)
+            totals = np.zeros(len(owners), dtype=np.int64)
             for start in range(0, len(owners), _UNPACKED):
-                codes = self.packing.unpack(rows[:, start : start + _UNPACKED])
-                piece = cells[start : start + _UNPACKED]
-                for axis in axes:
+                stop = start + _UNPACKED
+                codes = self.packing.unpack(rows[:, start:stop])
+                piece = cells[start:stop]
+                for axis in table.axes:
                     piece *= self.packing.shape[axis]
                     piece += codes[:, axis].astype(np.int64)
-            # Every cell of a person once, by owner and cell: their order is no file's.
-            pairs, _ = merged(np.stack([owners, cells.astype(np.uint64)]), np.ones(len(cells), dtype=np.int64))
+                if table.total is not None:
+                    values = np.array(table.total.values, dtype=np.int64)
+                    totals[start:stop] = held.counts[start:stop] * values[codes[:, table.total.axis]]
+            # Every cell of a person once, by owner and cell, with their total there: their order is no file's.
+            pairs, totals = summed(np.stack([owners, cells.astype(np.uint64)]), totals)
             whose, where = pairs.astype(np.int64)
-            own_key = hashlib.sha256(b"table of persons %d" % place + self.key).digest()
-            np.add.at(counts, where[smallest_tickets(whose, held.persons, most, own_key)], 1)
+            own_key = hashlib.sha256(f"table of persons {table.axes} {table.most}".encode() + self.key).digest()
+            chosen = smallest_tickets(whose, held.persons, table.most, own_key)
+            table.add(counts, where[chosen], totals[chosen])
 
 
 # FirstRows: at most K rows of each person over the life of a counter, the first ones in the order of periods.

@@ -163,13 +163,18 @@ def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
     """
     if not counts.all():
         words, counts = words[:, counts > 0], counts[counts > 0]
+    return summed(words, counts)
+
+
+def summed(words: AnyArray, numbers: IntArray) -> tuple[AnyArray, IntArray]:
+    """Distinct columns of `words`, as in `merged`, and the sum of the numbers of each, which may have any sign."""
     order = ordered(words)
-    words, counts = words[:, order], counts[order]
+    words, numbers = words[:, order], numbers[order]
     del order
-    starts = np.ones(len(counts), dtype=bool)
+    starts = np.ones(len(numbers), dtype=bool)
     starts[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
     places = np.flatnonzero(starts)
-    return words[:, starts], np.add.reduceat(counts, places) if len(places) else counts
+    return words[:, starts], np.add.reduceat(numbers, places) if len(places) else numbers
 
 
 def ordered(words: AnyArray) -> AnyArray:

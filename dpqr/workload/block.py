@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable
+from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable, PersonTotal
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.workload.matrix import Identity, IntMatrix
@@ -51,6 +51,10 @@ class QueryBlock:
     scale: step of the public grid; an answer is `scale` times the integer that `answer` returns.
     most_cells: C, of a table of persons: each person counts once in a cell of this marginal, and in C cells at most.
     None: records are counted. A table of persons is no linear query of the records: no model answers it.
+    within: of a table of persons' totals, their bounds in steps. Its last factor is the summed column, with two rows
+    over its cells: minus a row's value, and the value. A person adds (most - total, total - least) to two answers of a
+    cell, their total there clipped to [least, most].
+    times: what every count or total of persons is multiplied by, so that one draw suits tables of different steps.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
     rows: number of queries.
@@ -68,6 +72,8 @@ class QueryBlock:
     weight: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
     most_cells: int | None = None
+    within: tuple[int, int] | None = None
+    times: int = 1
     axes: Axes = field(init=False, repr=False)
     is_marginal: bool = field(init=False, repr=False)
     rows: int = field(init=False, repr=False)
@@ -79,13 +85,30 @@ class QueryBlock:
         object.__setattr__(self, "is_marginal", plain)
         rows = [factor.matrix.rows for factor in self.factors]
         object.__setattr__(self, "rows", rows[0] if self.rowwise else math.prod(rows))
-        of_persons = self.most_cells is None or (plain and self.scale == 1 and self.most_cells >= 1)
+        by = self.factors if self.within is None else self.factors[:-1]
+        in_cells = all(isinstance(factor.matrix, Identity) for factor in by) and self.times >= 1
+        of_persons = self.most_cells is None or (in_cells and self.most_cells >= 1)
         assert of_persons, "persons are counted in the cells of a plain marginal"
 
     @property
     def person_table(self) -> PersonTable | None:
         """Of a table of persons what loaders count; None where records are counted."""
-        return None if self.most_cells is None else (self.axes, self.most_cells)
+        if self.most_cells is None:
+            return None
+        if self.within is None:
+            return PersonTable(self.axes, self.most_cells)
+        values = tuple(self.factors[-1].matrix.row(1).tolist())
+        return PersonTable(self.axes[:-1], self.most_cells, PersonTotal(self.axes[-1], values, *self.within))
+
+    @property
+    def person_step(self) -> int:
+        """What a person moves a cell of a table of persons by, in L1, where they come or go."""
+        return self.times * (1 if self.within is None else self.within[1] - self.within[0])
+
+    @property
+    def person_cells(self) -> int:
+        """The cells of a table of persons: each has one answer, and of totals two."""
+        return self.rows if self.within is None else self.rows // 2
 
     @property
     def cells(self) -> int:
@@ -94,7 +117,9 @@ class QueryBlock:
 
     @property
     def largest_coefficient(self) -> int:
-        """Largest absolute coefficient, all factors multiplied out."""
+        """Largest absolute coefficient, all factors multiplied out; of persons the most that one adds to an answer."""
+        if self.most_cells is not None:
+            return self.person_step
         return math.prod(factor.matrix.column_norm(0) for factor in self.factors)
 
     def answer(self, source: MarginalSource) -> AnyArray:
@@ -110,7 +135,7 @@ class QueryBlock:
             return self.apply(source.marginal(self.axes))
         if not isinstance(source, PersonCounts):
             raise InfeasiblePlan(f"query {self.name!r} counts persons, and these are counts of records")
-        return source.table(self.person_table).reshape(-1)
+        return source.table(self.person_table).reshape(-1) * self.times
 
     def apply(self, marginal: AnyArray) -> AnyArray:
         """Multiply the marginal tensor over `axes`; returns shape (rows,)."""

@@ -29,15 +29,21 @@ from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonsQuery:
     """A table of persons, before the run's unit is known. block: the marginal whose cells they count in. most_cells: C;
-    None: as many as rows of a person are used. column: that says whose row it is, where the entry names it."""
+    None: as many as rows of a person are used. column: that says whose row it is, where the entry names it. figure: the
+    mean that its totals give; None: persons are counted."""
 
     block: QueryBlock
     most_cells: int | None = None
     column: str | None = None
+    figure: Figure | None = None
 
-    def table(self, rows: int) -> QueryBlock:
-        """What is measured. rows: K, of each person. Nobody has more cells than there are."""
-        return replace(self.block, most_cells=min(self.most_cells or rows, self.block.rows))
+    def table(self, rows: int, steps: int) -> QueryBlock:
+        """What is measured. rows: K, of each person. Nobody has more cells than there are. steps: the most that a
+        person adds to an answer of any table of the run. Every answer is multiplied until a person adds about as much
+        to it, for one draw gives all of them the same noise."""
+        times = max(1, round(Fraction(steps, self.block.person_step)))
+        most_cells = min(self.most_cells or rows, self.block.person_cells)
+        return replace(self.block, most_cells=most_cells, times=times, scale=self.block.scale / times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,17 +186,27 @@ class CoefficientsEntry(QueryEntry, frozen=True, kw_only=True):
     columns: Some | UnsetType = UNSET
 
 
+class PersonMean(DocumentPart, frozen=True, kw_only=True):
+    """The mean over persons of the sum of a column over their rows in a cell. within: what this sum is clipped to."""
+
+    sum: str
+    within: tuple[Number, Number]
+
+
 class Persons(DocumentPart, frozen=True, kw_only=True):
     """A table of persons. by: its columns; without them their number. max_cells: in how many cells each of them counts
-    at most; where it is not stated, as many as rows of a person are used. of: the column that says whose row it is."""
+    at most; where it is not stated, as many as rows of a person are used. of: the column that says whose row it is.
+    mean: of persons' totals, in place of their number."""
 
     by: Columns = ()
     max_cells: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(default=UNSET, name="max_cells")
     of: str | UnsetType = UNSET
+    mean: PersonMean | UnsetType = UNSET
 
 
 class PersonsEntry(QueryEntry, frozen=True, kw_only=True):
-    """How many persons have a row in every combination of cells of the `by` columns. Each counts once a cell."""
+    """How many persons have a row in every combination of cells of the `by` columns, or the mean of their totals there.
+    Each counts once a cell."""
 
     persons: Persons
 

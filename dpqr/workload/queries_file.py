@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import UNSET
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
-from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_shape, nearest, obvious
+from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_shape, nearest, number, obvious
 from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root, read_document
 from dpqr.domain.text.faults import Faults
 from dpqr.domain.text.sources import Sources
@@ -29,12 +30,13 @@ from dpqr.workload.entry import (
     CompiledEntry,
     EntryContext,
     PersonsQuery,
+    coarsest_grid,
     default_name,
     missing_kind_fault,
     selection_weight,
 )
-from dpqr.workload.figure_entries import FIGURE_COMPILERS, spread, weighing, with_survey_weight
-from dpqr.workload.figures import Figure
+from dpqr.workload.figure_entries import FIGURE_COMPILERS, MOST_STEPS, spread, weighing, with_survey_weight
+from dpqr.workload.figures import Figure, QuotientFormula, moments
 from dpqr.workload.form import (
     KINDS,
     MAX_BLOCKS,
@@ -44,6 +46,7 @@ from dpqr.workload.form import (
     HierarchyEntry,
     MarginalEntry,
     MarginalsEntry,
+    PersonMean,
     PersonsEntry,
     QueriesForm,
     QueryEntry,
@@ -51,8 +54,16 @@ from dpqr.workload.form import (
     Ways,
     WhereEntry,
 )
-from dpqr.workload.matrix import Identity
-from dpqr.workload.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.ordered_columns import (
+    binning_error,
+    compile_prefix,
+    compile_ranges,
+    compile_sum,
+    decimal_text,
+    midpoint_notes,
+    numbers,
+)
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload
 
@@ -138,13 +149,72 @@ def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
     if entry.weight is not UNSET:
         raise frame.location.key("weight").fault("each person counts once: a table of persons has no weight")
     factors = frame.identities(frame.axes(asked.by, location.key("by")))
+    most_cells = None if asked.max_cells is UNSET else asked.max_cells
+    column = None if asked.of is UNSET else asked.of
+    if asked.mean is not UNSET:
+        return _mean_of_persons(
+            entry,
+            asked.mean,
+            PersonsQuery(block=QueryBlock(name="", factors=factors), most_cells=most_cells, column=column),
+            frame,
+        )
     name = default_name("persons", asked.by) if entry.name is UNSET else f"{entry.name} (persons)"
-    table = PersonsQuery(
-        block=QueryBlock(name=name, factors=factors),
-        most_cells=None if asked.max_cells is UNSET else asked.max_cells,
-        column=None if asked.of is UNSET else asked.of,
-    )
+    table = PersonsQuery(block=QueryBlock(name=name, factors=factors), most_cells=most_cells, column=column)
     return CompiledEntry(blocks=(), persons=(table,))
+
+
+def _mean_of_persons(
+    entry: PersonsEntry, mean: PersonMean, counted: PersonsQuery, frame: EntryContext
+) -> CompiledEntry:
+    """Sums over persons of most - t and of t - least, in one block: t is a person's total, clipped to [least, most].
+    Cells of the column that hold no number add nothing to a total."""
+    location, by = frame.location.key("persons").key("mean"), counted.block
+    axis = frame.axis(mean.sum, location.key("sum"))
+    if axis in by.axes:
+        raise location.key("sum").fault(f"the column {mean.sum!r} is in 'by', too; leave it out there")
+    attribute, bins = numbers(axis, location.key("sum"), frame)
+    least, most = (number(value, location.key("within").item(place)) for place, value in enumerate(mean.within))
+    if least >= most:
+        raise location.key("within").fault("the first bound must lie below the second one")
+    # Steps of a grid on which bounds and values lie, so that sums are exact.
+    values = [bins.midpoint(index) for index in range(bins.size)]
+    grid = coarsest_grid([least, most, *values])
+    if max(most - least, *map(abs, values)) / grid > MOST_STEPS:
+        raise location.key("within").fault(
+            f"bounds and values of column {mean.sum!r} share no grid of at most {MOST_STEPS:,} steps; give rounder "
+            "bounds or bins"
+        )
+    own = np.zeros(attribute.size, dtype=np.int64)
+    own[: bins.size] = [int(value / grid) for value in values]
+    total = f"total {attribute.name}"
+    factor = Factor(
+        axes=(axis,),
+        sizes=(attribute.size,),
+        matrix=Dense(np.stack([-own, own])),
+        labels=(f"{decimal_text(most)} - {total}", f"{total} - {decimal_text(least)}"),
+    )
+    title = default_name(f"persons mean({total})", entry.persons.by)
+    name = title if entry.name is UNSET else f"{entry.name} (persons)"
+    bounds = (int(least / grid), int(most / grid))
+    block = QueryBlock(name=name, factors=(*by.factors, factor), scale=grid, most_cells=1, within=bounds)
+    width = most - least
+    figure = Figure(
+        kind="mean",
+        name=name,
+        blocks=(name,),
+        by=by.axes,
+        rows=np.arange(block.rows).reshape(-1, 2),
+        formula=QuotientFormula(
+            numerator=(least / width, most / width),
+            denominator=(1 / width, 1 / width),
+            floor=least,
+            ceiling=most,
+        ),
+        tests=moments(2),
+    )
+    return CompiledEntry(
+        blocks=(), persons=(replace(counted, block=block, figure=figure),), notes=midpoint_notes(binning_error(bins))
+    )
 
 
 _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
@@ -367,7 +437,10 @@ def _projected(
         columns=whole.names,
         sources=sources,
         workload=Workload(tuple(map(placed, blocks)), figures),
-        persons=tuple(replace(table, block=placed(table.block)) for table in persons),
+        persons=tuple(
+            replace(table, block=placed(table.block), figure=None if table.figure is None else based(table.figure))
+            for table in persons
+        ),
         alone=alone,
         notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
     )

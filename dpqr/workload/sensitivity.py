@@ -70,7 +70,15 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     most 2 C and never more than there are. The change has no other entries than -1, 0 and 1, so L1 and squared L2 are
     the number of moved cells, and the largest is 1. That is the unit of at most C rows of which a table counts one a
     cell: K = C and m = 1 above. Attained by two persons of as many different cells. A person moves every table at once,
-    by the choice of cells that each table makes for itself, so several tables add up as any blocks do.
+    by the choice of cells that each table makes, so several tables add up as any blocks do.
+
+    Totals of persons (`QueryBlock.within`): in each of at most C cells a person adds (S - t, t), where S is the
+    distance of the bounds and 0 <= t <= S: L1 norm S, squared L2 norm (S - t)^2 + t^2 <= S^2, no entry above S. So one
+    who comes or goes moves at most min(C, cells) S and min(C, cells) S^2. Under replace a cell changes by
+    (t' - t, t - t') where both persons have it: L1 norm at most 2 S, squared L2 norm at most 2 S^2, no entry above S; a
+    cell that one of them has alone by S and S^2. Each has at most min(C, cells) of them, so both norms are at most
+    twice those of one who comes. All are attained at the bounds. `times` multiplies every answer, so L1 and the largest
+    by itself, and squared L2 by its square.
     """
     return _together(tuple(blocks), norm, unit.neighbours, unit.rows, unit.most_squared)
 
@@ -83,8 +91,11 @@ def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours
     changes = []
     for block in blocks:
         if block.most_cells is not None:
-            moved = min(block.most_cells * (1 if neighbours is Neighbours.ADD_REMOVE else 2), block.rows)
-            changes.append(1 if norm is Norm.LARGEST else moved)
+            persons, step = 1 if neighbours is Neighbours.ADD_REMOVE else 2, block.person_step
+            moved = min(block.most_cells, block.person_cells) * persons
+            if block.within is None:
+                moved = min(moved, block.person_cells)  # who leaves a cell and who comes to it leave it as it is
+            changes.append(step if norm is Norm.LARGEST else moved * step**norm.value)
             continue
         whole_table = block.is_marginal and block.axes != ()  # the number of records is of all rows that are used
         times = rows if norm is not Norm.L2_SQUARED else squared if whole_table else rows * rows

@@ -27,7 +27,8 @@ class Workload:
     """The query blocks of a release, in the curator's order; their names are unique.
 
     figures: what is computed from the released answers to some of them. persons: tables of persons, which no model
-    answers: they are measured once, apart from the blocks; their names are unique among all.
+    answers: they are measured once, apart from the blocks; their names are unique among all. person_figures: what is
+    computed from the answers to these.
 
     >>> from dpqr.workload.block import Factor
     >>> ages = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
@@ -41,6 +42,7 @@ class Workload:
     blocks: tuple[QueryBlock, ...]
     figures: tuple[Figure, ...] = ()
     persons: tuple[QueryBlock, ...] = ()
+    person_figures: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.blocks:

@@ -109,6 +109,7 @@ def forgotten_cells() -> Iterator[Wrong]:
     """What tables of persons must bound."""
     yield Wrong("any bound on a person's cells", unbounded_persons, ("persons-most-cells",))
     yield Wrong("that a person counts once a cell", every_row_a_person, ("persons-one-cell", "persons-together"))
+    yield Wrong("that a person's total is clipped", unclipped_totals, ("persons-totals",))
 
 
 def _cases_of(draw: str) -> str:
@@ -267,6 +268,19 @@ def every_row_a_person() -> Iterator[None]:
             sound(self, replace(held, rows=held.rows[:, [row]], counts=held.counts[[row]]))
 
     with patch.object(bounding.PersonTally, "add", add):
+        yield
+
+
+@contextmanager
+def unclipped_totals() -> Iterator[None]:
+    """A person's total counts in full, beyond the stated bounds."""
+    from dpqr.domain.histogram import PersonTable
+
+    def add(table: Any, counts: Any, cells: Any, totals: Any) -> None:
+        pairs = np.stack([table.total.most - totals, totals - table.total.least], axis=1)
+        np.add.at(counts.reshape(-1, 2), cells, pairs)
+
+    with patch.object(PersonTable, "add", add):
         yield
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.domain.histogram import DenseHistogram, Packing, SeparateTables, SparseHistogram
+from dpqr.domain.histogram import DenseHistogram, Packing, PersonTable, PersonTotal, SeparateTables, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 
 SHAPE = (3, 2, 4)
@@ -130,3 +130,10 @@ def test_words_are_filled(shape, words) -> None:
 @pytest.mark.parametrize(("size", "kind"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (2**32, np.uint32)])
 def test_codes_take_the_smallest_type(size, kind) -> None:
     assert Packing((2, size)).code_type == kind
+
+
+def test_a_total_of_a_person_is_clipped_before_it_is_added() -> None:
+    table = PersonTable((0,), 1, PersonTotal(axis=1, values=(0, 5), least=-1, most=8))
+    counts = table.empty((2, 2))
+    table.add(counts, np.array([0, 1, 1]), np.array([-7, 5, 15]))
+    assert counts.tolist() == [[9, 0], [3, 15]]

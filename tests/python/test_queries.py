@@ -38,6 +38,14 @@ def everything():
     )
 
 
+def test_tables_of_persons_and_their_means_are_asked_as_in_a_file():
+    made = dpqr.queries(DOMAIN).persons(["sex"], max_cells=2).persons(total="age", within=(0, 200), name="years")
+    assert json.loads(json.dumps(made.document))["queries"] == [
+        {"persons": {"by": ["sex"], "max_cells": 2}},
+        {"persons": {"mean": {"sum": "age", "within": [0, 200]}}, "name": "years"},
+    ]
+
+
 def test_every_kind_of_entry_is_what_a_file_would_hold():
     document = json.loads(json.dumps(everything().document))
     assert {next(iter(key for key in entry if key in KINDS)) for entry in document["queries"]} == set(KINDS) - {

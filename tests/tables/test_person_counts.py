@@ -21,6 +21,7 @@ from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 SIZES = (3, 2)
@@ -33,6 +34,24 @@ CELLS = [*itertools.product(*map(range, SIZES)), LEFT_OUT]
 def table(axes, most) -> QueryBlock:
     factors = tuple(Factor.identity(axis, SIZES[axis]) for axis in axes)
     return QueryBlock(name=f"{axes} {most}", factors=factors, most_cells=most)
+
+
+VALUES, WITHIN = (-1, 2), (-1, 3)
+"""Of column b, and what the total of three rows is clipped to: both ends are passed."""
+
+
+def totals(axes, most, *, times=1) -> QueryBlock:
+    """A table of persons' totals of column b."""
+    matrix = Dense(np.array([[-value for value in VALUES], VALUES]))
+    factors = (*(Factor.identity(axis, SIZES[axis]) for axis in axes), Factor(axes=(1,), sizes=(2,), matrix=matrix))
+    return QueryBlock(name=f"b by {axes} {most}", factors=factors, most_cells=most, within=WITHIN, times=times)
+
+
+def total_of(rows, cell, axes):
+    """A person's clipped total in a cell, as (most - total, total - least); (0, 0) where they have no row there."""
+    own = [VALUES[row[1]] for row in rows if row != LEFT_OUT and tuple(row[axis] for axis in axes) == cell]
+    total = min(max(sum(own), WITHIN[0]), WITHIN[1])
+    return (WITHIN[1] - total, total - WITHIN[0]) if own else (0, 0)
 
 
 TABLES = (table((0,), 1), table((0,), 2), table((1, 0), 2), table((1, 0), 3), table((), 1))
@@ -91,6 +110,49 @@ def test_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
             for each, stop in zip(TABLES, places, strict=True):
                 own = changes[:, stop - each.rows : stop]
                 assert largest(own) == sensitivity((each,), norm, unit), (relation, norm, each.name)
+
+
+TOTALS = (totals((0,), 1), totals((0,), 3, times=3), totals((), 1), table((0,), 3))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
+    """All that one person can bring in three rows, and all pairs of such persons; totals beyond the bounds included."""
+    before, _ = counted(OTHERS, tables=TOTALS, seed=seed)
+    moves = []
+    for rows in EVERY_PERSON:
+        together, _ = counted([*OTHERS, *((5, row) for row in rows)], tables=TOTALS, seed=seed)
+        moves.append(together - before)
+        one, all_three, whole, persons = pieces(moves[-1], TOTALS)
+        own = [total_of(rows, (cell,), (0,)) for cell in range(SIZES[0])]
+        assert all_three.reshape(-1, 2).tolist() == (3 * np.array(own)).tolist()
+        assert whole.tolist() == list(total_of(rows, (), ()))
+        assert one.sum() == 4 * min(1, persons.sum())
+        assert [tuple(pair) for pair in one.reshape(-1, 2).tolist() if any(pair)] in [[], *([pair] for pair in own)]
+    added = np.unique(moves, axis=0)
+    replaced = np.unique((added[:, None] - added[None]).reshape(-1, added.shape[1]), axis=0)
+    for relation, changes in ((Neighbours.ADD_REMOVE, added), (Neighbours.REPLACE, replaced)):
+        unit = PrivacyUnit(neighbours=relation, columns=("who",), rows=2)
+        for norm, largest in (
+            (Norm.LARGEST, lambda moved: np.abs(moved).max()),
+            (Norm.L1, lambda moved: np.abs(moved).sum(axis=1).max()),
+            (Norm.L2_SQUARED, lambda moved: (moved**2).sum(axis=1).max()),
+        ):
+            assert largest(changes) <= sensitivity(TOTALS, norm, unit)
+            places = np.cumsum([each.rows for each in TOTALS])
+            for each, stop in zip(TOTALS, places, strict=True):
+                own = largest(changes[:, stop - each.rows : stop])
+                bound = sensitivity((each,), norm, unit)
+                attained = each.most_cells == 1 or relation is Neighbours.ADD_REMOVE or each.within is None
+                assert own == bound if attained else own <= bound, (relation, norm, each.name)
+
+
+def test_totals_and_numbers_of_persons_are_of_the_same_cells() -> None:
+    """Where they have one C: so their quotient is a mean of the persons who are counted."""
+    tables = (table((0,), 1), totals((0,), 1))
+    persons, sums = pieces(counted(ROWS, tables=tables, seed=3)[0], tables)
+    assert persons.sum() == len({who for who, cell in ROWS if cell != LEFT_OUT})
+    assert sums.reshape(-1, 2).sum(axis=1).tolist() == (4 * persons).tolist()
 
 
 def test_several_tables_add_up_and_a_table_of_records_is_as_before() -> None:

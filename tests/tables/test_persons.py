@@ -17,7 +17,7 @@ from support.scripted_noise import ScriptedNoise
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import Packing
+from dpqr.domain.histogram import Packing, PersonTable
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import KeyedNoise, SeededNoise, SystemNoise
 from dpqr.kernel.sealed import SealKey
@@ -541,7 +541,7 @@ def test_a_large_table_of_many_groups(tmp_path, monkeypatch) -> None:
 def test_of_each_person_every_cell_once_and_at_most_so_many(most) -> None:
     """Whatever K is: `tests/tables/test_person_counts.py` counts through the whole loader."""
     rows = [(person, place % (1 + person % 5)) for person in range(30) for place in range(7)]
-    tally = PersonTally(tables=[((0,), most), ((), 1)], packing=Packing((5,)), key=KEY)
+    tally = PersonTally(tables=[PersonTable((0,), most), PersonTable((), 1)], packing=Packing((5,)), key=KEY)
     tally.add(bounded(1, [rows[::2], rows[1::2]]).held)
     by_cell, persons = tally.counts
     assert int(persons) == 30
@@ -549,7 +549,7 @@ def test_of_each_person_every_cell_once_and_at_most_so_many(most) -> None:
     if most == 1:
         assert by_cell.max() < 30
     # Of two columns, whose rows (3, 0) and (3, 1) lie in one cell of the first.
-    alone = PersonTally(tables=[((0,), most), ((0,), 9)], packing=Packing((5, 2)), key=KEY)
+    alone = PersonTally(tables=[PersonTable((0,), most), PersonTable((0,), 9)], packing=Packing((5, 2)), key=KEY)
     alone.add(bounded(1, [[(0, code) for code in (6, 7, 2, 0, 6, 8, 4)]]).held)
     assert alone.counts[0].sum() == most
     assert alone.counts[1].tolist() == [1] * 5

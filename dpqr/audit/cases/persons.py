@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from dpqr.audit.case import Claim, Outcomes, numbers
 from dpqr.audit.cases.noisy_answers import noisy
 from dpqr.audit.law import Laws
@@ -25,6 +27,7 @@ from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 LABELS = ("a", "b", "c")
 DOMAIN = Domain((Attribute(name="cell", axis=Labels(LABELS)),))
@@ -83,6 +86,11 @@ def person_cases() -> Iterator[PersonTablesCase]:
     by_cell = (Factor.identity(0, len(LABELS)),)
     one, all_cells = (QueryBlock(name=f"by cell {most}", factors=by_cell, most_cells=most) for most in (1, 3))
     number = QueryBlock(name="persons", most_cells=1)
+    # Each row counts 1, and a total is clipped to at most 2: nine rows are far beyond the bound.
+    ones = Dense(np.array([[-1] * len(LABELS), [1] * len(LABELS)]))
+    summed = Factor(axes=(0,), sizes=(len(LABELS),), matrix=ones)
+    totals = QueryBlock(name="totals", factors=(summed,), most_cells=1, within=(0, 2))
+    yield PersonTablesCase(name="persons-totals", rows=(9, 0, 0), tables=(totals,), moved=(0, 2))
     yield PersonTablesCase(name="persons-one-cell", rows=(4, 0, 0), tables=(one,), moved=(1, 0, 0))
     yield PersonTablesCase(name="persons-most-cells", rows=(1, 1, 1), tables=(one,), moved=None)
     yield PersonTablesCase(name="persons-together", rows=(2, 2, 2), tables=(all_cells, number), moved=(1, 1, 1, 1))

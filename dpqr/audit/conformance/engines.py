@@ -15,7 +15,7 @@ import numpy as np
 
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import Counts
+from dpqr.domain.histogram import Counts, PersonTable
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.plugins import lacking
@@ -82,7 +82,7 @@ def questions() -> Iterator[Question]:
     yield "rows left out", Counting(domain=awkward_domain(Rule.DROP), asked=pairs)
     yield "rule fail", Counting(domain=awkward_domain(Rule.FAIL), asked=pairs)
     yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
-    people = tuple((axes, most) for axes in pairs[:2] for most in (1, 3))
+    people = tuple(PersonTable(axes, most) for axes in pairs[:2] for most in (1, 3))
     for most in (1, 2, 30, 10**7):
         unit = PrivacyUnit(columns=("who",), rows=most)
         yield f"{most} of each person", Counting(domain=domain, asked=pairs, persons=people, unit=unit)

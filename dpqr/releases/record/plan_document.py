@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -31,6 +31,7 @@ from dpqr.releases.record.parts import (
 from dpqr.releases.sentences import guarantee, whole_budget
 from dpqr.strategies.counter import CounterStep
 from dpqr.strategies.plan import Plan
+from dpqr.workload.block import QueryBlock
 
 PLAN_FORMAT = "plan/1"
 SEAL = "sha256"
@@ -99,14 +100,33 @@ class ForecastPart(Part, frozen=True, kw_only=True):
     error: float | UnsetType | None = UNSET
 
 
+class PersonTotalPart(Part, frozen=True, kw_only=True):
+    """The sum of a column over a person's rows in a cell: clipped to [least, most], both in steps of `step`."""
+
+    column: str
+    least: int
+    most: int
+    step: str
+
+    @classmethod
+    def of(cls, block: QueryBlock, names: Sequence[str]) -> PersonTotalPart | UnsetType:
+        if block.within is None:
+            return UNSET
+        step = str(block.scale * block.times)
+        return cls(column=names[block.axes[-1]], least=block.within[0], most=block.within[1], step=step)
+
+
 class PersonTablePart(Part, frozen=True, kw_only=True):
-    """A table of persons: each counts once in a cell, and in at most max_cells of them. noise_deviation: in persons."""
+    """A table of persons: each counts once in a cell, and in at most max_cells of them. noise_deviation: in persons, or
+    in units of the total. total: what is summed in place of a count. times: of the counts, in the draw's integers."""
 
     name: str
     queries: Count
     columns: tuple[str, ...]
     max_cells: Count
     noise_deviation: float
+    total: PersonTotalPart | UnsetType = UNSET
+    times: Count | UnsetType = UNSET
 
     @classmethod
     def of(cls, plan: Plan) -> tuple[PersonTablePart, ...] | UnsetType:
@@ -116,9 +136,11 @@ class PersonTablePart(Part, frozen=True, kw_only=True):
             cls(
                 name=block.name,
                 queries=block.rows,
-                columns=tuple(names[axis] for axis in block.axes),
+                columns=tuple(names[axis] for axis in (block.axes if block.within is None else block.axes[:-1])),
                 max_cells=block.most_cells or 1,
                 noise_deviation=known.deviation,
+                total=PersonTotalPart.of(block, names),
+                times=UNSET if block.times == 1 else block.times,
             )
             for block, known in tables
         )
