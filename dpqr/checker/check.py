@@ -371,7 +371,7 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
 
 PARTITIONS = {
-    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "first look", "coarse", "total"),
+    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "total"),
     *("number of records", "records", "records left out", "table of all columns"),
 }
 """What counts each row in one cell at most."""
@@ -383,6 +383,8 @@ Column = tuple[Fraction, ...]
 def kind_of(name: str, e: Evidence) -> str:
     """The kind of entry that asks for a block, or that names it."""
     entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
+    if name.startswith("coarse(") and kind_of(name[7:-1], e) in PARTITIONS:  # cells of it are counted together
+        return "cells"
     kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
     return next((each for each in kinds if each in entry), name.split("(")[0])
 
@@ -391,6 +393,9 @@ def columns_of(block: Document, e: Evidence) -> list[Column]:
     """The different columns of a block's matrix, in units of its grid."""
     name, grid, one, none = block["name"], Fraction(block["grid"]), Fraction(1), Fraction(0)
     kind = kind_of(name, e)
+    if kind == "interaction":
+        of_columns = [list(zip(*contrasts(e.sizes[each]))) for each in interaction_of(name)]
+        return [tuple(Fraction(math.prod(each)) for each in product(*cell)) for cell in product(*of_columns)]
     if kind in PARTITIONS and grid == 1:
         return [(one,)] if block["queries"] == 1 else [(one, none), (none, one)]
     if kind == "sum":
@@ -417,6 +422,21 @@ def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
     return [((low + high) / 2 / grid,) for low, high in paired(edges[:-1], edges[1:])]
+
+
+def interaction_of(name: str) -> tuple[str, ...]:
+    """The columns of "interaction(marginal(sex,age))"."""
+    return tuple(name.split("(")[-1].rstrip(")").split(","))
+
+
+def contrasts(size: int) -> list[list[int]]:
+    """Rows (1, .., 1, -k, 0, .., 0) for k from 1 to size - 1, each times an integer that makes their norms alike."""
+    times = [round(32 * math.sqrt(size * (size - 1) / (k * (k + 1)))) for k in range(1, size)]
+    common = math.gcd(*times)
+    return [
+        [time // common * each for each in [1] * k + [-k] + [0] * (size - 1 - k)]
+        for k, time in enumerate(times, start=1)
+    ]
 
 
 def conditions(detail: str) -> dict[str, Any]:
@@ -540,6 +560,9 @@ class Evidence:
         self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
         self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
         self.blocks: dict[str, Document] = {one["name"]: one for one in self.plan.get("workload", {}).get("blocks", [])}
+        self.sizes: dict[str, int] = {
+            each["name"]: each["cells"] for each in (self.plan.get("domain") or {}).get("columns", [])
+        }
         self.phases: Document = self.document["spent"].get("phases", {}) if self.of_release else {}
         self.prices: Document = self.document["spent"]["epsilon"] if self.of_release else self.document["spent"]
         self.answers: dict[str, list[Document]] = {}
@@ -549,6 +572,14 @@ class Evidence:
             names = list(row)
             cells = tuple(row[each] for each in names[1 : names.index("detail")]) if "detail" in row else ()
             self.answers.setdefault(row["query"], []).append({"detail": "", **row, "cells": cells})
+
+    def starts(self) -> dict[str, int]:
+        """The position of each block's first query among all."""
+        found, before = {}, 0
+        for name, block in self.blocks.items():
+            found[name] = before
+            before += block["queries"]
+        return found
 
     def block_of(self, name: str) -> tuple[str, int | None]:
         """A block, and of "prefix(age)[7]" the row 7."""
@@ -599,15 +630,21 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
 def claims_of_draws(e: Evidence) -> Iterator[Claim]:
     """Each draw is a charged event with the sensitivity of what it measured, and each charged event was drawn."""
     dropped, errors = e.document.get("dropped"), (e.document.get("errors") or {}).get("draws", [])
-    draws = [("dropped", dropped, 1)] if dropped else []
-    draws += [("person_tables", e.document["person_tables"], 0)] if e.document.get("person_tables") else []
-    draws += [(f"transcript.{n}", one, 64 * ("error_sum" in one)) for n, one in enumerate(e.document["transcript"])]
-    draws += [(f"errors.draws.{n}", one, 64 * sum(map(len, one["groups"]))) for n, one in enumerate(errors)]
-    charges = sorted(n for _, one, _ in draws for n in one.get("charges", [one.get("charge")]))
-    every = range(sum(count for _, count in e.events))
-    yield "charges of all draws", charges, [n for n in every if n in charges or not e.session]
+    draws: list[tuple[str, Document]] = [("dropped", dropped)] if dropped else []
+    draws += [("person_tables", e.document["person_tables"])] if e.document.get("person_tables") else []
+    draws += [(f"transcript.{n}", one) for n, one in enumerate(e.document["transcript"])]
+    draws += [(f"errors.draws.{n}", one) for n, one in enumerate(errors)]
+    charges = sorted(n for _, one in draws for n in one.get("charges", [one.get("charge")]))
+    every, lost = range(sum(count for _, count in e.events)), lost_draws(e)
+    unnamed = [] if e.session else [n for n in every if n not in charges]
+    yield "charges of all draws", charges, [n for n in every if n in charges]
+    yield "charges that no draw names", len(unnamed), Range(0, len(lost))
+    if unnamed:
+        yield ", ".join(lost), None, NotChecked("draws that were paid, and lost in a crash")
     left = tally(e.events)
-    for where, one, least_change in draws:
+    for where, one in draws:
+        if where.startswith("transcript"):
+            yield from claims_of_choice(e, where, one)
         if one["law"] is None:
             continue
         kind, law, parameter = law_of(one["law"])
@@ -616,36 +653,67 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
         fits = [each for each in +left if each.kind == kind and each.left_out == bool(one.get("parallel"))]
         of_law = {each: dict(each.parameters)[size] for each in fits if (law, parameter) in each.parameters}
         need(of_law, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)}")
+        values = sum(len(each["values"]) for each in one.get("measured") or [])
+        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
+        stated = {each: dict(each.parameters).get("coordinates", moving) for each in of_law}
         paid = max(of_law, key=of_law.__getitem__)
         try:
-            if where == "person_tables":
-                moved, just = Fraction(moved_cells(e)), True
-            elif least_change:
-                moved, just = Fraction(least_change**power * of_unit(e, power)), least_change == 1
-            else:
-                moved, just = change(e, one.get("measured"), power)
-            paid = min((each for each in of_law if of_law[each] >= moved), key=of_law.__getitem__, default=paid)
+            moved, just = change_of_draw(e, where, one, power)
+            enough = [each for each in of_law if of_law[each] >= moved]
+            alone = moving == 1  # then events say so, from 0.6 on
+            paid = min(
+                enough, key=lambda each: (of_law[each], ("coordinates" in dict(each.parameters)) != alone), default=paid
+            )
             yield f"{where}: {size} of its event", of_law[paid], Range(moved, moved if just else math.inf)
         except NotChecked as reason:
             yield where, None, reason
-        values = sum(len(each["values"]) for each in one.get("measured") or [])
-        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
-        yield (
-            f"{where}: coordinates of its event",
-            dict(paid.parameters).get("coordinates", moving),
-            Range(moving, moving),
-        )
+        yield f"{where}: coordinates of its event", stated[paid], Range(moving, moving)
         left[paid] -= 1
-    if not e.session and all(one["law"] for _, one, _ in draws):
+    if not e.session and not unnamed and all(one["law"] for _, one in draws):
         yield "events that no draw names", [one.kind for one in +left if one.kind not in CHOICES], []
+
+
+def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
+    """How far one unit moves what a draw measured, and whether the event must state just that, or at least that."""
+    if where == "person_tables":
+        return Fraction(moved_cells(e)), True
+    if where == "dropped":
+        return Fraction(e.rows**power), True
+    if "groups" in one:  # each block's error is counted in what one unit moves it by
+        parts = [1 if one["of"] == "largest" else len(group) for group in one["groups"]]
+        return Fraction(sum((64 * part) ** power for part in parts)), True
+    if "error_sum" in one:
+        return Fraction(64**power), False
+    return change(e, one["measured"], power)
+
+
+def lost_draws(e: Evidence) -> list[str]:
+    """What was paid for and is not there: a crash has lost it."""
+    planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
+    return [name for name, phase in planned.items() if phase in e.phases and not e.document.get(name)]
+
+
+def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
+    """A round that chose has paid for a choice before its noise; a query's choice is its position among all."""
+    choice, measured = one["choice"], one["measured"] or []
+    if one["law"] is not None:
+        yield f"{where}.charges: how many", len(one["charges"]), {1, 1 + (choice is not None)}
+        yield f"{where}.choice: whether there is one", choice is not None, len(one["charges"]) > 1
+    if choice is None:
+        return
+    starts = e.starts()
+    name, row = e.block_of(measured[0]["name"]) if measured else ("", None)
+    if row is not None:
+        yield f"{where}.choice", choice, starts[name] + row
+    else:
+        yield f"{where}.choice", choice, Range(0, sum(one["queries"] for one in e.blocks.values()))
+        yield f"{where}.choice", None, NotChecked("which position a candidate had among others: no record lists them")
 
 
 def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
     """Of each draw: block, row, noisy answer, deviation, half of the interval or None. The last one counts."""
     search, opened = "search" in e.phases, {name for names in e.plan["opening"] for name in names}
-    starts: dict[str, int] = {}
-    for name in e.blocks:
-        starts[name] = sum(e.blocks[each]["queries"] for each in starts)
+    starts = e.starts()
     drawn: Counter[tuple[str, int]] = Counter()
     for one in e.document["transcript"]:
         for part in one["measured"] or []:
@@ -681,6 +749,8 @@ def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float 
     for law, part in tables if "search" not in e.phases else []:
         for name, block in e.blocks.items() if part["name"] == "table of all columns" else []:
             columns, (kind, _, parameter), sums = block["columns"], law_of(law), Counter[Any]()
+            if e.unit.get("max_rows_per_cell") and len(columns) < len(sizes):
+                continue  # tables of fewer columns count other rows
             if name.split("(")[0] in ("total", "marginal") and block["queries"] == math.prod(sizes[c] for c in columns):
                 for cell, value in paired(product(*map(range, sizes.values())), part["values"]):
                     at = dict(paired(sizes, cell))
