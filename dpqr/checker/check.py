@@ -63,10 +63,15 @@ def read_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=once)
 
 
+def canonical(document: Any) -> str:
+    """JSON with sorted keys, no blanks, ASCII."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def sha256(data: Any) -> str:
-    """SHA-256 of bytes, of text, or of a document's canonical JSON: sorted keys, no blanks, ASCII."""
+    """SHA-256 of bytes, of text, or of a document's canonical JSON."""
     if not isinstance(data, (bytes, str)):
-        data = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        data = canonical(data)
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
@@ -389,12 +394,19 @@ def kind_of(name: str, e: Evidence) -> str:
     return next((each for each in kinds if each in entry), name.split("(")[0])
 
 
+WEIGHTED = ("strategy", "buckets", "first look")
+"""What answers may be weighted sums of, by weights that no record holds."""
+
+
 def columns_of(block: Document, e: Evidence) -> list[Column]:
     """The different columns of a block's matrix, in units of its grid."""
     name, grid, one, none = block["name"], Fraction(block["grid"]), Fraction(1), Fraction(0)
     kind = kind_of(name, e)
     if kind == "interaction":
-        of_columns = [list(zip(*contrasts(e.sizes[each]))) for each in interaction_of(name)]
+        of_columns = [
+            [[row[cell] for row in contrasts(e.sizes[each])] for cell in range(e.sizes[each])]
+            for each in interaction_of(name)
+        ]
         return [tuple(Fraction(math.prod(each)) for each in product(*cell)) for cell in product(*of_columns)]
     if kind in PARTITIONS and grid == 1:
         return [(one,)] if block["queries"] == 1 else [(one, none), (none, one)]
@@ -531,6 +543,19 @@ def half_interval(kind: str, parameter: Fraction, beta: float) -> int:
             beyond = math.erfc(inner / math.sqrt(2 * variance))
         low, high = (low, k) if beyond * (1 + 2.0**-20) <= beta else (k + 1, high)
     return low
+
+
+def of_weighted_sum(kind: str, parameter: Fraction, beta: float) -> float:
+    """b with Pr[|sum of c_i draw_i| > b |c|_2] <= beta, raised by 2^-20: Chernoff's bound; of Laplace noise Markov's
+    inequality for the second or the fourth moment, whichever says more."""
+    variance = deviation(kind, parameter) ** 2
+    if kind != "discrete-laplace":
+        # A discrete Gaussian has no larger moments than a normal draw of its parameter (Canonne, Kamath and Steinke).
+        width = float(parameter) if kind == "discrete-gaussian" else variance
+        return math.sqrt(2 * width * math.log(2 / beta)) * (1 + 2.0**-20)
+    q, gap = math.exp(-1 / float(parameter)), -math.expm1(-1 / float(parameter))
+    fourth = 2 * q * (1 + 4 * q + q * q) / gap**4 + 3 * variance**2
+    return min(math.sqrt(variance / beta), math.sqrt(math.sqrt(fourth / beta))) * (1 + 2.0**-20)
 
 
 # 6. What lies there: the record, its plan, its answers.
@@ -710,7 +735,25 @@ def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
         yield f"{where}.choice", None, NotChecked("which position a candidate had among others: no record lists them")
 
 
-def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
+MISSES = math.nextafter(1 - 0.95, 0)
+"""The probability that an interval misses."""
+
+
+class Drawn(NamedTuple):
+    """What draws say of an answer; half: of the interval, None without one, NaN where this file derives none.
+
+    may_estimate: where the estimate's interval is narrower, that is shown.
+    """
+
+    name: str
+    row: int
+    value: float
+    spread: float
+    half: float | None
+    may_estimate: bool = False
+
+
+def drawn_answers(e: Evidence) -> Iterator[Drawn]:
     """Of each draw: block, row, noisy answer, deviation, half of the interval or None. The last one counts."""
     search, opened = "search" in e.phases, {name for names in e.plan["opening"] for name in names}
     starts = e.starts()
@@ -729,22 +772,22 @@ def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float |
             if drawn[key] >= (1 if chosen else len(shares)):
                 continue
             (kind, _, parameter), grid = law_of(one["law"]), float(Fraction(part["grid"]))
-            beta = math.nextafter(1 - 0.95, 0) * shares[drawn[key]]
+            beta = MISSES * shares[drawn[key]]
             half = None if chosen else half_interval(kind, parameter, beta) * grid
             drawn[key] += not chosen
             for place, value in paired(rows, part["values"]):
-                yield name, place, value * grid, deviation(kind, parameter) * grid, half
+                yield Drawn(name, place, value * grid, deviation(kind, parameter) * grid, half)
     people = e.document.get("person_tables") or {"measured": []}
     for part in people["measured"]:
         kind, _, parameter = law_of(people["law"])
-        half = float(half_interval(kind, parameter, math.nextafter(1 - 0.95, 0)))
+        half = float(half_interval(kind, parameter, MISSES))
         for place, value in enumerate(part["values"]):
-            yield part["name"], place, float(value), deviation(kind, parameter), half
+            yield Drawn(part["name"], place, float(value), deviation(kind, parameter), half)
 
 
-def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
+def summed_answers(e: Evidence) -> Iterator[Drawn]:
     """The same for marginals that are sums of cells of the full table, where that was measured and no search ran."""
-    sizes = {each["name"]: each["cells"] for each in e.plan["domain"]["columns"]}
+    sizes = e.sizes
     tables = [(one["law"], part) for one in e.document["transcript"] for part in one["measured"] or []]
     for law, part in tables if "search" not in e.phases else []:
         for name, block in e.blocks.items() if part["name"] == "table of all columns" else []:
@@ -757,20 +800,70 @@ def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float 
                     sums[tuple(at[column] for column in columns)] += value
                 spread = math.sqrt(len(part["values"]) / block["queries"]) * deviation(kind, parameter)
                 for row, key in enumerate(sorted(sums)):
-                    yield name, row, float(sums[key]), spread, math.nan
+                    yield Drawn(name, row, float(sums[key]), spread, math.nan, may_estimate=True)
+
+
+def assembled_answers(e: Evidence) -> Iterator[Drawn]:
+    """Pairs whose contrasts were drawn last: sums of their cells, of both columns' and of the total, evenly spread."""
+    parts: dict[tuple[str, ...], tuple[Document, list[int]]] = {}
+    for one in e.document["transcript"]:
+        for part in one["measured"] or [] if one["choice"] is None else []:
+            if kind_of(part["name"], e) == "interaction":
+                parts[interaction_of(part["name"])] = one["law"], part["values"]
+            elif len(part["values"]) == 1 and kind_of(part["name"], e) in (
+                "number of records",
+                "records",
+                "total",
+                "marginal",
+            ):
+                parts[()] = one["law"], part["values"]
+    public = e.plan.get("n")
+    for name, block in e.blocks.items() if not e.unit.get("max_rows_per_cell") else []:
+        pair = tuple(block["columns"])
+        needed = [pair, pair[:1], pair[1:], *([] if public is not None else [()])]
+        if len(pair) != 2 or not all(each in parts for each in needed):
+            continue
+        noisy = [(law_of(parts[each][0]), contrast_cells(e, each, parts[each][1])) for each in needed]
+        every = all(kind == "discrete-gaussian" for (kind, _, _), _ in noisy)
+        for row, cell in enumerate(product(*(range(e.sizes[each]) for each in pair))):
+            value, squares, bounds = (0.0 if public is None else public / block["queries"]), 0.0, []
+            for columns, ((kind, _, parameter), cells) in paired(needed, noisy):
+                share = block["queries"] // len(cells)
+                part_value, norm = cells[tuple(at for column, at in paired(pair, cell) if column in columns)]
+                value += part_value / share
+                squares += (norm / share * deviation(kind, parameter)) ** 2
+                bounds.append(norm / share * of_weighted_sum(kind, parameter, MISSES / (1 if every else len(noisy))))
+            half = math.hypot(*bounds) if every else sum(bounds)
+            yield Drawn(name, row, value, math.sqrt(squares), half, may_estimate=True)
+
+
+def contrast_cells(
+    e: Evidence, columns: tuple[str, ...], values: list[int]
+) -> dict[tuple[int, ...], tuple[float, float]]:
+    """By cell: the least-squares part of a table that its contrasts ask, and the norm of the draws' weights in it."""
+    weights = []
+    for column in columns:
+        rows = [(row, sum(each * each for each in row)) for row in contrasts(e.sizes[column])]
+        weights.append([[row[cell] / square for row, square in rows] for cell in range(e.sizes[column])])
+    found = {}
+    for cell in product(*(range(e.sizes[column]) for column in columns)):
+        of_cell = [math.prod(each) for each in product(*(part[at] for part, at in paired(weights, cell)))]
+        found[cell] = sum(w * v for w, v in paired(of_cell, values)), math.sqrt(sum(w * w for w in of_cell))
+    return found
 
 
 def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
-    # Where a table's own contrasts were drawn last, its answers are sums of them; what was drawn before is not stated.
-    parts = {part["name"] for one in e.document["transcript"] for part in one["measured"] or []}
-    every = [one for one in (*summed_answers(e), *drawn_answers(e)) if f"interaction({one[0]})" not in parts]
-    drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in every}
+    drawn = {(one.name, one.row): one for made in (summed_answers, drawn_answers, assembled_answers) for one in made(e)}
+    parts = [e.block_of(part["name"])[0] for one in e.document["transcript"] for part in one["measured"] or []]
+    weighted = any(kind_of(name, e) in WEIGHTED for name in parts) or "search" not in e.phases
+    if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
+        yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
-    people = e.people if "person_tables" in e.document else []
+    people = e.people if e.document.get("person_tables") else []
     asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
     yield "answers", counts, counts if e.session else asked
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
@@ -780,15 +873,15 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
         ends: set[tuple[float, float]] = set()
         if (name, row) in drawn:
-            value, spread, half = drawn[name, row]
+            _, _, value, spread, half, may_estimate = drawn[name, row]
             yield f"{where}, measured", (measured, noise), (value, spread)
-            basis_may = basis_may if half is None else {None, "measured"}
-            if half is not None and math.isnan(half):  # of a sum of draws this file derives no interval
-                basis_may.add("estimate")
+            basis_may = basis_may if half is None else {None, "measured", "estimate" if may_estimate else None}
+            if half is not None and math.isnan(half):
+                yield name, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
             elif half is not None and basis == "measured":
                 proved, whole = (value - half, value + half), float(round(estimate or 0.0))
                 ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
-        elif measured is None or any(name == each for each, _ in drawn):
+        elif measured is None or not weighted or any(name == each for each, _ in drawn):
             yield f"{where}, measured", (measured, noise), (None, None)
         else:
             basis_may.add("measured")
@@ -814,6 +907,11 @@ DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "d
 """What the `drawn` of a settlement is the hash of, as far as a record holds it."""
 
 
+def lines_of(ledger: str | None) -> list[Document]:
+    """Of an export: {"entry", "seal"}, or {"text", "seal"} of what the rules refused."""
+    return [read_json(line) for line in Path(ledger or "").read_text("ascii").splitlines()]
+
+
 def pair(part: Any) -> tuple[Fraction, Fraction]:
     """A cost: an amount alone, or epsilon and delta."""
     return (exact(part[0]), exact(part[1])) if isinstance(part, list) else (exact(part), Fraction(0))
@@ -833,14 +931,19 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
     terms: dict[str, Document] = {}
     runs: dict[int, Document] = {}
     drawn: dict[int, Counter[Event]] = {}
+    void: list[int] = []
+    rejected: set[int] = set()
     before = ""
-    for position, line in enumerate(Path(e.ledger or "").read_text("ascii").splitlines()):
-        entry, stated_seal = read_json(line)["entry"], read_json(line)["seal"]
-        where, kind = f"ledger entry {position}", entry["entry"]
-        text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-        yield f"{where}: seal and number", (stated_seal, entry["number"]), (sha256(f"{before}\n{text}"), position)
-        before = stated_seal
-        if kind == "init":
+    for position, line in enumerate(lines_of(e.ledger)):
+        where, entry = f"ledger entry {position}", line.get("entry") or {"entry": "void", "number": position}
+        text = line["text"] if "text" in line else canonical(entry)
+        yield f"{where}: seal and number", (line["seal"], entry["number"]), (sha256(f"{before}\n{text}"), position)
+        before, kind = line["seal"], entry["entry"]
+        if "text" in line:
+            void.append(position)
+        elif kind == "reject":
+            rejected.update(entry["rejects"])
+        elif kind == "init":
             need(entry["dataset"] not in terms, f"{where}: the dataset has a budget already")
             delta, limit, currency = exact(entry["delta"]), pair(entry["limit"]), entry["accountant"]
             convert = {"zcdp": of_rho, "gdp": of_mu2}.get(currency)
@@ -878,6 +981,8 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
                 yield f"{where}: cost, by the cap", stated, tuple(Range(0, each) for each in cap)
                 bounds = tuple(Range(0, each) for each in of_dataset["limit"])
                 yield f"{where}: spent in all, by the limit", of_dataset["spent"], bounds
+    # What the rules refuse is void, costs nothing, and is there only where the ledger's owner has rejected it since.
+    yield "ledger: void entries, as rejected", [each for each in void if each not in rejected], []
 
 
 def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
@@ -888,7 +993,7 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         return
     if e.ledger is None:
         raise NotChecked("give the export of the ledger that paid, by --ledger")
-    lines = [read_json(line) for line in Path(e.ledger).read_text("ascii").splitlines()]
+    lines = [{"entry": {"events": []}, **line} for line in lines_of(e.ledger)]  # a void entry pays for nothing
     row = dict(enumerate(lines)).get(stated["entry"], {"entry": {"events": []}, "seal": None})
     paid: Document = row["entry"]
     yield "ledger: seal and dataset", (stated["seal"], stated["dataset"]), (row["seal"], paid.get("dataset"))
@@ -955,6 +1060,8 @@ def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
     """The words name the budget and the unit, unless no real row was read or no noise was real."""
     words = e.document["guarantee"]
     yield "guarantee", words.startswith("Differentially private with"), e.private
+    if not e.private:
+        yield "guarantee", None, NotChecked("the words of a record that claims nothing")
     if e.private:
         for name, value in (("epsilon", e.epsilon), ("delta", e.delta)):
             stated = said(words, rf"{name} = ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
@@ -978,6 +1085,16 @@ def claims_of_phases(e: Evidence) -> Iterator[Claim]:
     yield "plan.events: how many are of no phase", len(e.planned) - start if e.phases else 0, 0
 
 
+def claims_of_prices(e: Evidence) -> Iterator[Claim]:
+    """A plan states what one draw of each of its phases costs, and of no other; a search is planned as a whole."""
+    for noun, stated in e.plan["price"].items():
+        named = noun.replace("dropped", "left out") in e.phases or "search" in e.phases or not e.phases
+        if not named:
+            yield f"plan.price.{noun}", stated, [] if noun == "stages" and not isinstance(stated, str) else None
+        for currency, price in stated.items() if isinstance(stated, dict) else []:
+            yield f"plan.price.{noun}.{currency}", price, of_one_draw(e, currency, noun)
+
+
 def of_one_draw(e: Evidence, currency: str, noun: str = "") -> Any:
     """What one planned draw costs; parameters are rounded to the safe side."""
     if noun and noun.replace("dropped", "left out") not in e.phases:
@@ -995,6 +1112,8 @@ def left_out_in_receipt(e: Evidence) -> Any:
 def price_of_run(e: Evidence) -> Iterator[Claim]:
     """What was drawn costs no more than the plan proves, which is no more than the budget."""
     proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
+    if e.phases and set(e.phases) <= {"left out", "opening", "persons"}:
+        yield "events, as planned", tally(e.events), tally(e.planned)
     yield "events: their price", math.inf if run is None else run, Range(0, proved * (1 + Fraction(1, 10**9)))
 
 
@@ -1027,6 +1146,23 @@ EVERY: dict[str, list[Rule]] = {
     "draws": [("plan.domain.cells", lambda e: math.prod(one["cells"] for one in e.plan["domain"]["columns"]))],
     "ledger": [("", claims_of_ledger)],
 }
+
+
+def of_person_tables(e: Evidence) -> Any:
+    """The deviation of their noise; a crash may have lost the draw."""
+    made = e.document.get("person_tables")
+    return made["law"]["deviation"] if made else NotChecked("draws that were paid, and lost in a crash")
+
+
+def grid_of(e: Evidence, number: int) -> Any:
+    """Counts are whole; a sum's grid is the largest that holds the middles of all bins."""
+    block = e.plan["workload"]["blocks"][number]
+    kind = kind_of(block["name"], e)
+    if kind in ("sum", "mean", "coefficients"):
+        return NotChecked("grids of sums: that they are the coarsest")
+    return "1"
+
+
 NEIGHBOURS = {"added or removed": "add-remove", "replaced by another": "replace"}
 RELEASE: dict[str, list[Rule]] = {
     "guarantee": [
@@ -1049,12 +1185,14 @@ RELEASE: dict[str, list[Rule]] = {
         ("spent.delta", lambda e: e.delta),
         ("spent.epsilon.*", lambda e, name: priced(name, e.planned, e.delta)),
         ("", claims_of_phases),
-        ("plan.price.*.*", lambda e, noun, currency: of_one_draw(e, currency, noun)),
+        ("", claims_of_prices),
     ],
     "draws": [
         ("dropped?.estimate", left_out_in_receipt),
+        ("errors?.fineness", lambda _: 64),
+        ("plan.workload.blocks.*.grid", grid_of),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
-        ("plan.person_tables?.*.noise_deviation", lambda e, _: e.document["person_tables"]["law"]["deviation"]),
+        ("plan.person_tables?.*.noise_deviation", lambda e, _: of_person_tables(e)),
         ("plan.person_tables?.*.queries", lambda e, n: cells_of(e, e.people[n]["columns"])),
         ("", claims_of_draws),
     ],
