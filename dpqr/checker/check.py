@@ -852,13 +852,24 @@ def contrast_cells(
     return found
 
 
+def may_be_sums(e: Evidence, parts: list[str]) -> set[str]:
+    """Blocks whose answers may be sums of draws: of a strategy, or, if the plan chooses nothing, of a wider table."""
+    if any(kind_of(part, e) in WEIGHTED for part in parts):
+        return set(e.answers)
+    if "search" in e.phases or "selection" in e.phases:
+        return set()
+    known = {"table of all columns": {"columns": list(e.sizes)}, **e.blocks}
+    wide = [set(known[part]["columns"] if part in known else interaction_of(part)) for part in parts]
+    return {name for name, block in e.blocks.items() if any(set(block["columns"]) <= each for each in wide)}
+
+
 def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
     drawn = {(one.name, one.row): one for made in (summed_answers, drawn_answers, assembled_answers) for one in made(e)}
     parts = [e.block_of(part["name"])[0] for one in e.document["transcript"] for part in one["measured"] or []]
-    weighted = any(kind_of(name, e) in WEIGHTED for name in parts) or "search" not in e.phases
+    sums = may_be_sums(e, parts)
     if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
         yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
@@ -878,10 +889,10 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
             basis_may = basis_may if half is None else {None, "measured", "estimate" if may_estimate else None}
             if half is not None and math.isnan(half):
                 yield name, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
-            elif half is not None and basis == "measured":
+            elif half is not None and basis == ("measured" if "basis" in line else None) and low is not None:
                 proved, whole = (value - half, value + half), float(round(estimate or 0.0))
                 ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
-        elif measured is None or not weighted or any(name == each for each, _ in drawn):
+        elif name not in sums or any(name == each for each, _ in drawn):
             yield f"{where}, measured", (measured, noise), (None, None)
         else:
             basis_may.add("measured")
@@ -1190,6 +1201,7 @@ RELEASE: dict[str, list[Rule]] = {
     "draws": [
         ("dropped?.estimate", left_out_in_receipt),
         ("errors?.fineness", lambda _: 64),
+        ("errors?.units", lambda _: NotChecked("bought errors and the bounds from them: nothing else states them")),
         ("plan.workload.blocks.*.grid", grid_of),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
         ("plan.person_tables?.*.noise_deviation", lambda e, _: of_person_tables(e)),
@@ -1211,6 +1223,9 @@ PREDICTION: dict[str, list[Rule]] = {
     ],
     "draws": [
         ("noise_deviation?", lambda e: e.plan["noise_deviation"]),
+        ("counted?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
+        ("draws?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
+        ("weights?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
         ("", lambda e: iter([("events", tally(e.events), tally(e.planned))] if "draws" not in e.document else [])),
     ],
 }
