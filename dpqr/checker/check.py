@@ -380,6 +380,7 @@ PARTITIONS = {
     *("number of records", "records", "records left out", "table of all columns"),
 }
 """What counts each row in one cell at most."""
+TABLES = ("marginal", "marginals", "opening", "table of all columns")
 BY_ROWS = ("prefix", "ranges", "conjunctions")
 MOST_COLUMNS = 20_000
 Column = tuple[Fraction, ...]
@@ -592,8 +593,11 @@ class Evidence:
         self.prices: Document = self.document["spent"]["epsilon"] if self.of_release else self.document["spent"]
         self.answers: dict[str, list[Document]] = {}
         table = self.path / self.document["files"][0] if self.of_release else self.path
-        text = table.read_text("utf-8") if table.suffix == ".csv" and self.of_release else ""
-        for row in csv.DictReader(text.splitlines()):
+        text = table.read_text("utf-8") if table.suffix in (".csv", ".json") and self.of_release else ""
+        rows: Iterable[Document] = csv.DictReader(text.splitlines())
+        if text and table.suffix == ".json":
+            rows = [{key: "" if part is None else str(part) for key, part in row.items()} for row in read_json(text)]
+        for row in rows:
             names = list(row)
             cells = tuple(row[each] for each in names[1 : names.index("detail")]) if "detail" in row else ()
             self.answers.setdefault(row["query"], []).append({"detail": "", **row, "cells": cells})
@@ -647,7 +651,7 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
         if len(one["values"]) == 1 < block["queries"]:  # a choice of one query; any of them, where its row is not named
             columns, just = [(max(each) if row is None else each[min(row, len(each) - 1)],) for each in columns], False
         just = just and not (e.replace and len(columns[0]) > 1)
-        table = kind_of(name, e) in ("marginal", "marginals", "opening", "table of all columns") and len(columns) > 1
+        table = kind_of(name, e) in TABLES and len(columns) > 1
         whole += moves(columns, e.replace, power) * of_unit(e, power, table)
     return whole, just
 
@@ -858,15 +862,16 @@ def may_be_sums(e: Evidence, parts: list[str]) -> set[str]:
         return set(e.answers)
     if "search" in e.phases or "selection" in e.phases:
         return set()
+    tables = [part for part in parts if kind_of(part, e) in TABLES]
     known = {"table of all columns": {"columns": list(e.sizes)}, **e.blocks}
-    wide = [set(known[part]["columns"] if part in known else interaction_of(part)) for part in parts]
+    wide = [set(known[part]["columns"] if part in known else interaction_of(part)) for part in tables]
     return {name for name, block in e.blocks.items() if any(set(block["columns"]) <= each for each in wide)}
 
 
 def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
-        raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
+        raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
     drawn = {(one.name, one.row): one for made in (summed_answers, drawn_answers, assembled_answers) for one in made(e)}
     parts = [e.block_of(part["name"])[0] for one in e.document["transcript"] for part in one["measured"] or []]
     sums = may_be_sums(e, parts)
@@ -907,8 +912,8 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         if basis == "certified" and estimate is not None:
             yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
             yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
-        if ends:
-            yield f"{where}, lower and upper", (low, high), ends
+        if ends or basis is None:
+            yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
 
 
 # 8. The ledger: a chain of entries; per dataset a limit, and costs that are no less than those of the events.
@@ -1216,6 +1221,9 @@ RELEASE: dict[str, list[Rule]] = {
     ],
 }
 PREDICTION: dict[str, list[Rule]] = {
+    "guarantee": [
+        ("plan.request?.options.max_rows?", lambda e: {None, int(said(e.plan["unit"], "([0-9]+) rows? of each") or 0)})
+    ],
     "prices": [
         ("spent.*", lambda e, name: priced(name, e.planned, e.delta)),
         ("plan.price?.*", of_one_draw),

@@ -55,7 +55,10 @@ KINDS = (
 SAID = (
     ("weighted sums of draws", r"answers\.csv\..*"),
     ("words for readers", r"spent\.why"),
-    ("read from CSV alone", r"transcript\..*\.(values|buckets|name|grid)(\..*)?|dropped\.estimate"),
+    (
+        "read from CSV and JSON alone",
+        r"plan\.workload\.blocks\.\d+\.name|transcript\..*\.(values|buckets|name|grid)(\..*)?|dropped\.estimate",
+    ),
     ("bounds by numerical search", r"answers\.csv\.(lower|upper|basis)\..*"),
     ("values of draws that no answer states", r"transcript\..*\.(values|buckets|name|grid|error_sum)(\..*)?"),
     ("which position a candidate had", r"transcript\.\d+\.choice"),
@@ -64,7 +67,7 @@ SAID = (
     ("sensitivity of", r"transcript\..*\.(name|grid)|(plan\.)?events\..*(sensitivity|coordinates)"),
     ("a record that claims nothing", r"guarantee"),
     ("the count of left-out rows", r"dropped\.estimate"),
-    ("from their draws or otherwise", r"counted|draws\..*|weights\..*|plan\.(counting|price)\..*"),
+    ("from their draws or otherwise", r"counted|draws\..*|weights\..*|plan\.(counting|price)(\..*)?"),
     ("prices of single draws", r"plan\.(price|counting)\..*"),
     ("prices under pld", r"spent\..*pld.*|(plan\.)?events\.\d+\.coordinates"),
     ("perturbed objective", r"(plan\.)?(spent|events|price|counting)\..*"),
