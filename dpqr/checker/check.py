@@ -63,10 +63,15 @@ def read_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=once)
 
 
+def canonical(document: Any) -> str:
+    """JSON with sorted keys, no blanks, ASCII."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def sha256(data: Any) -> str:
-    """SHA-256 of bytes, of text, or of a document's canonical JSON: sorted keys, no blanks, ASCII."""
+    """SHA-256 of bytes, of text, or of a document's canonical JSON."""
     if not isinstance(data, (bytes, str)):
-        data = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        data = canonical(data)
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
@@ -371,10 +376,11 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
 
 PARTITIONS = {
-    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "first look", "coarse", "total"),
+    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "total"),
     *("number of records", "records", "records left out", "table of all columns"),
 }
 """What counts each row in one cell at most."""
+TABLES = ("marginal", "marginals", "opening", "table of all columns")
 BY_ROWS = ("prefix", "ranges", "conjunctions")
 MOST_COLUMNS = 20_000
 Column = tuple[Fraction, ...]
@@ -383,14 +389,26 @@ Column = tuple[Fraction, ...]
 def kind_of(name: str, e: Evidence) -> str:
     """The kind of entry that asks for a block, or that names it."""
     entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
+    if name.startswith("coarse(") and kind_of(name[7:-1], e) in PARTITIONS:  # cells of it are counted together
+        return "cells"
     kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
     return next((each for each in kinds if each in entry), name.split("(")[0])
+
+
+WEIGHTED = ("strategy", "buckets", "first look")
+"""What answers may be weighted sums of, by weights that no record holds."""
 
 
 def columns_of(block: Document, e: Evidence) -> list[Column]:
     """The different columns of a block's matrix, in units of its grid."""
     name, grid, one, none = block["name"], Fraction(block["grid"]), Fraction(1), Fraction(0)
     kind = kind_of(name, e)
+    if kind == "interaction":
+        of_columns = [
+            [[row[cell] for row in contrasts(e.sizes[each])] for cell in range(e.sizes[each])]
+            for each in interaction_of(name)
+        ]
+        return [tuple(Fraction(math.prod(each)) for each in product(*cell)) for cell in product(*of_columns)]
     if kind in PARTITIONS and grid == 1:
         return [(one,)] if block["queries"] == 1 else [(one, none), (none, one)]
     if kind == "sum":
@@ -417,6 +435,21 @@ def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
     return [((low + high) / 2 / grid,) for low, high in paired(edges[:-1], edges[1:])]
+
+
+def interaction_of(name: str) -> tuple[str, ...]:
+    """The columns of "interaction(marginal(sex,age))"."""
+    return tuple(name.split("(")[-1].rstrip(")").split(","))
+
+
+def contrasts(size: int) -> list[list[int]]:
+    """Rows (1, .., 1, -k, 0, .., 0) for k from 1 to size - 1, each times an integer that makes their norms alike."""
+    times = [round(32 * math.sqrt(size * (size - 1) / (k * (k + 1)))) for k in range(1, size)]
+    common = math.gcd(*times)
+    return [
+        [time // common * each for each in [1] * k + [-k] + [0] * (size - 1 - k)]
+        for k, time in enumerate(times, start=1)
+    ]
 
 
 def conditions(detail: str) -> dict[str, Any]:
@@ -513,6 +546,19 @@ def half_interval(kind: str, parameter: Fraction, beta: float) -> int:
     return low
 
 
+def of_weighted_sum(kind: str, parameter: Fraction, beta: float) -> float:
+    """b with Pr[|sum of c_i draw_i| > b |c|_2] <= beta, raised by 2^-20: Chernoff's bound; of Laplace noise Markov's
+    inequality for the second or the fourth moment, whichever says more."""
+    variance = deviation(kind, parameter) ** 2
+    if kind != "discrete-laplace":
+        # A discrete Gaussian has no larger moments than a normal draw of its parameter (Canonne, Kamath and Steinke).
+        width = float(parameter) if kind == "discrete-gaussian" else variance
+        return math.sqrt(2 * width * math.log(2 / beta)) * (1 + 2.0**-20)
+    q, gap = math.exp(-1 / float(parameter)), -math.expm1(-1 / float(parameter))
+    fourth = 2 * q * (1 + 4 * q + q * q) / gap**4 + 3 * variance**2
+    return min(math.sqrt(variance / beta), math.sqrt(math.sqrt(fourth / beta))) * (1 + 2.0**-20)
+
+
 # 6. What lies there: the record, its plan, its answers.
 
 
@@ -540,15 +586,29 @@ class Evidence:
         self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
         self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
         self.blocks: dict[str, Document] = {one["name"]: one for one in self.plan.get("workload", {}).get("blocks", [])}
+        self.sizes: dict[str, int] = {
+            each["name"]: each["cells"] for each in (self.plan.get("domain") or {}).get("columns", [])
+        }
         self.phases: Document = self.document["spent"].get("phases", {}) if self.of_release else {}
         self.prices: Document = self.document["spent"]["epsilon"] if self.of_release else self.document["spent"]
         self.answers: dict[str, list[Document]] = {}
         table = self.path / self.document["files"][0] if self.of_release else self.path
-        text = table.read_text("utf-8") if table.suffix == ".csv" and self.of_release else ""
-        for row in csv.DictReader(text.splitlines()):
+        text = table.read_text("utf-8") if table.suffix in (".csv", ".json") and self.of_release else ""
+        rows: Iterable[Document] = csv.DictReader(text.splitlines())
+        if text and table.suffix == ".json":
+            rows = [{key: "" if part is None else str(part) for key, part in row.items()} for row in read_json(text)]
+        for row in rows:
             names = list(row)
             cells = tuple(row[each] for each in names[1 : names.index("detail")]) if "detail" in row else ()
             self.answers.setdefault(row["query"], []).append({"detail": "", **row, "cells": cells})
+
+    def starts(self) -> dict[str, int]:
+        """The position of each block's first query among all."""
+        found, before = {}, 0
+        for name, block in self.blocks.items():
+            found[name] = before
+            before += block["queries"]
+        return found
 
     def block_of(self, name: str) -> tuple[str, int | None]:
         """A block, and of "prefix(age)[7]" the row 7."""
@@ -591,7 +651,7 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
         if len(one["values"]) == 1 < block["queries"]:  # a choice of one query; any of them, where its row is not named
             columns, just = [(max(each) if row is None else each[min(row, len(each) - 1)],) for each in columns], False
         just = just and not (e.replace and len(columns[0]) > 1)
-        table = kind_of(name, e) in ("marginal", "marginals", "opening", "table of all columns") and len(columns) > 1
+        table = kind_of(name, e) in TABLES and len(columns) > 1
         whole += moves(columns, e.replace, power) * of_unit(e, power, table)
     return whole, just
 
@@ -599,15 +659,21 @@ def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction,
 def claims_of_draws(e: Evidence) -> Iterator[Claim]:
     """Each draw is a charged event with the sensitivity of what it measured, and each charged event was drawn."""
     dropped, errors = e.document.get("dropped"), (e.document.get("errors") or {}).get("draws", [])
-    draws = [("dropped", dropped, 1)] if dropped else []
-    draws += [("person_tables", e.document["person_tables"], 0)] if e.document.get("person_tables") else []
-    draws += [(f"transcript.{n}", one, 64 * ("error_sum" in one)) for n, one in enumerate(e.document["transcript"])]
-    draws += [(f"errors.draws.{n}", one, 64 * sum(map(len, one["groups"]))) for n, one in enumerate(errors)]
-    charges = sorted(n for _, one, _ in draws for n in one.get("charges", [one.get("charge")]))
-    every = range(sum(count for _, count in e.events))
-    yield "charges of all draws", charges, [n for n in every if n in charges or not e.session]
+    draws: list[tuple[str, Document]] = [("dropped", dropped)] if dropped else []
+    draws += [("person_tables", e.document["person_tables"])] if e.document.get("person_tables") else []
+    draws += [(f"transcript.{n}", one) for n, one in enumerate(e.document["transcript"])]
+    draws += [(f"errors.draws.{n}", one) for n, one in enumerate(errors)]
+    charges = sorted(n for _, one in draws for n in one.get("charges", [one.get("charge")]))
+    every, lost = range(sum(count for _, count in e.events)), lost_draws(e)
+    unnamed = [] if e.session else [n for n in every if n not in charges]
+    yield "charges of all draws", charges, [n for n in every if n in charges]
+    yield "charges that no draw names", len(unnamed), Range(0, len(lost))
+    if unnamed:
+        yield ", ".join(lost), None, NotChecked("draws that were paid, and lost in a crash")
     left = tally(e.events)
-    for where, one, least_change in draws:
+    for where, one in draws:
+        if where.startswith("transcript"):
+            yield from claims_of_choice(e, where, one)
         if one["law"] is None:
             continue
         kind, law, parameter = law_of(one["law"])
@@ -616,36 +682,85 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
         fits = [each for each in +left if each.kind == kind and each.left_out == bool(one.get("parallel"))]
         of_law = {each: dict(each.parameters)[size] for each in fits if (law, parameter) in each.parameters}
         need(of_law, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)}")
+        values = sum(len(each["values"]) for each in one.get("measured") or [])
+        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
+        stated = {each: dict(each.parameters).get("coordinates", moving) for each in of_law}
         paid = max(of_law, key=of_law.__getitem__)
         try:
-            if where == "person_tables":
-                moved, just = Fraction(moved_cells(e)), True
-            elif least_change:
-                moved, just = Fraction(least_change**power * of_unit(e, power)), least_change == 1
-            else:
-                moved, just = change(e, one.get("measured"), power)
-            paid = min((each for each in of_law if of_law[each] >= moved), key=of_law.__getitem__, default=paid)
+            moved, just = change_of_draw(e, where, one, power)
+            enough = [each for each in of_law if of_law[each] >= moved]
+            alone = moving == 1  # then events say so, from 0.6 on
+            paid = min(
+                enough, key=lambda each: (of_law[each], ("coordinates" in dict(each.parameters)) != alone), default=paid
+            )
             yield f"{where}: {size} of its event", of_law[paid], Range(moved, moved if just else math.inf)
         except NotChecked as reason:
             yield where, None, reason
-        values = sum(len(each["values"]) for each in one.get("measured") or [])
-        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
-        yield (
-            f"{where}: coordinates of its event",
-            dict(paid.parameters).get("coordinates", moving),
-            Range(moving, moving),
-        )
+        yield f"{where}: coordinates of its event", stated[paid], Range(moving, moving)
         left[paid] -= 1
-    if not e.session and all(one["law"] for _, one, _ in draws):
+    if not e.session and not unnamed and all(one["law"] for _, one in draws):
         yield "events that no draw names", [one.kind for one in +left if one.kind not in CHOICES], []
 
 
-def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
+def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
+    """How far one unit moves what a draw measured, and whether the event must state just that, or at least that."""
+    if where == "person_tables":
+        return Fraction(moved_cells(e)), True
+    if where == "dropped":
+        return Fraction(e.rows**power), True
+    if "groups" in one:  # each block's error is counted in what one unit moves it by
+        parts = [1 if one["of"] == "largest" else len(group) for group in one["groups"]]
+        return Fraction(sum((64 * part) ** power for part in parts)), True
+    if "error_sum" in one:
+        return Fraction(64**power), False
+    return change(e, one["measured"], power)
+
+
+def lost_draws(e: Evidence) -> list[str]:
+    """What was paid for and is not there: a crash has lost it."""
+    planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
+    return [name for name, phase in planned.items() if phase in e.phases and not e.document.get(name)]
+
+
+def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
+    """A round that chose has paid for a choice before its noise; a query's choice is its position among all."""
+    choice, measured = one["choice"], one["measured"] or []
+    if one["law"] is not None:
+        yield f"{where}.charges: how many", len(one["charges"]), {1, 1 + (choice is not None)}
+        yield f"{where}.choice: whether there is one", choice is not None, len(one["charges"]) > 1
+    if choice is None:
+        return
+    starts = e.starts()
+    name, row = e.block_of(measured[0]["name"]) if measured else ("", None)
+    if row is not None:
+        yield f"{where}.choice", choice, starts[name] + row
+    else:
+        yield f"{where}.choice", choice, Range(0, sum(one["queries"] for one in e.blocks.values()))
+        yield f"{where}.choice", None, NotChecked("which position a candidate had among others: no record lists them")
+
+
+MISSES = math.nextafter(1 - 0.95, 0)
+"""The probability that an interval misses."""
+
+
+class Drawn(NamedTuple):
+    """What draws say of an answer; half: of the interval, None without one, NaN where this file derives none.
+
+    may_estimate: where the estimate's interval is narrower, that is shown.
+    """
+
+    name: str
+    row: int
+    value: float
+    spread: float
+    half: float | None
+    may_estimate: bool = False
+
+
+def drawn_answers(e: Evidence) -> Iterator[Drawn]:
     """Of each draw: block, row, noisy answer, deviation, half of the interval or None. The last one counts."""
     search, opened = "search" in e.phases, {name for names in e.plan["opening"] for name in names}
-    starts: dict[str, int] = {}
-    for name in e.blocks:
-        starts[name] = sum(e.blocks[each]["queries"] for each in starts)
+    starts = e.starts()
     drawn: Counter[tuple[str, int]] = Counter()
     for one in e.document["transcript"]:
         for part in one["measured"] or []:
@@ -661,46 +776,110 @@ def drawn_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float |
             if drawn[key] >= (1 if chosen else len(shares)):
                 continue
             (kind, _, parameter), grid = law_of(one["law"]), float(Fraction(part["grid"]))
-            beta = math.nextafter(1 - 0.95, 0) * shares[drawn[key]]
+            beta = MISSES * shares[drawn[key]]
             half = None if chosen else half_interval(kind, parameter, beta) * grid
             drawn[key] += not chosen
             for place, value in paired(rows, part["values"]):
-                yield name, place, value * grid, deviation(kind, parameter) * grid, half
+                yield Drawn(name, place, value * grid, deviation(kind, parameter) * grid, half)
     people = e.document.get("person_tables") or {"measured": []}
     for part in people["measured"]:
         kind, _, parameter = law_of(people["law"])
-        half = float(half_interval(kind, parameter, math.nextafter(1 - 0.95, 0)))
+        half = float(half_interval(kind, parameter, MISSES))
         for place, value in enumerate(part["values"]):
-            yield part["name"], place, float(value), deviation(kind, parameter), half
+            yield Drawn(part["name"], place, float(value), deviation(kind, parameter), half)
 
 
-def summed_answers(e: Evidence) -> Iterator[tuple[str, int, float, float, float | None]]:
+def summed_answers(e: Evidence) -> Iterator[Drawn]:
     """The same for marginals that are sums of cells of the full table, where that was measured and no search ran."""
-    sizes = {each["name"]: each["cells"] for each in e.plan["domain"]["columns"]}
+    sizes = e.sizes
     tables = [(one["law"], part) for one in e.document["transcript"] for part in one["measured"] or []]
     for law, part in tables if "search" not in e.phases else []:
         for name, block in e.blocks.items() if part["name"] == "table of all columns" else []:
             columns, (kind, _, parameter), sums = block["columns"], law_of(law), Counter[Any]()
+            if e.unit.get("max_rows_per_cell") and len(columns) < len(sizes):
+                continue  # tables of fewer columns count other rows
             if name.split("(")[0] in ("total", "marginal") and block["queries"] == math.prod(sizes[c] for c in columns):
                 for cell, value in paired(product(*map(range, sizes.values())), part["values"]):
                     at = dict(paired(sizes, cell))
                     sums[tuple(at[column] for column in columns)] += value
                 spread = math.sqrt(len(part["values"]) / block["queries"]) * deviation(kind, parameter)
                 for row, key in enumerate(sorted(sums)):
-                    yield name, row, float(sums[key]), spread, math.nan
+                    yield Drawn(name, row, float(sums[key]), spread, math.nan, may_estimate=True)
+
+
+def assembled_answers(e: Evidence) -> Iterator[Drawn]:
+    """Pairs whose contrasts were drawn last: sums of their cells, of both columns' and of the total, evenly spread."""
+    parts: dict[tuple[str, ...], tuple[Document, list[int]]] = {}
+    for one in e.document["transcript"]:
+        for part in one["measured"] or [] if one["choice"] is None else []:
+            if kind_of(part["name"], e) == "interaction":
+                parts[interaction_of(part["name"])] = one["law"], part["values"]
+            elif len(part["values"]) == 1 and kind_of(part["name"], e) in (
+                "number of records",
+                "records",
+                "total",
+                "marginal",
+            ):
+                parts[()] = one["law"], part["values"]
+    public = e.plan.get("n")
+    for name, block in e.blocks.items() if not e.unit.get("max_rows_per_cell") else []:
+        pair = tuple(block["columns"])
+        needed = [pair, pair[:1], pair[1:], *([] if public is not None else [()])]
+        if len(pair) != 2 or not all(each in parts for each in needed):
+            continue
+        noisy = [(law_of(parts[each][0]), contrast_cells(e, each, parts[each][1])) for each in needed]
+        every = all(kind == "discrete-gaussian" for (kind, _, _), _ in noisy)
+        for row, cell in enumerate(product(*(range(e.sizes[each]) for each in pair))):
+            value, squares, bounds = (0.0 if public is None else public / block["queries"]), 0.0, []
+            for columns, ((kind, _, parameter), cells) in paired(needed, noisy):
+                share = block["queries"] // len(cells)
+                part_value, norm = cells[tuple(at for column, at in paired(pair, cell) if column in columns)]
+                value += part_value / share
+                squares += (norm / share * deviation(kind, parameter)) ** 2
+                bounds.append(norm / share * of_weighted_sum(kind, parameter, MISSES / (1 if every else len(noisy))))
+            half = math.hypot(*bounds) if every else sum(bounds)
+            yield Drawn(name, row, value, math.sqrt(squares), half, may_estimate=True)
+
+
+def contrast_cells(
+    e: Evidence, columns: tuple[str, ...], values: list[int]
+) -> dict[tuple[int, ...], tuple[float, float]]:
+    """By cell: the least-squares part of a table that its contrasts ask, and the norm of the draws' weights in it."""
+    weights = []
+    for column in columns:
+        rows = [(row, sum(each * each for each in row)) for row in contrasts(e.sizes[column])]
+        weights.append([[row[cell] / square for row, square in rows] for cell in range(e.sizes[column])])
+    found = {}
+    for cell in product(*(range(e.sizes[column]) for column in columns)):
+        of_cell = [math.prod(each) for each in product(*(part[at] for part, at in paired(weights, cell)))]
+        found[cell] = sum(w * v for w, v in paired(of_cell, values)), math.sqrt(sum(w * w for w in of_cell))
+    return found
+
+
+def may_be_sums(e: Evidence, parts: list[str]) -> set[str]:
+    """Blocks whose answers may be sums of draws: of a strategy, or, if the plan chooses nothing, of a wider table."""
+    if any(kind_of(part, e) in WEIGHTED for part in parts):
+        return set(e.answers)
+    if "search" in e.phases or "selection" in e.phases:
+        return set()
+    tables = [part for part in parts if kind_of(part, e) in TABLES]
+    known = {"table of all columns": {"columns": list(e.sizes)}, **e.blocks}
+    wide = [set(known[part]["columns"] if part in known else interaction_of(part)) for part in tables]
+    return {name for name, block in e.blocks.items() if any(set(block["columns"]) <= each for each in wide)}
 
 
 def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
-        raise NotChecked("answers are read from CSV alone; the hash of the file is checked")
-    # Where a table's own contrasts were drawn last, its answers are sums of them; what was drawn before is not stated.
-    parts = {part["name"] for one in e.document["transcript"] for part in one["measured"] or []}
-    every = [one for one in (*summed_answers(e), *drawn_answers(e)) if f"interaction({one[0]})" not in parts]
-    drawn = {(name, row): (value, spread, half) for name, row, value, spread, half in every}
+        raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
+    drawn = {(one.name, one.row): one for made in (summed_answers, drawn_answers, assembled_answers) for one in made(e)}
+    parts = [e.block_of(part["name"])[0] for one in e.document["transcript"] for part in one["measured"] or []]
+    sums = may_be_sums(e, parts)
+    if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
+        yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")
     certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
-    people = e.people if "person_tables" in e.document else []
+    people = e.people if e.document.get("person_tables") else []
     asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
     yield "answers", counts, counts if e.session else asked
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
@@ -710,15 +889,15 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
         ends: set[tuple[float, float]] = set()
         if (name, row) in drawn:
-            value, spread, half = drawn[name, row]
+            _, _, value, spread, half, may_estimate = drawn[name, row]
             yield f"{where}, measured", (measured, noise), (value, spread)
-            basis_may = basis_may if half is None else {None, "measured"}
-            if half is not None and math.isnan(half):  # of a sum of draws this file derives no interval
-                basis_may.add("estimate")
-            elif half is not None and basis == "measured":
+            basis_may = basis_may if half is None else {None, "measured", "estimate" if may_estimate else None}
+            if half is not None and math.isnan(half):
+                yield name, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
+            elif half is not None and basis == ("measured" if "basis" in line else None) and low is not None:
                 proved, whole = (value - half, value + half), float(round(estimate or 0.0))
                 ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
-        elif measured is None or any(name == each for each, _ in drawn):
+        elif name not in sums or any(name == each for each, _ in drawn):
             yield f"{where}, measured", (measured, noise), (None, None)
         else:
             basis_may.add("measured")
@@ -733,8 +912,8 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         if basis == "certified" and estimate is not None:
             yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
             yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
-        if ends:
-            yield f"{where}, lower and upper", (low, high), ends
+        if ends or basis is None:
+            yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
 
 
 # 8. The ledger: a chain of entries; per dataset a limit, and costs that are no less than those of the events.
@@ -742,6 +921,11 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
 NOTHING = (Fraction(0), Fraction(0))
 DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights", "person_tables")
 """What the `drawn` of a settlement is the hash of, as far as a record holds it."""
+
+
+def lines_of(ledger: str | None) -> list[Document]:
+    """Of an export: {"entry", "seal"}, or {"text", "seal"} of what the rules refused."""
+    return [read_json(line) for line in Path(ledger or "").read_text("ascii").splitlines()]
 
 
 def pair(part: Any) -> tuple[Fraction, Fraction]:
@@ -763,14 +947,19 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
     terms: dict[str, Document] = {}
     runs: dict[int, Document] = {}
     drawn: dict[int, Counter[Event]] = {}
+    void: list[int] = []
+    rejected: set[int] = set()
     before = ""
-    for position, line in enumerate(Path(e.ledger or "").read_text("ascii").splitlines()):
-        entry, stated_seal = read_json(line)["entry"], read_json(line)["seal"]
-        where, kind = f"ledger entry {position}", entry["entry"]
-        text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-        yield f"{where}: seal and number", (stated_seal, entry["number"]), (sha256(f"{before}\n{text}"), position)
-        before = stated_seal
-        if kind == "init":
+    for position, line in enumerate(lines_of(e.ledger)):
+        where, entry = f"ledger entry {position}", line.get("entry") or {"entry": "void", "number": position}
+        text = line["text"] if "text" in line else canonical(entry)
+        yield f"{where}: seal and number", (line["seal"], entry["number"]), (sha256(f"{before}\n{text}"), position)
+        before, kind = line["seal"], entry["entry"]
+        if "text" in line:
+            void.append(position)
+        elif kind == "reject":
+            rejected.update(entry["rejects"])
+        elif kind == "init":
             need(entry["dataset"] not in terms, f"{where}: the dataset has a budget already")
             delta, limit, currency = exact(entry["delta"]), pair(entry["limit"]), entry["accountant"]
             convert = {"zcdp": of_rho, "gdp": of_mu2}.get(currency)
@@ -808,6 +997,8 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
                 yield f"{where}: cost, by the cap", stated, tuple(Range(0, each) for each in cap)
                 bounds = tuple(Range(0, each) for each in of_dataset["limit"])
                 yield f"{where}: spent in all, by the limit", of_dataset["spent"], bounds
+    # What the rules refuse is void, costs nothing, and is there only where the ledger's owner has rejected it since.
+    yield "ledger: void entries, as rejected", [each for each in void if each not in rejected], []
 
 
 def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
@@ -818,7 +1009,7 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         return
     if e.ledger is None:
         raise NotChecked("give the export of the ledger that paid, by --ledger")
-    lines = [read_json(line) for line in Path(e.ledger).read_text("ascii").splitlines()]
+    lines = [{"entry": {"events": []}, **line} for line in lines_of(e.ledger)]  # a void entry pays for nothing
     row = dict(enumerate(lines)).get(stated["entry"], {"entry": {"events": []}, "seal": None})
     paid: Document = row["entry"]
     yield "ledger: seal and dataset", (stated["seal"], stated["dataset"]), (row["seal"], paid.get("dataset"))
@@ -885,6 +1076,8 @@ def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
     """The words name the budget and the unit, unless no real row was read or no noise was real."""
     words = e.document["guarantee"]
     yield "guarantee", words.startswith("Differentially private with"), e.private
+    if not e.private:
+        yield "guarantee", None, NotChecked("the words of a record that claims nothing")
     if e.private:
         for name, value in (("epsilon", e.epsilon), ("delta", e.delta)):
             stated = said(words, rf"{name} = ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
@@ -908,6 +1101,16 @@ def claims_of_phases(e: Evidence) -> Iterator[Claim]:
     yield "plan.events: how many are of no phase", len(e.planned) - start if e.phases else 0, 0
 
 
+def claims_of_prices(e: Evidence) -> Iterator[Claim]:
+    """A plan states what one draw of each of its phases costs, and of no other; a search is planned as a whole."""
+    for noun, stated in e.plan["price"].items():
+        named = noun.replace("dropped", "left out") in e.phases or "search" in e.phases or not e.phases
+        if not named:
+            yield f"plan.price.{noun}", stated, [] if noun == "stages" and not isinstance(stated, str) else None
+        for currency, price in stated.items() if isinstance(stated, dict) else []:
+            yield f"plan.price.{noun}.{currency}", price, of_one_draw(e, currency, noun)
+
+
 def of_one_draw(e: Evidence, currency: str, noun: str = "") -> Any:
     """What one planned draw costs; parameters are rounded to the safe side."""
     if noun and noun.replace("dropped", "left out") not in e.phases:
@@ -925,6 +1128,8 @@ def left_out_in_receipt(e: Evidence) -> Any:
 def price_of_run(e: Evidence) -> Iterator[Claim]:
     """What was drawn costs no more than the plan proves, which is no more than the budget."""
     proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
+    if e.phases and set(e.phases) <= {"left out", "opening", "persons"}:
+        yield "events, as planned", tally(e.events), tally(e.planned)
     yield "events: their price", math.inf if run is None else run, Range(0, proved * (1 + Fraction(1, 10**9)))
 
 
@@ -957,6 +1162,23 @@ EVERY: dict[str, list[Rule]] = {
     "draws": [("plan.domain.cells", lambda e: math.prod(one["cells"] for one in e.plan["domain"]["columns"]))],
     "ledger": [("", claims_of_ledger)],
 }
+
+
+def of_person_tables(e: Evidence) -> Any:
+    """The deviation of their noise; a crash may have lost the draw."""
+    made = e.document.get("person_tables")
+    return made["law"]["deviation"] if made else NotChecked("draws that were paid, and lost in a crash")
+
+
+def grid_of(e: Evidence, number: int) -> Any:
+    """Counts are whole; a sum's grid is the largest that holds the middles of all bins."""
+    block = e.plan["workload"]["blocks"][number]
+    kind = kind_of(block["name"], e)
+    if kind in ("sum", "mean", "coefficients"):
+        return NotChecked("grids of sums: that they are the coarsest")
+    return "1"
+
+
 NEIGHBOURS = {"added or removed": "add-remove", "replaced by another": "replace"}
 RELEASE: dict[str, list[Rule]] = {
     "guarantee": [
@@ -979,12 +1201,15 @@ RELEASE: dict[str, list[Rule]] = {
         ("spent.delta", lambda e: e.delta),
         ("spent.epsilon.*", lambda e, name: priced(name, e.planned, e.delta)),
         ("", claims_of_phases),
-        ("plan.price.*.*", lambda e, noun, currency: of_one_draw(e, currency, noun)),
+        ("", claims_of_prices),
     ],
     "draws": [
         ("dropped?.estimate", left_out_in_receipt),
+        ("errors?.fineness", lambda _: 64),
+        ("errors?.units", lambda _: NotChecked("bought errors and the bounds from them: nothing else states them")),
+        ("plan.workload.blocks.*.grid", grid_of),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
-        ("plan.person_tables?.*.noise_deviation", lambda e, _: e.document["person_tables"]["law"]["deviation"]),
+        ("plan.person_tables?.*.noise_deviation", lambda e, _: of_person_tables(e)),
         ("plan.person_tables?.*.queries", lambda e, n: cells_of(e, e.people[n]["columns"])),
         ("", claims_of_draws),
     ],
@@ -996,6 +1221,9 @@ RELEASE: dict[str, list[Rule]] = {
     ],
 }
 PREDICTION: dict[str, list[Rule]] = {
+    "guarantee": [
+        ("plan.request?.options.max_rows?", lambda e: {None, int(said(e.plan["unit"], "([0-9]+) rows? of each") or 0)})
+    ],
     "prices": [
         ("spent.*", lambda e, name: priced(name, e.planned, e.delta)),
         ("plan.price?.*", of_one_draw),
@@ -1003,6 +1231,9 @@ PREDICTION: dict[str, list[Rule]] = {
     ],
     "draws": [
         ("noise_deviation?", lambda e: e.plan["noise_deviation"]),
+        ("counted?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
+        ("draws?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
+        ("weights?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
         ("", lambda e: iter([("events", tally(e.events), tally(e.planned))] if "draws" not in e.document else [])),
     ],
 }
