@@ -222,12 +222,21 @@ class Plan:
 
     @property
     def person_forecast(self) -> tuple[BlockForecast, ...]:
-        """Noise of the tables of persons, in persons. `forecast` is of the blocks that records answer."""
+        """Noise of the tables of persons, in persons, and the error that it makes: released answers, of which none is
+        below zero, err no more. `forecast` is of the blocks that records answer."""
         price = self.price("persons")
         if price is None:
             return ()
-        deviation = self.roles.check.law(self.persons, self.problem.unit, price).deviation
-        return tuple(BlockForecast(name=block.name, rows=block.rows, deviation=deviation) for block in self.persons)
+        law = self.roles.check.law(self.persons, self.problem.unit, price)
+        return tuple(
+            BlockForecast(
+                name=block.name,
+                rows=block.rows,
+                deviation=law.deviation * float(block.scale),
+                error=law.mean_size * float(block.scale),
+            )
+            for block in self.persons
+        )
 
     @property
     def asked_columns(self) -> tuple[Axes, ...]:
