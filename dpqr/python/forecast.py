@@ -49,14 +49,16 @@ class Forecast:
         without `l1_over_n`."""
         import pandas as pd
 
-        rows = [
-            (float(found.epsilon), one.name, one.answers, one.error.mean, one.error.deviation, over_n)
-            for found in (point.forecast for point in self._outlook.points)
-            for one, over_n in (
-                *((block, block.over_n(found.records)) for block in found.blocks),
-                *((table, math.nan) for table in found.persons),
-            )
-        ]
+        rows: list[tuple[float, str, int, float, float, float]] = []
+        for found in (point.forecast for point in self._outlook.points):
+            epsilon = float(found.epsilon)
+            rows += [
+                (epsilon, one.name, one.answers, one.error.mean, one.error.deviation, one.over_n(found.records))
+                for one in found.blocks
+            ]
+            rows += [
+                (epsilon, one.name, one.answers, one.error.mean, one.error.deviation, math.nan) for one in found.persons
+            ]
         return pd.DataFrame(rows, columns=["eps", "query", "answers", "error", "deviation", "l1_over_n"])
 
     @property
