@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -44,15 +45,20 @@ class Forecast:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row an epsilon and query: `error`, the expected mean absolute error of an answer, in records, its
-        `deviation` from release to release, and `l1_over_n`."""
+        `deviation` from release to release, and `l1_over_n`. Tables of persons come last at each epsilon: in persons,
+        without `l1_over_n`."""
         import pandas as pd
 
-        rows = [
-            (float(found.epsilon), block.name, block.answers, block.error.mean, block.error.deviation, over_n)
-            for found in (point.forecast for point in self._outlook.points)
-            for block in found.blocks
-            for over_n in [block.over_n(found.records)]
-        ]
+        rows: list[tuple[float, str, int, float, float, float]] = []
+        for found in (point.forecast for point in self._outlook.points):
+            epsilon = float(found.epsilon)
+            rows += [
+                (epsilon, one.name, one.answers, one.error.mean, one.error.deviation, one.over_n(found.records))
+                for one in found.blocks
+            ]
+            rows += [
+                (epsilon, one.name, one.answers, one.error.mean, one.error.deviation, math.nan) for one in found.persons
+            ]
         return pd.DataFrame(rows, columns=["eps", "query", "answers", "error", "deviation", "l1_over_n"])
 
     @property

@@ -53,10 +53,12 @@ class Plan:
     @property
     def forecast(self) -> pd.DataFrame:
         """One row a measured query: its answers, the standard deviation of the noise on each, and their expected mean
-        absolute error where that has a closed form, in records; `dpqr.forecast` simulates the others."""
+        absolute error where that has a closed form, in records; `dpqr.forecast` simulates the others. Tables of persons
+        come last, in persons."""
         import pandas as pd
 
-        rows = [(block.name, block.rows, block.deviation, block.error) for block in self._planned.forecast]
+        blocks = (*self._planned.forecast, *self._planned.person_forecast)
+        rows = [(block.name, block.rows, block.deviation, block.error) for block in blocks]
         told = pd.DataFrame(rows, columns=["query", "answers", "noise_deviation", "error"])
         return told.astype({"error": "float64"})
 

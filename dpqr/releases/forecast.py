@@ -266,6 +266,10 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
 def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
     """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
     shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
+    persons = [
+        {"name": one.name, "answers": one.answers, "error": {"mean": one.error.mean, "deviation": one.error.deviation}}
+        for one in found.persons
+    ]
     return {
         "epsilon": float(found.epsilon),
         "schedule": found.schedule,
@@ -293,6 +297,7 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
             }
             for one in found.figures
         ],
+        **({"persons": persons} if persons else {}),
         **shares,
     }
 

@@ -108,6 +108,16 @@ class ExpectedFigureError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPersonsError:
+    """One table of persons. error: mean absolute error of an answer, in persons, by the law of its noise: exact but for
+    counts near zero, where the released answers err less."""
+
+    name: str
+    answers: int
+    error: ErrorDistribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanForecast:
     """Of one plan. Every figure is an estimate, and public.
 
@@ -116,7 +126,8 @@ class PlanForecast:
     tables: names of the public tables that were simulated; empty: a closed form. runs: simulated releases, all tables
     together. figures: in the workload's order; the answers that they are computed from are among the blocks too.
     shares: of each block's and figure's answers within a distance, where one was asked about. max_rows: of each person
-    that are used; 1 where rows are protected.
+    that are used; 1 where rows are protected. persons: the tables of persons, in no other figure: they depend on no
+    table and are not simulated.
     """
 
     epsilon: Fraction
@@ -131,6 +142,7 @@ class PlanForecast:
     figures: tuple[ExpectedFigureError, ...] = ()
     shares: tuple[ShareInside, ...] = ()
     max_rows: int = 1
+    persons: tuple[ExpectedPersonsError, ...] = ()
 
 
 def closed_form(plan: Plan) -> FloatArray | None:
@@ -196,7 +208,20 @@ def forecast(
         figures=_figure_errors(plan, np.array([[one.figures for one in runs_of] for runs_of in released])),
         max_rows=plan.problem.unit.rows,
         shares=() if within is None else _shares(plan, blocks, released, within),
+        persons=_persons_errors(plan),
     )
+
+
+def _persons_errors(plan: Plan) -> tuple[ExpectedPersonsError, ...]:
+    """The absolute value of noise X has the variance E X^2 - (E |X|)^2, and the mean of m independent ones an m-th of
+    it."""
+    found = []
+    for one in plan.person_forecast:
+        mean = one.error or 0.0
+        spread = math.sqrt(max(one.deviation**2 - mean**2, 0.0) / one.rows)
+        error = ErrorDistribution(mean=mean, deviation=spread)
+        found.append(ExpectedPersonsError(name=one.name, answers=one.rows, error=error))
+    return tuple(found)
 
 
 def planned_runs(plan: Plan, tables: int) -> int:

@@ -84,6 +84,10 @@ MEASURE = (
     "own); L1 / n as in `dpqr evaluate`; every error is an estimate, against the rows used"
 )
 
+PERSONS = (
+    "of a table of persons the error is in persons, that of its noise alone; the mean of the queries leaves it out"
+)
+
 
 def forecast_view(
     found: Sequence[PlanForecast],
@@ -131,10 +135,18 @@ def forecast_view(
         own = {one.name: shares[one.name] for one in first.figures if one.name in shares}
         heads = labels if several else [*columns[:2], *(within if own else [])]
         parts += [*([Text()] if ranked else []), _figures(found, heads, own)]
+    if first.persons:
+        of_persons = _table("table of persons", "answers", labels if several else columns[:2])
+        for place, table_of in enumerate(first.persons):
+            errors = [amount(one.persons[place].error.mean) for one in found]
+            errors += [] if several else [nine_of_ten(table_of.error)]
+            of_persons.add_row(Text(plain(table_of.name)), f"{table_of.answers:,}", *errors)
+        parts += [*([Text()] if ranked else []), of_persons]
     if several and not rows:
         parts += [Text(), MarksPlot(found=tuple(found))]
     better = [("" if place else "Better", words) for place, words in enumerate(improved)]
-    rest = [("Error", MEASURE), ("Basis", basis(first)), *(("Note", note) for note in notes)]
+    persons = [("Persons", PERSONS)] if first.persons else []
+    rest = [("Error", MEASURE), *persons, ("Basis", basis(first)), *(("Note", note) for note in notes)]
     return Group(*parts, Text(), facts([*better, *rest]))
 
 

@@ -222,14 +222,19 @@ class Plan:
 
     @property
     def person_forecast(self) -> tuple[BlockForecast, ...]:
-        """Noise of the tables of persons, in persons or in units of the summed column. `forecast` is of the blocks that
-        records answer."""
+        """Noise of the tables of persons, in persons or in units of the summed column, and the error that it makes:
+        released counts, of which none is below zero, err no more. `forecast` is of the blocks that records answer."""
         price = self.price("persons")
         if price is None:
             return ()
-        deviation = self.roles.check.law(self.persons, self.problem.unit, price).deviation
+        law = self.roles.check.law(self.persons, self.problem.unit, price)
         return tuple(
-            BlockForecast(name=block.name, rows=block.rows, deviation=deviation * float(block.scale))
+            BlockForecast(
+                name=block.name,
+                rows=block.rows,
+                deviation=law.deviation * float(block.scale),
+                error=law.mean_size * float(block.scale),
+            )
             for block in self.persons
         )
 

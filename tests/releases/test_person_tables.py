@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,9 +12,10 @@ import dpqr
 from dpqr.kernel.accountants.accountant import EveryFilter
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
-from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 from dpqr.kernel.wording import amount
 from dpqr.releases.draws import Draws, RecordedDraw
+from dpqr.releases.forecast_error import forecast, simulate_tables
 from dpqr.releases.loop import SILENT
 from dpqr.releases.planning import plan_release
 from dpqr.releases.record.plan_document import plan_document
@@ -306,3 +308,53 @@ def test_a_mean_per_person_that_has_no_bounds_or_numbers_is_refused(mean, words)
         plan_release(asked({"persons": {"mean": mean}}, domain=COSTS))
     with pytest.raises(DocumentError, match="is in 'by', too"):
         plan_release(asked({"persons": {"by": ["cost"], "mean": {"sum": "cost", "within": [0, 9]}}}, domain=COSTS))
+
+
+# What is forecast of them, and what they count for where Laplace or Gaussian noise is chosen.
+
+
+def test_the_error_that_is_forecast_is_that_of_their_noise() -> None:
+    """Over 20,000 draws of three answers: six standard errors of their mean, and of the spread (of a kurtosis below 9,
+    as that of |noise| is)."""
+    plan, draws = plan_release(asked(BY_DEPARTMENT, ROWS)), 20_000
+    law = plan.roles.check.law(plan.persons, plan.problem.unit, plan.price("persons"))
+    errors = np.abs(law.sample(3 * draws, SeededNoise(1))).reshape(draws, 3).mean(axis=1)
+    (found,) = forecast(plan, simulate_tables(plan.problem.domain, 1000, 0)[:1], 1).persons
+    assert (found.name, found.answers) == ("persons by department", 3)
+    assert found.error.mean == pytest.approx(errors.mean(), abs=6 * found.error.deviation / draws**0.5)
+    assert found.error.deviation == pytest.approx(errors.std(), rel=6 * (8 / (4 * draws)) ** 0.5)
+
+
+def test_a_forecast_lists_them_at_both_doors_and_is_silent_without_them(desk) -> None:
+    desk.write(
+        q__json={"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]}, r__json={"domain": DOMAIN, "queries": [ROWS]}
+    )
+    options = ("--unit", "who", "--max-rows", "2", "--n", "600", "--runs", "1")
+    said = desk.run("plan", "--queries", "q.json", "--eps", "1,2", *options).out
+    rows = [line.split() for line in said.splitlines()]
+    assert ["table", "of", "persons", "answers", "eps", "1", "eps", "2"] in rows
+    document = json.loads(desk.run("plan", "--queries", "q.json", "--eps", "1,2", *options, "--json").out)
+    means = [one["persons"][0]["error"]["mean"] for one in document["forecasts"]]
+    assert ["persons", "by", "department", "3", *map(amount, means)] in rows
+    single = desk.run("plan", "--queries", "q.json", "--eps", "1", *options).out
+    assert "Persons  of a table of persons the error is in persons" in single
+    without = desk.run("plan", "--queries", "r.json", "--eps", "1", *options)
+    assert "table of persons" not in without.out
+    given = {"domain": DOMAIN, "queries": {"queries": [ROWS, BY_DEPARTMENT]}, "unit": "who", "max_rows": 2, "eps": 1}
+    last = dpqr.forecast(**given, n=600, runs=1).frame.iloc[-1]
+    assert (last["query"], last["error"]) == ("persons by department", pytest.approx(means[0]))
+    assert np.isnan(last["l1_over_n"])
+    planned = dpqr.plan(**given).forecast.iloc[-1]
+    assert (planned["query"], planned["error"]) == ("persons by department", pytest.approx(means[0]))
+
+
+def test_laplace_or_gaussian_noise_is_chosen_for_persons_too() -> None:
+    """A person moves five tables in up to four cells each: by 20 in L1, and by the root of 20 in L2. One table of one
+    cell a person gives Gaussian noise nothing to gain, and rows alone are as they were."""
+    row, many = {"max_rows": 1}, [{"persons": {"by": ["month"], "max_cells": 4}, "name": f"{n}"} for n in range(5)]
+    one = {"persons": {"by": ["month"], "max_cells": 1}}
+    pure = [plan_release(asked(ROWS, *more, **row)).roles.check.pure for more in ([], [one], many)]
+    assert pure == [True, True, False]
+    chosen, laplace = (plan_release(asked(ROWS, *many, **row, delta=delta)) for delta in ("1e-6", "0"))
+    assert laplace.roles.check.pure
+    assert chosen.person_forecast[0].error < laplace.person_forecast[0].error

@@ -26,7 +26,7 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.guard import Wishes, combinations
 from dpqr.strategies.known import SCHEDULES
-from dpqr.strategies.plan import Plan, Planner, Roles
+from dpqr.strategies.plan import TINY, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.by_count import CountedFirst
 from dpqr.strategies.schedules.marginals.forecast import POSSIBLE_RECORDS, forecast_error
@@ -151,8 +151,8 @@ CHOICE = math.pi / 2
 def choose_plan(
     problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split = UNDIVIDED
 ) -> Plan:
-    """The plan of least forecast error, or of least noise where the schedule forecasts none; ties go to the earlier
-    combination.
+    """The plan of least forecast error, or of least noise where the schedule forecasts none; the error of tables of
+    persons counts by their share. Ties go to the earlier combination.
 
     Where every role is free, a count decides between pure and Gaussian noise in place of the plans of marginals, if it
     is forecast to be worth its price. It is not bought where the number of records is known, nor where draws beside
@@ -182,7 +182,7 @@ def choose_plan(
     ('basic', Fraction(1, 1))
     """
     plans = _candidates(problem, budget, schedule, wishes, split)
-    best = min(plans, key=_compared)
+    best = min(plans, key=lambda plan: _compared_with_persons(plan, split.persons))
 
     # Whether a count may decide: each of its two theorems has a plan, at every number of records that there may be.
     free = all(len(offered) > 1 for offered in (wishes.accountants, wishes.distinguishers, wishes.checks))
@@ -224,6 +224,20 @@ def _candidates(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
     return covered
+
+
+def _compared_with_persons(plan: Plan, share: Fraction) -> float:
+    """The geometric mean of what the rows' answers are compared by and of the error of the tables of persons, each
+    weighted by its share of the budget. A ratio of two plans has no unit, so records and persons need no exchange rate.
+
+    share: of the tables of persons; 0: there are none.
+    """
+    tables = plan.person_forecast
+    if not tables:
+        return _compared(plan)
+    logarithms = [math.log(max(table.error or 0.0, TINY)) for table in tables]
+    of_rows, weight = math.log(max(_compared(plan), TINY)), float(share)
+    return math.exp((1 - weight) * of_rows + weight * math.fsum(logarithms) / len(logarithms))
 
 
 def _compared(plan: Plan) -> float:
