@@ -635,9 +635,23 @@ def cells_of(e: Evidence, names: list[str]) -> int:
     return math.prod(one["cells"] for one in e.plan["domain"]["columns"] if one["name"] in names)
 
 
-def moved_cells(e: Evidence) -> int:
-    """Cells of all tables of persons that one unit moves, each by 1; a replaced one leaves as many as it enters."""
-    return sum(min(one["max_cells"] * (2 if e.replace else 1), one["queries"]) for one in e.people)
+def moved_cells(e: Evidence, power: int = 0) -> int:
+    """How far one unit moves all tables of persons: a count by 1, a total and what it lacks of the range by the range
+    together, both `times` as much on a finer grid. A replaced unit leaves as many cells as it enters. By 0: the cells.
+    """
+    moved = 0
+    for one in e.people:
+        total, twice = one.get("total"), 2 if e.replace else 1
+        range_of = total["most"] - total["least"] if total else 1
+        cells = one["queries"] // 2 if total else one["queries"]
+        entered = min(one["max_cells"], cells) * twice if total else min(one["max_cells"] * twice, cells)
+        moved += entered * int(one.get("times", 1) * range_of) ** power
+    return moved
+
+
+def person_grid(one: Document) -> Fraction:
+    """Of a table of persons: the step of totals, over the times that it is counted."""
+    return Fraction((one.get("total") or {}).get("step", 1)) / int(one.get("times", 1))
 
 
 def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction, bool]:
@@ -705,7 +719,7 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
 def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
     """How far one unit moves what a draw measured, and whether the event must state just that, or at least that."""
     if where == "person_tables":
-        return Fraction(moved_cells(e)), True
+        return Fraction(moved_cells(e, power)), True
     if where == "dropped":
         return Fraction(e.rows**power), True
     if "groups" in one:  # each block's error is counted in what one unit moves it by
@@ -784,9 +798,9 @@ def drawn_answers(e: Evidence) -> Iterator[Drawn]:
     people = e.document.get("person_tables") or {"measured": []}
     for part in people["measured"]:
         kind, _, parameter = law_of(people["law"])
-        half = float(half_interval(kind, parameter, MISSES))
+        half, grid = float(half_interval(kind, parameter, MISSES)), float(Fraction(part["grid"]))
         for place, value in enumerate(part["values"]):
-            yield Drawn(part["name"], place, float(value), deviation(kind, parameter), half)
+            yield Drawn(part["name"], place, value * grid, deviation(kind, parameter) * grid, half * grid)
 
 
 def summed_answers(e: Evidence) -> Iterator[Drawn]:
@@ -1164,10 +1178,18 @@ EVERY: dict[str, list[Rule]] = {
 }
 
 
-def of_person_tables(e: Evidence) -> Any:
-    """The deviation of their noise; a crash may have lost the draw."""
+def of_person_tables(e: Evidence, number: int) -> Any:
+    """The deviation of a table's noise; a crash may have lost the draw."""
     made = e.document.get("person_tables")
-    return made["law"]["deviation"] if made else NotChecked("draws that were paid, and lost in a crash")
+    if not made:
+        return NotChecked("draws that were paid, and lost in a crash")
+    return made["law"]["deviation"] * float(person_grid(e.people[number]))
+
+
+def person_queries(e: Evidence, number: int) -> int:
+    """A cell each; with a total, two."""
+    one = e.people[number]
+    return cells_of(e, one["columns"]) * (2 if one.get("total") else 1)
 
 
 def grid_of(e: Evidence, number: int) -> Any:
@@ -1209,8 +1231,9 @@ RELEASE: dict[str, list[Rule]] = {
         ("errors?.units", lambda _: NotChecked("bought errors and the bounds from them: nothing else states them")),
         ("plan.workload.blocks.*.grid", grid_of),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
-        ("plan.person_tables?.*.noise_deviation", lambda e, _: of_person_tables(e)),
-        ("plan.person_tables?.*.queries", lambda e, n: cells_of(e, e.people[n]["columns"])),
+        ("plan.person_tables?.*.noise_deviation", of_person_tables),
+        ("plan.person_tables?.*.queries", person_queries),
+        ("person_tables?.measured.*.grid", lambda e, n: str(person_grid(e.people[n]))),
         ("", claims_of_draws),
     ],
     "answers": [

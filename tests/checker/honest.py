@@ -50,6 +50,11 @@ QUERIES = {
         {"sum": "income", "by": ["region"]},
     ],
     "people": [{"marginal": ["region"]}, {"persons": {"by": ["sex"], "max_cells": 1}}, {"persons": {"by": ["age"]}}],
+    "totals": [
+        {"persons": {"by": ["region"], "max_cells": 2, "mean": {"sum": "income", "within": [0, 60]}}},
+        {"persons": {"by": ["sex"], "max_cells": 1}},
+        {"marginal": ["region"]},
+    ],
     "means": [{"mean": "income", "by": ["sex"]}, {"sum": "income", "by": ["region"]}],
 }
 WITH_DELTA = {"delta": "1e-9"}
@@ -88,6 +93,11 @@ RELEASES = {
     "means": ("means", {}),
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
+    "totals": ("totals", {"unit": "person", "max_rows": 2}),
+    "totals, gdp": ("totals", GDP | {"unit": "person", "max_rows": 2}),
+    "totals, zcdp": ("totals", {**WITH_DELTA, "accountant": "zcdp", "unit": "person", "max_rows": 1}),
+    "totals, replaced": ("totals", GDP | {"unit": "person", "max_rows": 2, "neighbours": "replace", "n": 300}),
+    "totals, replaced, pure": ("totals", {"unit": "person", "max_rows": 2, "neighbours": "replace", "n": 300}),
     "people, replaced": ("people", GDP | {"unit": "person", "max_rows": 2, "neighbours": "replace", "n": 300}),
     "rows in one cell": (
         "pairs",
