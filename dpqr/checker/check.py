@@ -712,8 +712,9 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
             yield where, None, reason
         yield f"{where}: coordinates of its event", stated[paid], Range(moving, moving)
         left[paid] -= 1
-    if not e.session and not unnamed and all(one["law"] for _, one in draws):
-        yield "events that no draw names", [one.kind for one in +left if one.kind not in CHOICES], []
+    if not e.session and all(one["law"] for _, one in draws):
+        rest = [one for one in +left if one.kind not in CHOICES and not (unnamed and may_be_lost(e, lost, one))]
+        yield "events that no draw names", [one.kind for one in rest], []
 
 
 def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
@@ -734,6 +735,16 @@ def lost_draws(e: Evidence) -> list[str]:
     """What was paid for and is not there: a crash has lost it."""
     planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
     return [name for name, phase in planned.items() if phase in e.phases and not e.document.get(name)]
+
+
+def may_be_lost(e: Evidence, lost: list[str], event: Event) -> bool:
+    """Whether an event that no draw names is of one that a crash has lost, by how far one unit moves that."""
+    sizes = dict(event.parameters)
+    power = 1 if "sensitivity" in sizes else 2
+    moved = sizes["sensitivity" if power == 1 else "squared_sensitivity"]
+    of_errors = {"errors", "bounds"} & {*lost} and moved % 64**power == 0
+    of_persons = "person_tables" in lost and moved == moved_cells(e, power)
+    return bool(of_errors or of_persons or ("dropped" in lost and moved == e.rows**power))
 
 
 def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
@@ -1097,6 +1108,14 @@ def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
             stated = said(words, rf"{name} = ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
             yield "guarantee", stated, Range(value, value * (1 + Fraction(1, 10**10)))
         yield "guarantee", re.search(rf", for {re.escape(e.unit['words'])}[.,;:]", words) is not None, True
+        if "learned" in e.plan.get("domain", {}):
+            whole = said(words, r"more: epsilon ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
+            yield "guarantee", whole, Range(in_all(e, "epsilon"), in_all(e, "epsilon") * (1 + Fraction(1, 10**10)))
+
+
+def in_all(e: Evidence, name: str) -> Fraction:
+    """Epsilon or delta of the run, and of what was learned of its domain before."""
+    return exact(e.plan["budget"][name]) + exact(e.plan["domain"]["learned"]["budget"][name])
 
 
 def claims_of_phases(e: Evidence) -> Iterator[Claim]:
@@ -1164,6 +1183,8 @@ EVERY: dict[str, list[Rule]] = {
     "guarantee": [
         ("", claims_of_guarantee),
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
+        ("plan.whole?.epsilon", lambda e: in_all(e, "epsilon")),
+        ("plan.whole?.delta", lambda e: in_all(e, "delta")),
         ("plan.request?.options.epsilon", lambda e: e.epsilon),
         ("plan.request?.options.delta", lambda e: e.delta or None),
     ],

@@ -59,7 +59,7 @@ def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.python.requests import release_request
     from dpqr.python.shown import release_plan
-    from dpqr.releases.learned_release import dry_run, release
+    from dpqr.releases.any_release import dry_run, release
     from dpqr.releases.release import already_released
     from dpqr.releases.sentences import release_guarantee
 

@@ -54,7 +54,7 @@ class Plan:
     def forecast(self) -> pd.DataFrame:
         """One row a measured query: its answers, the standard deviation of the noise on each, and their expected mean
         absolute error where that has a closed form, in records; `dpqr.forecast` simulates the others. Tables of persons
-        come last, in persons."""
+        come last, in persons or the unit of a total."""
         import pandas as pd
 
         blocks = (*self._planned.forecast, *self._planned.person_forecast)

@@ -235,7 +235,7 @@ def release(
         rehearse=rehearse,
         **options,
     )
-    from dpqr.releases.learned_release import release as released
+    from dpqr.releases.any_release import release as released
     from dpqr.releases.release import already_released
 
     if run_sanitised(lambda: already_released(request)):

@@ -3,6 +3,7 @@
 Other rooms import these modules, and no others:
 
     answer_tables            answers as frames and tidy tables
+    any_release              a release, whether its domain states its cells or leaves some to be learned
     answers.answered         answers of a block beside the names of its cells
     answers.errors           estimated errors and intervals
     answers.figures          means, quantiles and ratios, with intervals
@@ -18,7 +19,6 @@ Other rooms import these modules, and no others:
     formats.known            the formats of tables, a row each
     formats.parquet_files    Parquet
     journal                  draws on the disk before anything depends on them
-    learned_release          a release whose domain is learned first, where it leaves labels or bounds open
     learning                 labels and bounds learned from the table
     levers                   what would make answers better; queries explained
     locked_plan              plans written to be reviewed, and followed or refused

@@ -109,8 +109,8 @@ class ExpectedFigureError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPersonsError:
-    """One table of persons. error: mean absolute error of an answer, in persons, by the law of its noise: exact but for
-    counts near zero, where the released answers err less."""
+    """One table of persons. error: mean absolute error of an answer, in persons or in units of the summed column, by
+    the law of its noise: exact but for counts near zero, where the released answers err less."""
 
     name: str
     answers: int

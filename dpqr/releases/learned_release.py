@@ -45,9 +45,7 @@ from dpqr.releases.learning import LearningPlan, OpenColumn, draw_domain, learne
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
-from dpqr.releases.release import ReleaseObserver
-from dpqr.releases.release import dry_run as dry_release
-from dpqr.releases.release import release as make_release
+from dpqr.releases.release import ReleaseObserver, dry_run, release
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
@@ -88,42 +86,11 @@ class LearnedRelease:
         return replace(self.assumed, problem=problem, inputs=None, notes=(*notes, *self.assumed.notes))
 
 
-def release(
-    request: ReleaseRequest,
-    progress: ReleaseObserver,
-    *,
-    planned: Callable[[Plan], None] = lambda _: None,
-    noise: NoiseSource | None = None,
-) -> FinishedRun:
-    """One private release; labels and bounds that its domain leaves open are learned first. Arguments, errors and
-    privacy as for `make_release`."""
-    if is_closed(request):
-        return make_release(request, progress, planned=planned, noise=noise)
-    return learn_and_release(request, progress, planned=planned, noise=noise)
-
-
-def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
-    """The plan of a release, with its time and memory; over what is assumed, where the domain leaves labels or bounds
-    open. Raises: as `release`, before it opens the table."""
-    if is_closed(request):
-        return dry_release(request)
-    both = plan_both(request)
-    return both.plan, both.taken
-
-
-def is_closed(request: ReleaseRequest) -> bool:
-    """Whether the domain leaves nothing open. UsageFault where a share is stated for what it leaves open."""
-    closed = open_domain(request.plan) is None
-    if closed and request.learn_share is not None:
-        raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
-    return closed
-
-
 def plan_both(request: ReleaseRequest) -> LearnedRelease:
     """Both runs of a request whose domain is open; no row is read, and nothing is paid.
 
     Raises:
-        DpqrError: where `plan_learning` or `dry_release` would refuse, and for what a run that learns cannot do.
+        DpqrError: where `plan_learning` or `dry_run` would refuse, and for what a run that learns cannot do.
         BudgetRefused: the budget would not pay for both.
 
     Privacy:
@@ -140,7 +107,7 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     delta = Fraction(downward_text(whole.delta * share)) if labelled else Fraction(0)
     part = PrivacyBudget(Fraction(downward_text(whole.epsilon * share)), delta)
     rest = PrivacyBudget(whole.epsilon - part.epsilon, whole.delta - part.delta)
-    assumed, taken = dry_release(over(request, _made_up(document, columns, part), rest))
+    assumed, taken = dry_run(over(request, _made_up(document, columns, part), rest))
     learning = plan_columns(
         columns,
         MadeDomain(document),
@@ -172,7 +139,7 @@ def learn_and_release(
     planned: Callable[[Plan], None],
     noise: NoiseSource | None,
 ) -> FinishedRun:
-    """Learn what the domain leaves open, then release; arguments, errors and privacy as for `make_release`.
+    """Learn what the domain leaves open, then release; arguments, errors and privacy as for `release`.
 
     What was learned lies beside the release's directory until the release is there. Where the second run fails or is
     killed, or finds that others have spent the rest of the budget meanwhile, it stays there, paid: --resume, or a run
@@ -198,7 +165,7 @@ def learn_and_release(
         document, rest = made.document, both.rest
     try:
         _require_all(request, document)
-        finished = make_release(over(request, document, rest), progress, planned=planned, noise=noise)
+        finished = release(over(request, document, rest), progress, planned=planned, noise=noise)
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
         if place is not None and RESUMABLE not in notes:

@@ -85,7 +85,8 @@ MEASURE = (
 )
 
 PERSONS = (
-    "of a table of persons the error is in persons, that of its noise alone; the mean of the queries leaves it out"
+    "of a table of persons the error is that of its noise alone, in persons, of totals in their column's unit; the "
+    "mean of the queries leaves it out"
 )
 
 

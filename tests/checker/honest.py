@@ -93,6 +93,7 @@ RELEASES = {
     "means": ("means", {}),
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
+    "learned": ("counts", {"eps": 2, "delta": "1e-6", "learn": "region"}),
     "totals": ("totals", {"unit": "person", "max_rows": 2}),
     "totals, gdp": ("totals", GDP | {"unit": "person", "max_rows": 2}),
     "totals, zcdp": ("totals", {**WITH_DELTA, "accountant": "zcdp", "unit": "person", "max_rows": 1}),
@@ -161,7 +162,11 @@ def release(where, name):
         options["ledger"] = ledger = dpqr.Ledger(where / f"{name}.sqlite")
         ledger.init("people", **{key: value for key, value in terms.items() if value is not None})
         options["dataset"] = "people"
-    queries = {"dpqr": "queries/1", "domain": DOMAIN, "queries": QUERIES[entries]}
+    domain, learned = DOMAIN, options.pop("learn", None)
+    if learned:
+        gap = {"name": learned, "type": "string", "dpqr": {"labels": "learn"}}
+        domain = DOMAIN | {"fields": [gap if each["name"] == learned else each for each in DOMAIN["fields"]]}
+    queries = {"dpqr": "queries/1", "domain": domain, "queries": QUERIES[entries]}
     dpqr.release(table(), queries=queries, out=out, **{"eps": 1, **options})
     if "ledger" in options:
         export = where / f"{name}.jsonl"

@@ -30,7 +30,8 @@ from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
-from dpqr.releases.learned_release import dry_run, kept_place, over, plan_both, release
+from dpqr.releases.any_release import dry_run, release
+from dpqr.releases.learned_release import kept_place, over, plan_both
 from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import read_release
 from dpqr.releases.release import release as release_alone
@@ -248,7 +249,7 @@ payer = LedgerRequest(dataset="s", ledger=LEDGER, anchor="none")
 def dies(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[1] == "between":
-    learned_release.make_release = dies
+    learned_release.release = dies
 else:
     release.construct = dies
 made(asked(payer=payer, out="out"))
@@ -279,7 +280,7 @@ def test_a_run_that_nobody_pays_for_keeps_what_was_learned_too(table, monkeypatc
 
     for out, note in (("out", LEARNED_UNPAID), (None, STAYS_SPENT)):
         with monkeypatch.context() as patched:
-            patched.setattr(learned_release, "make_release", fails)
+            patched.setattr(learned_release, "release", fails)
             with pytest.raises(DataError) as ended:
                 made(asked(out=out), SeededNoise(1))
         assert ended.value.__notes__ == [note]

@@ -337,7 +337,7 @@ def test_a_forecast_lists_them_at_both_doors_and_is_silent_without_them(desk) ->
     means = [one["persons"][0]["error"]["mean"] for one in document["forecasts"]]
     assert ["persons", "by", "department", "3", *map(amount, means)] in rows
     single = desk.run("plan", "--queries", "q.json", "--eps", "1", *options).out
-    assert "Persons  of a table of persons the error is in persons" in single
+    assert "Persons  of a table of persons the error is that of its noise" in single
     without = desk.run("plan", "--queries", "r.json", "--eps", "1", *options)
     assert "table of persons" not in without.out
     given = {"domain": DOMAIN, "queries": {"queries": [ROWS, BY_DEPARTMENT]}, "unit": "who", "max_rows": 2, "eps": 1}

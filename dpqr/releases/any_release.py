@@ -1,0 +1,51 @@
+"""Any release: over a domain that states its cells, or over one that is learned first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.releases.planning import open_domain
+from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.release import dry_run as dry_release
+from dpqr.releases.release import release as make_release
+from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import FinishedRun
+from dpqr.strategies.plan import Plan
+
+
+def release(
+    request: ReleaseRequest,
+    progress: ReleaseObserver,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+    noise: NoiseSource | None = None,
+) -> FinishedRun:
+    """One private release; labels and bounds that its domain leaves open are learned first. Arguments, errors and
+    privacy as for `make_release`."""
+    if is_closed(request):
+        return make_release(request, progress, planned=planned, noise=noise)
+    from dpqr.releases.learned_release import learn_and_release
+
+    return learn_and_release(request, progress, planned=planned, noise=noise)
+
+
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, with its time and memory; over what is assumed, where the domain leaves labels or bounds
+    open. Raises: as `release`, before it opens the table."""
+    if is_closed(request):
+        return dry_release(request)
+    from dpqr.releases.learned_release import plan_both
+
+    both = plan_both(request)
+    return both.plan, both.taken
+
+
+def is_closed(request: ReleaseRequest) -> bool:
+    """Whether the domain leaves nothing open. UsageFault where a share is stated for what it leaves open."""
+    closed = open_domain(request.plan) is None
+    if closed and request.learn_share is not None:
+        raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
+    return closed
