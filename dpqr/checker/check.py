@@ -1108,7 +1108,7 @@ def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
             stated = said(words, rf"{name} = ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
             yield "guarantee", stated, Range(value, value * (1 + Fraction(1, 10**10)))
         yield "guarantee", re.search(rf", for {re.escape(e.unit['words'])}[.,;:]", words) is not None, True
-        if "learned" in e.plan.get("domain", {}):
+        if "whole" in e.plan:
             whole = said(words, r"more: epsilon ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
             yield "guarantee", whole, Range(in_all(e, "epsilon"), in_all(e, "epsilon") * (1 + Fraction(1, 10**10)))
 
