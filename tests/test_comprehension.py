@@ -7,7 +7,7 @@ CEILINGS = {
     "lines of the package": 100270,
     "files": 393,
     "folders": 37,
-    "files under 60 lines": 42,
+    "files under 60 lines": 43,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.5,

@@ -56,4 +56,5 @@ Inside:
     fingerprints        what a resumed run must have in common with its beginning
     formats.csv_files   CSV
     formats.json_files  JSON
+    learned_release          a release whose domain is learned first, where it leaves labels or bounds open
 """

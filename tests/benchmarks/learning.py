@@ -284,8 +284,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["bounds", "beside", "table"])
     parser.add_argument("--rows", type=int)
-    for name, default in (("runs", 60), ("seed", 1), ("persons", 10**6), ("labels", 10**5)):
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for option, default in (("--runs", 60), ("--seed", 1), ("--persons", 10**6), ("--labels", 10**5)):
+        parser.add_argument(option, type=int, default=default)
     parser.add_argument("--eps", type=float, default=0.1)
     parser.add_argument("--columns", nargs="+", choices=COLUMNS, default=["reporting", "fresh"])
     parser.add_argument("--peer", metavar="PYTHON")

@@ -201,7 +201,7 @@ PLANTED = {
     "tail": ("(Decimal(beta) * (1 + log_q.exp()) / 2)", "(Decimal(beta) * (1 + log_q.exp()))"),
     "seal": ('if key != "sha256"}', 'if key != "version"}'),
     "rows": ("return int(e.rows**power)", "return 1"),
-    "persons": ('one["max_cells"] * (2 if e.replace else 1)', 'one["max_cells"] * 2'),
+    "persons": ('twice = one.get("total"), 2 if e.replace else 1', 'twice = one.get("total"), 2'),
     "sums": ("tuple(a + b - c for (a, b), c in", "tuple(a + b + 40 - c for (a, b), c in"),
 }
 
