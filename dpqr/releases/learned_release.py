@@ -25,7 +25,7 @@ from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.open_columns import queried_columns
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import document_root, read_document
-from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
+from dpqr.kernel.budget import PrivacyBudget, downward_text
 from dpqr.kernel.errors import (
     LEARNED,
     LEARNED_UNPAID,
@@ -41,7 +41,7 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.ledger.codec import JSON
 from dpqr.releases.documents import MadeDomain
 from dpqr.releases.files import reserve_file
-from dpqr.releases.learning import LearningPlan, OpenColumn, draw_domain, learned_field, plan_columns
+from dpqr.releases.learning import NEVER_LEARNED, LearningPlan, OpenColumn, draw_domain, learned_field, learned_price, plan_columns
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
@@ -202,9 +202,14 @@ def _kept(request: ReleaseRequest, place: Path | None) -> tuple[JSON, PrivacyBud
     document: Any = read_document(place)
     learned = decode_domain(document, document_root(place)).learned
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
-    if learned is None or learned.budget.epsilon >= whole.epsilon or learned.budget.delta > whole.delta:
-        raise UsageFault(f"--resume: {place.name} was not learned for a part of that --eps and --delta")
-    return document, PrivacyBudget(whole.epsilon - learned.budget.epsilon, whole.delta - learned.budget.delta)
+    before = (open_domain(request.plan) or {}).get("learned", NEVER_LEARNED)
+    if learned is not None:
+        # What the given domain had cost before is no part of this run's budget.
+        epsilon = whole.epsilon + Fraction(before["epsilon"]) - learned.budget.epsilon
+        delta = whole.delta + Fraction(before["delta"]) - learned.budget.delta
+        if 0 < epsilon < whole.epsilon and 0 <= delta <= whole.delta:
+            return document, PrivacyBudget(epsilon, delta)
+    raise UsageFault(f"--resume: {place.name} was not learned for a part of that --eps and --delta")
 
 
 def _require_supported(request: ReleaseRequest) -> None:
@@ -278,9 +283,9 @@ def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudge
             bounds = {"minimum": 0, "maximum": ASSUMED_MAXIMUM}
             learned = {"constraints": bounds, "dpqr": {"bins": min(column.bins, ASSUMED_MAXIMUM), "outside": "clip"}}
         made_up[column.form["name"]] = learned_field(column.form, learned)
-    price = {"epsilon": upward_text(part.epsilon), "delta": upward_text(part.delta), "unit": "not known yet"}
+    unit = document.get("learned", {}).get("unit", "not known yet")
     fields = [made_up.get(form["name"], form) for form in document["fields"]]
-    return document | {"fields": fields, "learned": {"columns": [*made_up]} | price}
+    return document | {"fields": fields, "learned": learned_price(document, [*made_up], part, unit)}
 
 
 def _require_all(request: ReleaseRequest, document: JSON) -> None:

@@ -42,6 +42,8 @@ from dpqr.tables.structure import check_table
 DOUBLINGS = 40
 """Of the grid: it ends at 2^40 steps on either side."""
 MOST_BINS = 1000
+NEVER_LEARNED: JSON = {"columns": [], "epsilon": "0", "delta": "0"}
+"""Of a domain that is public knowledge."""
 STAND_IN = "(any label)"
 """The one label of a column whose labels are not known: cells are not compared with it."""
 
@@ -278,6 +280,7 @@ def plan_columns(
             labels.append(LabelColumn(attribute=_label_attribute(column.form), selection=selection))
         else:
             numbers.append(_number_column(column, share, unit))
+    _ = learned_price(made.document, (), budget, unit.whom)  # refused before anything is paid
     require_source(source)
     domain = Domain((*(each.attribute for each in labels), *(each.attribute for each in numbers)))
     reading = resolve_reading(source, limits or Limits(), domain, payer)
@@ -523,9 +526,29 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> Made
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
         remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
-    price = {"epsilon": upward_text(plan.budget.epsilon), "delta": upward_text(plan.budget.delta)}
-    learned = {"columns": list(plan.domain.names), **price, "unit": plan.unit.whom}
+    learned = learned_price(plan.made.document, plan.domain.names, plan.budget, plan.unit.whom)
     return MadeDomain(plan.made.document | {"learned": learned, "fields": fields}, tuple(remarks))
+
+
+def learned_price(document: JSON, columns: Sequence[str], budget: PrivacyBudget, unit: str) -> JSON:
+    """What a domain file says that its labels and bounds have cost, with those of this run: both costs add up.
+
+    Raises:
+        UsageFault: the document states a cost for other units, which does not add to this one.
+    """
+    before: JSON = document.get("learned", NEVER_LEARNED | {"unit": unit})
+    if before["unit"] != unit:
+        raise UsageFault(
+            f"the domain was learned for {before['unit']}, and these columns would be for {unit}\n"
+            "learn all of them for the same units, or state what was learned before in a file of its own"
+        )
+    epsilon, delta = (Fraction(before[name]) for name in ("epsilon", "delta"))
+    return {
+        "columns": [*before["columns"], *(name for name in columns if name not in before["columns"])],
+        "epsilon": upward_text(epsilon + budget.epsilon),
+        "delta": upward_text(delta + budget.delta),
+        "unit": unit,
+    }
 
 
 def learned_field(form: JSON, learned: JSON) -> JSON:

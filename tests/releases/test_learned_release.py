@@ -98,6 +98,17 @@ def test_the_labels_are_learned_and_the_answers_are_asked_over_them(table):
     assert not kept_place(asked(out="out")).exists()
 
 
+def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this_budget(table):
+    whom = "one row of the table added or removed (the number of rows is private)"
+    before = {"columns": ["sex"], "epsilon": "1.5", "delta": "1e-7", "unit": whom}
+    domain = {"fields": [REGION, SEX], "malformed": "drop", "learned": before}
+    finished = made(asked(domain=domain, out="out"), SeededNoise(1))
+    learned = json.loads(Path("out/domain.json").read_text())["learned"]
+    assert learned == {"columns": ["sex", "region"], "epsilon": "81.5", "delta": "3e-7", "unit": whom}
+    assert finished.plan.budget.epsilon == 320
+    assert whole_budget(finished.plan).epsilon == Fraction("401.5")
+
+
 def test_bounds_are_learned_with_the_cuts_that_the_field_asks_for(table):
     quantiles = PAY | {"dpqr": {"bounds": "learn", "bins": 4, "grid": 1, "cuts": "quantiles"}}
     finished = made(asked(quantiles, queries=[{"marginal": ["pay"]}], delta=None), SeededNoise(2))

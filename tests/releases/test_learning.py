@@ -12,19 +12,20 @@ from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
-from dpqr.kernel.budget import Cost
+from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.errors import AlreadyThere, BudgetRefused, DataError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.releases import learning
 from dpqr.releases.documents import DomainRequest
-from dpqr.releases.learning import LearnRequest, dry_learning, learn_domain, plan_learning
+from dpqr.releases.learning import LearnRequest, dry_learning, learn_domain, learned_price, plan_learning
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.policy import Policy, PolicyChange
 
 REGIONS = {"north": 400, "south": 300, "east": 2, "PRIVATEVALUE": 1}
 LEDGER = "l.sqlite"
+WHOM = "one row of the table added or removed (the number of rows is private)"
 
 
 @pytest.fixture
@@ -79,12 +80,19 @@ def test_common_labels_and_bounds_are_written_as_a_domain_file_that_a_release_ta
     assert pay.axis.edges[0] <= 2500
     assert 3500 <= pay.axis.edges[-1] <= 6144
     assert age.size == pay.size == 11
-    whom = "one row of the table added or removed (the number of rows is private)"
-    price = {"columns": ["region", "age", "pay"], "epsilon": "6", "delta": "1e-6", "unit": whom}
+    price = {"columns": ["region", "age", "pay"], "epsilon": "6", "delta": "1e-6", "unit": WHOM}
     assert made.document["learned"] == price
     text = made.text + "".join(made.remarks)
     assert "PRIVATEVALUE" not in text
     assert "400" not in text
+
+
+def test_a_domain_that_was_learned_before_states_both_costs_or_is_refused_for_other_units(table):
+    first = learn_domain(asked(columns="region"), noise=SeededNoise(1), out="d.json")
+    both = learned_price(first.document, ["age"], PrivacyBudget(Fraction(1, 2), Fraction(1, 10**7)), WHOM)
+    assert both == {"columns": ["region", "age"], "epsilon": "6.5", "delta": "1.1e-6", "unit": WHOM}
+    with pytest.raises(UsageFault, match=r"was learned for one row .* would be for one person"):
+        learned_price(first.document, ["age"], PrivacyBudget(Fraction(1)), "one person")
 
 
 def test_quantiles_cut_bins_of_like_size(table):
