@@ -41,7 +41,15 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.ledger.codec import JSON
 from dpqr.releases.documents import MadeDomain
 from dpqr.releases.files import reserve_file
-from dpqr.releases.learning import NEVER_LEARNED, LearningPlan, OpenColumn, draw_domain, learned_field, learned_price, plan_columns
+from dpqr.releases.learning import (
+    NEVER_LEARNED,
+    LearningPlan,
+    OpenColumn,
+    draw_domain,
+    learned_field,
+    learned_price,
+    plan_columns,
+)
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
