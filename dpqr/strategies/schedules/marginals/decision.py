@@ -24,7 +24,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.plan import TINY, Plan, Roles
+from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
 from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
@@ -513,12 +513,6 @@ class ContinuationForecaster:
         shown = np.bincount(held.parts, held.factors * deviations[held.blocks] ** -2.0, minlength=1 + len(self.blocks))
         each = np.where(shown > 0.0, shown, np.inf) ** -0.5
         errors = self._of_parts(each * self._parts.alone**0.5)
-        # Of columns together: the fit keeps of a dependence g under noise q what the best weights would, g q over the
-        # root of g^2 + q^2.
-        ways = np.array([0, *(len(block.axes) for block in self.blocks)])
-        joint_noise, joint_ways = errors[ways > 1], ways[ways > 1]
-        shown_at_most = 2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** (joint_ways - 1.0))
-        errors[ways > 1] = joint_noise * shown_at_most / np.hypot(TUNING.kept * joint_noise, shown_at_most + TINY)
         asked = self._parts.asked
         noise = asked.summed((asked.factors * np.where(shown > 0.0, errors, 0.0)[asked.parts]) ** 2, rows)
 

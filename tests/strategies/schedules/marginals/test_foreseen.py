@@ -80,10 +80,9 @@ def test_under_rho_one_way_marginals_alone_are_no_course():
     assert "columns" not in foreseen(searching()).after(0.005, 0.0).errors
 
 
-@pytest.mark.parametrize("over_noise", [0.0, 1.0, 1e3])
-def test_all_pairs_leave_the_noise_of_their_parts(over_noise):
+def test_all_pairs_leave_the_noise_of_their_parts():
     """Where records are many. Nine of sixteen parts of a pair's table are its own; all five pairs that share a column
-    show that column's three. Of a dependence the fit leaves what the best weight of its noise would."""
+    show that column's three."""
     plan, records = searching(), 10**9
     known = foreseen(plan, records)
     left, pairs, columns = 0.9, 15, 6
@@ -91,12 +90,9 @@ def test_all_pairs_leave_the_noise_of_their_parts(over_noise):
     opening = known.known.budget.deviation_at(0.1 / columns)
     column = (5 / (4 * own**2) + 1 / opening**2) ** -0.5
     total = 0.8 * (15 / (16 * own**2) + 6 / (4 * opening**2)) ** -0.5
-    noise = 16 * own * 0.75 / records
-    dependence = over_noise * noise
-    drawn = dependence * noise / np.hypot(TUNING.kept * noise, dependence) if over_noise else 0.0
-    squares = 2 * (4 * column * 0.75**0.5 / records) ** 2 + (total / records) ** 2 + drawn**2
-    forecast = known.after(dependence, 0.0).errors["blocks"]
-    assert forecast == pytest.approx(TUNING.kept * squares**0.5, rel=0.01)
+    squares = (16 * own * 0.75) ** 2 + 2 * (4 * column * 0.75**0.5) ** 2 + total**2
+    expected = TUNING.kept * squares**0.5 / records
+    assert known.after(0.0, 0.0).errors["blocks"] == pytest.approx(expected, rel=0.01)
 
 
 def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
