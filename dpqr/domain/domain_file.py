@@ -19,13 +19,14 @@ from dpqr.domain.columns import MAX_CELLS, calendar_bins, label_axis, missing_te
 from dpqr.domain.domain import (
     Domain,
     KnownTotal,
+    LearnedPart,
     PublicFacts,
     Region,
     connected_totals,
     possible_faults,
     record_bounds,
 )
-from dpqr.domain.form import Field, ImpossibleForm, MissingValues, Sizes, TableSchema, TotalForm
+from dpqr.domain.form import Field, ImpossibleForm, LearnedForm, MissingValues, Sizes, TableSchema, TotalForm
 from dpqr.domain.hierarchies import hierarchy, labelled, links, with_parents
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, QueriedValue, add_cuts, complete_field
 from dpqr.domain.periods import PeriodColumn
@@ -82,6 +83,20 @@ def whole_document(source: str | JsonObject) -> Any:
     return with_parents(read_document(Path(source)), document_root(Path(source)))
 
 
+def open_document(source: str | JsonObject) -> JsonObject:
+    """The same of a domain that may leave cells of its columns open.
+
+    Raises:
+        DocumentError: of every fault of its shape.
+    """
+    value = source if isinstance(source, dict) else read_document(Path(source))
+    top = Location("domain") if isinstance(source, dict) else document_root(Path(source))
+    faults = Faults()
+    fix_shape(value, TableSchema, top, faults)
+    faults.finish()
+    return dict(whole_document(source))
+
+
 def domain_text(source: str | JsonObject) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
@@ -98,6 +113,17 @@ def decode_domain(value: Any, location: Location) -> Domain:
     domain = draft_domain(value, location, faults)
     faults.finish()
     return domain
+
+
+def learned_part(value: JsonObject, location: Location) -> LearnedPart | None:
+    """What a domain's labels and bounds have cost; None where nothing was learned. Raises: DocumentError."""
+    if "learned" not in value:
+        return None
+    at, stated = location.key("learned"), fitting(value["learned"], LearnedForm)
+    if stated is None:
+        raise at.fault("must state columns, epsilon, delta and unit, as the run that learned them wrote it")
+    with at.blamed():
+        return stated.part
 
 
 def parse_draft(value: Any, location: Location, faults: Faults, asked: QueriedColumns) -> tuple[Domain, Any]:
@@ -144,9 +170,8 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
             unit = schema.unit.declared
     period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
     learned = None
-    if schema.learned is not UNSET:
-        with faults.kept(), location.key("learned").blamed():
-            learned = schema.learned.part
+    with faults.kept():
+        learned = learned_part(value, location)
     whole = Domain(draft.attributes, malformed=rule, unit=unit, period=period, learned=learned)
     return _with_facts(whole, value, location, faults)
 

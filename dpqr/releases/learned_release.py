@@ -21,7 +21,7 @@ from typing import Any
 
 from dpqr.domain.attribute import FAULTS
 from dpqr.domain.domain import LearnedPart
-from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.domain_file import decode_domain, learned_part
 from dpqr.domain.open_columns import queried_columns
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import document_root, read_document
@@ -42,7 +42,6 @@ from dpqr.ledger.codec import JSON
 from dpqr.releases.documents import MadeDomain
 from dpqr.releases.files import reserve_file
 from dpqr.releases.learning import (
-    NEVER_LEARNED,
     LearningPlan,
     OpenColumn,
     draw_domain,
@@ -210,11 +209,11 @@ def _kept(request: ReleaseRequest, place: Path | None) -> tuple[JSON, PrivacyBud
     document: Any = read_document(place)
     learned = decode_domain(document, document_root(place)).learned
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
-    before = (open_domain(request.plan) or {}).get("learned", NEVER_LEARNED)
+    before = learned_part(open_domain(request.plan) or {}, Location("domain"))
     if learned is not None:
         # What the given domain had cost before is no part of this run's budget.
-        epsilon = whole.epsilon + Fraction(before["epsilon"]) - learned.budget.epsilon
-        delta = whole.delta + Fraction(before["delta"]) - learned.budget.delta
+        epsilon = whole.epsilon + (before.budget.epsilon if before else 0) - learned.budget.epsilon
+        delta = whole.delta + (before.budget.delta if before else 0) - learned.budget.delta
         if 0 < epsilon < whole.epsilon and 0 <= delta <= whole.delta:
             return document, PrivacyBudget(epsilon, delta)
     raise UsageFault(f"--resume: {place.name} was not learned for a part of that --eps and --delta")
@@ -291,7 +290,8 @@ def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudge
             bounds = {"minimum": 0, "maximum": ASSUMED_MAXIMUM}
             learned = {"constraints": bounds, "dpqr": {"bins": min(column.bins, ASSUMED_MAXIMUM), "outside": "clip"}}
         made_up[column.form["name"]] = learned_field(column.form, learned)
-    unit = document.get("learned", {}).get("unit", "not known yet")
+    before = learned_part(document, Location("domain"))
+    unit = before.unit if before else "not known yet"
     fields = [made_up.get(form["name"], form) for form in document["fields"]]
     return document | {"fields": fields, "learned": learned_price(document, [*made_up], part, unit)}
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain
-from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
+from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
 from dpqr.domain.histogram import Counts
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
@@ -42,8 +42,6 @@ from dpqr.tables.structure import check_table
 DOUBLINGS = 40
 """Of the grid: it ends at 2^40 steps on either side."""
 MOST_BINS = 1000
-NEVER_LEARNED: JSON = {"columns": [], "epsilon": "0", "delta": "0"}
-"""Of a domain that is public knowledge."""
 STAND_IN = "(any label)"
 """The one label of a column whose labels are not known: cells are not compared with it."""
 
@@ -536,15 +534,15 @@ def learned_price(document: JSON, columns: Sequence[str], budget: PrivacyBudget,
     Raises:
         UsageFault: the document states a cost for other units, which does not add to this one.
     """
-    before: JSON = document.get("learned", NEVER_LEARNED | {"unit": unit})
-    if before["unit"] != unit:
+    before = learned_part(document, Location("domain"))
+    names, epsilon, delta = (before.columns, before.budget.epsilon, before.budget.delta) if before else ((), 0, 0)
+    if before is not None and before.unit != unit:
         raise UsageFault(
-            f"the domain was learned for {before['unit']}, and these columns would be for {unit}\n"
+            f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
             "learn all of them for the same units, or state what was learned before in a file of its own"
         )
-    epsilon, delta = (Fraction(before[name]) for name in ("epsilon", "delta"))
     return {
-        "columns": [*before["columns"], *(name for name in columns if name not in before["columns"])],
+        "columns": [*names, *(name for name in columns if name not in names)],
         "epsilon": upward_text(epsilon + budget.epsilon),
         "delta": upward_text(delta + budget.delta),
         "unit": unit,

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from dpqr.domain.attribute import Codes, Rule
 from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
-from dpqr.domain.domain_file import list_items, whole_document
+from dpqr.domain.domain_file import list_items, open_document
 from dpqr.domain.proposals import identifier_hint
 from dpqr.domain.text.documents import read_document
 from dpqr.domain.text.sources import states_sql
@@ -72,18 +72,21 @@ def read_documents(
 def open_domain(request: PlanRequest) -> JSON | None:
     """The document of the domain, as far as it is needed here, where it leaves labels or bounds open: such a release
     learns them first (`learned_release`). None where it leaves nothing open, or cannot be read, as its reader will say.
+
+    Raises:
+        DocumentError: it leaves something open, and has not the shape of a domain.
     """
+    domain: Any = request.domain
+    fields: list[Any] = []
     with suppress(DpqrError):
-        stated, folder = request.domain, Path()
-        if stated is None and not states_sql(request.queries):
-            queries = request.queries if isinstance(request.queries, dict) else read_document(Path(request.queries))
-            folder = folder if isinstance(request.queries, dict) else Path(request.queries).parent
-            stated = queries.get("domain") if isinstance(queries, dict) else None
-        if isinstance(stated, str | dict):
-            document = whole_document(str(folder / stated) if isinstance(stated, str) else stated)
-            fields = document.get("fields") if isinstance(document, dict) else None
-            return dict(document) if isinstance(fields, list) and any(map(open_part, fields)) else None
-    return None
+        if domain is None and not states_sql(request.queries):
+            given = request.queries
+            queries = given if isinstance(given, dict) else read_document(Path(given))
+            domain = queries.get("domain") if isinstance(queries, dict) else None
+            domain = str(Path(given).parent / domain) if isinstance(domain, str) and isinstance(given, str) else domain
+        document = read_document(Path(domain)) if isinstance(domain, str) else domain
+        fields = list_items(document, "fields") if isinstance(document, dict) else []
+    return open_document(domain) if any(map(open_part, fields)) else None
 
 
 def open_part(form: Any) -> Literal["labels", "bounds"] | None:

@@ -1,5 +1,7 @@
 """A release whose domain leaves labels and bounds open: what is drawn, paid, stated and kept, and what is refused."""
 
+import copy
+import functools
 import json
 import os
 import signal
@@ -21,6 +23,7 @@ from dpqr.kernel.errors import (
     BudgetRefused,
     DataError,
     DocumentError,
+    DpqrError,
     InfeasiblePlan,
     UsageFault,
 )
@@ -107,6 +110,30 @@ def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this
     assert learned == {"columns": ["sex", "region"], "epsilon": "81.5", "delta": "3e-7", "unit": whom}
     assert finished.plan.budget.epsilon == 320
     assert whole_budget(finished.plan).epsilon == Fraction("401.5")
+
+
+def leaves(part, path=()):
+    """The place of every part of a document."""
+    yield from [path] if path else []
+    members = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for key, member in members:
+        yield from leaves(member, (*path, key))
+
+
+@pytest.mark.parametrize("value", [-1, None, [], "x"])
+def test_whatever_stands_in_an_open_domain_is_planned_or_refused(table, value):
+    learned = {"columns": ["sex"], "epsilon": "1", "delta": "0", "unit": "one row"}
+    domain = {"fields": [REGION, SEX, PAY], "malformed": "drop", "learned": learned}
+    places, refused = list(leaves(domain)), 0
+    for place in places:
+        changed = copy.deepcopy(domain)
+        above = functools.reduce(lambda part, key: part[key], place[:-1], changed)
+        above[place[-1]] = value
+        try:
+            dry_run(asked(domain=changed))
+        except DpqrError:
+            refused += 1
+    assert 0.5 * len(places) < refused <= len(places)
 
 
 def test_bounds_are_learned_with_the_cuts_that_the_field_asks_for(table):
