@@ -32,6 +32,8 @@ DOMAIN = {
         {"name": "month", "type": "integer", "constraints": {"minimum": 1, "maximum": 4}, "dpqr": {"bins": 4}},
     ]
 }
+STATED = [field | {"dpqr": field.get("dpqr", {}) | {"otherwise": "drop"}} for field in DOMAIN["fields"]]
+REPLACEABLE = {"fields": STATED, "malformed": "drop"}
 DAY = {
     "name": "day",
     "type": "date",
@@ -71,6 +73,23 @@ def test_every_person_counts_once_a_cell_where_noise_is_nothing() -> None:
     assert dict(zip(departments["department"], departments["estimate"], strict=True)) == patients("department")
     assert found["patients (persons)"]["estimate"].sum() == found["persons"]["estimate"].sum() == 400
     assert set(made.answers["basis"]) == {"measured"}
+
+
+@pytest.mark.parametrize(("queries", "declared"), [([NUMBER], 400), ([BY_DEPARTMENT], None), ([NUMBER], None)])
+def test_a_warning_heads_a_release_that_counted_hardly_any_person(tmp_path, queries, declared) -> None:
+    """Noise of 1000 epsilon is nothing. All labels are misspelt, so that every row is left out; then none is."""
+    given = {"queries": {"queries": queries}, "domain": DOMAIN, "eps": 1000, "unit": "insurance_id", "max_rows": 1}
+    if declared:
+        given |= {"neighbours": "replace", "n": declared, "domain": REPLACEABLE}
+
+    def warning(table: pd.DataFrame, name: str) -> str | None:
+        dpqr.release(table, out=str(tmp_path / name), **given)
+        return json.loads((tmp_path / name / "release.json").read_text()).get("warning")
+
+    said = warning(TABLE.assign(department=TABLE["department"].str.upper()), "misspelt")
+    assert said.startswith("hardly any persons were counted, or none: about 0 in 'persons")
+    assert ("400 were declared" in said) == bool(declared)
+    assert warning(TABLE, "spelt") is None
 
 
 def test_both_doors_and_both_languages_give_a_release_that_is_repeated_bit_for_bit(desk) -> None:
