@@ -635,7 +635,7 @@ def cells_of(e: Evidence, names: list[str]) -> int:
     return math.prod(one["cells"] for one in e.plan["domain"]["columns"] if one["name"] in names)
 
 
-def moved_cells(e: Evidence, power: int = 0) -> int:
+def moved_in_person_tables(e: Evidence, power: int = 0) -> int:
     """How far one unit moves all tables of persons: a count by 1, a total and what it lacks of the range by the range
     together, both `times` as much on a finer grid. A replaced unit leaves as many cells as it enters. By 0: the cells.
     """
@@ -697,7 +697,7 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
         of_law = {each: dict(each.parameters)[size] for each in fits if (law, parameter) in each.parameters}
         need(of_law, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)}")
         values = sum(len(each["values"]) for each in one.get("measured") or [])
-        moving = moved_cells(e) if where == "person_tables" else 1 if values <= 1 else e.rows
+        moving = moved_in_person_tables(e) if where == "person_tables" else 1 if values <= 1 else e.rows
         stated = {each: dict(each.parameters).get("coordinates", moving) for each in of_law}
         paid = max(of_law, key=of_law.__getitem__)
         try:
@@ -720,7 +720,7 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
 def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
     """How far one unit moves what a draw measured, and whether the event must state just that, or at least that."""
     if where == "person_tables":
-        return Fraction(moved_cells(e, power)), True
+        return Fraction(moved_in_person_tables(e, power)), True
     if where == "dropped":
         return Fraction(e.rows**power), True
     if "groups" in one:  # each block's error is counted in what one unit moves it by
@@ -743,7 +743,7 @@ def may_be_lost(e: Evidence, lost: list[str], event: Event) -> bool:
     power = 1 if "sensitivity" in sizes else 2
     moved = sizes["sensitivity" if power == 1 else "squared_sensitivity"]
     of_errors = {"errors", "bounds"} & {*lost} and moved % 64**power == 0
-    of_persons = "person_tables" in lost and moved == moved_cells(e, power)
+    of_persons = "person_tables" in lost and moved == moved_in_person_tables(e, power)
     return bool(of_errors or of_persons or ("dropped" in lost and moved == e.rows**power))
 
 

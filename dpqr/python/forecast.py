@@ -46,7 +46,7 @@ class Forecast:
     def frame(self) -> pd.DataFrame:
         """One row an epsilon and query: `error`, the expected mean absolute error of an answer, in records, its
         `deviation` from release to release, and `l1_over_n`. Tables of persons come last at each epsilon: in persons,
-        without `l1_over_n`."""
+        or the unit of a total, without `l1_over_n`."""
         import pandas as pd
 
         rows: list[tuple[float, str, int, float, float, float]] = []

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.domain.attribute import FAULTS
-from dpqr.domain.domain import LearnedPart
 from dpqr.domain.domain_file import decode_domain, learned_part
 from dpqr.domain.open_columns import queried_columns
 from dpqr.domain.text.decoding import Location
@@ -88,7 +87,8 @@ class LearnedRelease:
             *(f"learned first: {line}" for line in learning.lines),
             f"what is learned is not known yet: this plan assumes {', '.join(assumed)}",
         )
-        learned = LearnedPart(columns=learning.domain.names, budget=learning.budget, unit=learning.unit.whom)
+        assert problem.domain.learned is not None, "a domain that is made up states what learning it would cost"
+        learned = replace(problem.domain.learned, unit=learning.unit.whom)
         problem = replace(problem, domain=replace(problem.domain, learned=learned))
         return replace(self.assumed, problem=problem, inputs=None, notes=(*notes, *self.assumed.notes))
 

@@ -105,6 +105,7 @@ def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this
     whom = "one row of the table added or removed (the number of rows is private)"
     before = {"columns": ["sex"], "epsilon": "1.5", "delta": "1e-7", "unit": whom}
     domain = {"fields": [REGION, SEX], "malformed": "drop", "learned": before}
+    assert whole_budget(dry_run(asked(domain=domain))[0]).epsilon == Fraction("401.5")
     finished = made(asked(domain=domain, out="out"), SeededNoise(1))
     learned = json.loads(Path("out/domain.json").read_text())["learned"]
     assert learned == {"columns": ["sex", "region"], "epsilon": "81.5", "delta": "3e-7", "unit": whom}
