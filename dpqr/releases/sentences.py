@@ -393,15 +393,19 @@ def release_notes(release: FinishedRun) -> Iterator[str]:
     """What a reader must know of a finished release, warnings left out."""
     chosen = [finished.choice is not None for finished in release.transcript.rounds]
     asked = sum(answers.block.most_cells is None for answers in release.answers)  # persons are counted beside the loop
-    yield from reader_notes(release.trust, chosen, asked, release.plan.schedule.name)
+    persons = bool(release.plan.persons)
+    yield from reader_notes(release.trust, chosen, asked, release.plan.schedule.name, persons=persons)
 
 
-def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, schedule: str) -> Iterator[str]:
+def reader_notes(
+    trust: Sequence[str], chosen: Sequence[bool], questions: int, schedule: str, *, persons: bool = False
+) -> Iterator[str]:
     """What a reader must know of how the figures came about.
 
     Args:
         trust: all notes of the release; its warnings stand elsewhere. chosen: of each measurement, whether the run has
-            chosen it among others. questions: number of blocks of rows. schedule: its name.
+            chosen it among others. questions: number of blocks of rows. schedule: its name. persons: whether persons
+            are counted beside rows.
     """
     # Each note by the catalogue; one that it does not know stands as it is.
     reasons: list[str] = []
@@ -413,7 +417,7 @@ def reader_notes(trust: Sequence[str], chosen: Sequence[bool], questions: int, s
                 break
         else:
             said += [] if note.startswith(WARNING) else [note]
-    rounds, asked = sum(chosen), count_words(questions, "question")
+    rounds, asked = sum(chosen), f"{count_words(questions, 'question')}{' about rows' if persons else ''}"
     if rounds:
         before = len(chosen) - rounds
         first = f"{count_words(before, 'measurement')} came first. Then the" if before else "The"

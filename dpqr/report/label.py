@@ -22,6 +22,7 @@ from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, BudgetPa
 from dpqr.report.page.parts import NOT_STATED, Facts, ReportInput, ReportPage, Section, Spending, html
 from dpqr.report.page.release_page import (
     LEARNT,
+    asked_in_all,
     dataset_of,
     guess_words,
     meaning,
@@ -141,10 +142,9 @@ def _lines(found: ReportInput, receipt: Sequence[Fact]) -> Iterator[Fact]:
         yield "Use", LEARNT
         yield from ((name, text) for name, text in receipt if name in PREDICTED)
     else:
-        workload = found.plan.get("workload") or {}
-        if "queries" in workload:
-            asked = count_words(len(workload.get("blocks") or ()), "question")
-            yield "Figures", f"{count_words(workload['queries'], 'answer')} to {asked}"
+        if "queries" in (found.plan.get("workload") or {}):
+            answers, questions = asked_in_all(found.plan)
+            yield "Figures", f"{count_words(answers, 'answer')} to {count_words(questions, 'question')}"
         yield "Use", LEARNT
         yield from (("", text) for text in (rows_words(found), *notes_of(found), found.stated("certainty")) if text)
     made = f"dpqr {found.stated('version')}" if found.stated("version") else NOT_STATED

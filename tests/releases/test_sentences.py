@@ -168,6 +168,7 @@ def test_notes_say_what_was_done_and_what_it_means():
         "1 measurement came first. Then the Iterative Construction ran 2 rounds"
     )
     assert list(reader_notes((), [], 4, "rounds")) == []
+    assert "The answers to 4 questions about rows rest on" in next(reader_notes((), [False], 4, "rounds", persons=True))
 
 
 def test_every_note_of_a_plan_of_marginals_is_in_the_catalogue():

@@ -16,7 +16,7 @@ from dpqr.published.show import StoredRun
 from dpqr.releases.record.release_document import release_document
 from dpqr.report.label import WIDTH, LabelCard, label_card, label_html, label_svg, read_label
 from dpqr.report.page.parts import ReportInput
-from dpqr.report.page.release_page import release_page
+from dpqr.report.page.release_page import asked_in_all, release_page
 
 OLD = Path(__file__).parents[1] / "old_releases"
 HOSTILE = "</text><script>alert(1)</script>\x1b[31m\u202e&\"'<b>"
@@ -149,3 +149,9 @@ def test_what_is_no_release_is_refused():
         read_label("nothing")
     with pytest.raises(UsageFault, match="--anchor is about a ledger"):
         read_label(str(OLD / "0.10.0"), anchor="a")
+
+
+def test_its_figures_count_tables_of_persons_too():
+    plan = {"workload": {"queries": 3, "blocks": [{}]}, "person_tables": [{"queries": 6}, {"queries": 3}]}
+    assert asked_in_all(plan) == (12, 3)
+    assert asked_in_all({"workload": {"queries": 3, "blocks": [{}]}}) == (3, 1)

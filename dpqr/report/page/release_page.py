@@ -122,6 +122,13 @@ def dataset_of(found: ReportInput) -> str | None:
     return str(paid["dataset"]) if isinstance(paid, dict) else None
 
 
+def asked_in_all(plan: Mapping[str, Any]) -> tuple[int, int]:
+    """How many answers a plan gives, and to how many questions, tables of persons among them."""
+    workload, persons = plan["workload"], plan.get("person_tables") or ()
+    answers = workload["queries"] + sum(table["queries"] for table in persons)
+    return answers, len(workload["blocks"]) + len(persons)
+
+
 def lead(found: ReportInput) -> Iterator[Fact]:
     """What is protected, and how well."""
     budget = whole_price(found.plan)
@@ -391,7 +398,8 @@ def notes_of(found: ReportInput) -> Iterator[str]:
     own = request_notes(found)
     trust = [note for note in found.record.get("trust") or () if note not in own]
     schedule = str((found.plan.get("schedule") or {}).get("name"))
-    yield from reader_notes(trust, chosen, len(workload["blocks"]), schedule)
+    persons = bool(found.plan.get("person_tables"))
+    yield from reader_notes(trust, chosen, len(workload["blocks"]), schedule, persons=persons)
 
 
 def _legend(found: ReportInput) -> Iterator[str]:
@@ -562,17 +570,17 @@ STAMP = "A PLAN: nothing was drawn, and no data was opened"
 def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> ReportPage:
     """plan: the plan document. facts: the plan in words, as the screen shows it."""
     found = ReportInput(record={"plan": plan, "unit": plan["unit"]["words"], "ledger": "none"}, blocks=(), place="")
-    workload = plan["workload"]
+    answers, questions = asked_in_all(plan)
     notes = plan.get("notes") or ()
     more = (Paragraph(text="What to know before it is approved:"), Items(lines=notes)) if notes else ()
     words = "The rest of the checklist, on algorithms and on what they stand on, comes with the release's own report."
     # What a release, a ledger and an approval name the plan by.
     proved = upward_text(Fraction(plan["proved_epsilon"]["exact"]))
     return ReportPage(
-        title=f"Plan of a release of {count_words(workload['queries'], 'answer')}",
+        title=f"Plan of a release of {count_words(answers, 'answer')}",
         subtitle="What it would promise, cost and be worth",
         promise=tuple(meaning(found)),
-        lead=(*lead(found), ("answers", f"{workload['queries']:,}"), ("questions", f"{len(workload['blocks']):,}")),
+        lead=(*lead(found), ("answers", f"{answers:,}"), ("questions", f"{questions:,}")),
         sections=(
             Section(
                 name="promise",
