@@ -193,7 +193,7 @@ def _mean_of_persons(
         matrix=Dense(np.stack([-own, own])),
         labels=(f"{decimal_text(most)} - {total}", f"{total} - {decimal_text(least)}"),
     )
-    title = default_name(f"persons mean({total})", entry.persons.by)
+    title = default_name(f"mean {total} per person", entry.persons.by)
     name = title if entry.name is UNSET else f"{entry.name} (persons)"
     bounds = (int(least / grid), int(most / grid))
     block = QueryBlock(name=name, factors=(*by.factors, factor), scale=grid, most_cells=1, within=bounds)
