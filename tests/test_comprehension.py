@@ -4,7 +4,7 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 100280,
+    "lines of the package": 100400,
     "files": 393,
     "folders": 37,
     "files under 60 lines": 43,
@@ -12,7 +12,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.5,
     "dict[str, Any]": 186,
-    "lines of the tests": 100760,
+    "lines of the tests": 100900,
     "a plain release: modules imported": 223,
     "a plain release: functions run": 1228,
     "a plain release: files they lie in": 151,
