@@ -7,6 +7,32 @@ REFUSED = [
     ("SELECT COUNT(*) FROM pums WHERE ST IN (^SELECT ST FROM states)", "SELECT: a subquery"),
     ("SELECT COUNT(*) FROM pums WHERE ^EXISTS (SELECT 1 FROM states)", "EXISTS: one table is asked"),
     ("^WITH old AS (SELECT AGEP FROM pums) SELECT COUNT(*) FROM old", "WITH: one table is asked"),
+    ("SELECT COUNT(*) FROM (SELECT pid FROM (^SELECT * FROM pums) GROUP BY pid)", "SELECT: a subquery"),
+    (
+        "SELECT AVG(^hours) FROM (SELECT pid, SUM(WKHP) AS hours FROM pums GROUP BY pid)",
+        "a person's total lies between two stated numbers",
+    ),
+    (
+        "SELECT ST, ^MEDIAN(hours) FROM (SELECT ST, pid, SUM(WKHP) AS hours FROM pums GROUP BY ST, pid) GROUP BY ST",
+        "MEDIAN: is asked of persons in a queries document",
+    ),
+    (
+        "SELECT AVG(LEAST(GREATEST(hours, 0), 99)) FROM "
+        "(SELECT pid, SUM(WKHP) AS hours FROM pums WHERE ^AGEP > 3 GROUP BY pid)",
+        "WHERE: of persons' totals",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT ^ST, pid FROM pums GROUP BY ST, pid)",
+        "the subquery groups by the same columns and by the person's",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT ^SEX FROM pums GROUP BY SEX)",
+        "the subquery groups by the same columns and by the person's",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT pid, ^AVG(WKHP) AS hours FROM pums GROUP BY pid)",
+        "the subquery takes sums of a column",
+    ),
     ("SELECT SUM(PINCP) ^OVER (PARTITION BY ST) FROM pums", "OVER: a window looks at single rows"),
     ("SELECT COUNT(DISTINCT ^ST) FROM pums", "COUNT(DISTINCT ST): how many values occur is no sum"),
     ("SELECT COUNT(DISTINCT ^pid, other) FROM pums", "COUNT(DISTINCT ...): counts persons, by the one column"),

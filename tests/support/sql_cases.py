@@ -246,5 +246,21 @@ ASKED = [
         "GROUP BY ALL;",
         [{"where": "AGEP = 3", "by": ["region"], "name": "n people"}],
     ),
+    # persons' totals: one row a person and cell
+    (
+        "SELECT ST, COUNT(*) AS people, AVG(LEAST(GREATEST(t.worked, 0), 120)) AS hours "
+        "FROM (SELECT ST, pid, SUM(WKHP) AS worked FROM pums GROUP BY ST, pid) AS t GROUP BY ST",
+        [
+            {"persons": {"by": ["ST"], "of": "pid"}, "name": "people"},
+            {
+                "persons": {"by": ["ST"], "of": "pid", "mean": {"sum": "WKHP", "within": [0, 120]}},
+                "name": "hours",
+            },
+        ],
+    ),
+    (
+        "SELECT AVG(GREATEST(LEAST(net, 9.5), -2)) FROM (SELECT pid, SUM(PINCP) AS net FROM pums GROUP BY pid)",
+        [{"persons": {"of": "pid", "mean": {"sum": "PINCP", "within": [-2, 9.5]}}}],
+    ),
 ]
 """Statements and their JSON twins."""

@@ -119,6 +119,8 @@ def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) ->
 # | SUM(x) / SUM(y)                                   | {"ratio": {"of": "x", "to": "y"}}         |
 # | AVG(CASE WHEN p THEN 1 ELSE 0 END)                | {"proportion": "p"}                       |
 # | COUNT(*) GROUP BY a ORDER BY COUNT(*) DESC LIMIT k| {"top": "a", "k": k}                      |
+# | AVG(LEAST(GREATEST(t, 0), 9)) FROM (SELECT a, id, SUM(x) AS t ... GROUP BY a, id) GROUP BY a |
+# |                                                   | {"persons": {"by": ["a"], "mean": {...}}} |
 # | SUM(LEAST(w, 40) * x)                             | {"sum": "x", "weight": {"column": "w", "maximum": 40}} |
 
 
@@ -203,12 +205,15 @@ class _Found:
 
 def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, bool]]:
     """The entries of a statement, each with the expression of SELECT that asks for it; and whether for a branch."""
+    from sqlglot import exp
+
+    if isinstance(select.find(exp.From).this, exp.Subquery):
+        yield from _of_totals(select, words)
+        return
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
     asked = grouping(select, condition, words)
     # Expressions of SELECT that only show what is grouped by are no entries.
-    from sqlglot import exp
-
     items = []
     for each in select.expressions:
         node = each.unalias().unnest()
@@ -272,3 +277,77 @@ def _top(
     entry = {"top": group.by[0], "k": int(count.name), **({} if where is None else {"where": where.text})}
     entry |= {} if found.weight is None else {"weight": found.weight}
     return {**entry, **({"name": item.alias} if item.alias else {})}
+
+
+_TOTALS = (
+    "persons' totals are asked by SELECT a, AVG(LEAST(GREATEST(t, 0), 500)) FROM (SELECT a, id, SUM(x) AS t FROM data "
+    "GROUP BY a, id) GROUP BY a, where id is the unit's column"
+)
+
+
+def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, bool]]:
+    """Tables of persons, of a statement over one row a person and cell: their number (COUNT) or the mean of their
+    totals (AVG), each total between two stated numbers."""
+    from sqlglot import exp
+
+    source = select.find(exp.From).this
+    inner = source.this
+
+    def columns(asked: Any) -> list[Any]:
+        grouped = asked.args["group"].expressions if asked.args.get("group") else []
+        for part in ("where", "limit"):
+            if asked.args.get(part):
+                raise words.fault(asked.args[part], f"{part.upper()}: of persons' totals; leave it out; {_TOTALS}")
+        if not all(isinstance(each, exp.Column) for each in grouped):
+            raise words.fault(asked, f"GROUP BY: takes columns; {_TOTALS}")
+        return list(grouped)
+
+    # The person's column is the one that the subquery groups by, and the statement does not.
+    by = [words.column(each) for each in columns(select)]
+    own = [each for each in columns(inner) if each.name.casefold() not in map(str.casefold, by)]
+    if len(own) != 1 or words.knows(own[0]) or len(columns(inner)) != len(by) + 1:
+        raise words.fault(source, f"the subquery groups by the same columns and by the person's; {_TOTALS}")
+    sums = {}
+    for each in inner.expressions:
+        found = each.unalias()
+        if not isinstance(found, exp.Column):
+            total = figure(found, words)
+            if total.kind != "sum" or total.where or total.weight or not each.alias:
+                raise words.fault(each, f"the subquery takes sums of a column, each with its name; {_TOTALS}")
+            sums[each.alias.casefold()] = total.parts["sum"]
+    table = {**({"by": by} if by else {}), "of": str(own[0].name)}
+    for each in select.expressions:
+        node = each.unalias().unnest()
+        if isinstance(node, exp.Column) and words.column(node) in by:
+            continue
+        mean: JsonObject = {}
+        if isinstance(node, exp.Avg):
+            name, *within = _clipped(node.this, words)
+            if name.casefold() not in sums:
+                raise words.fault(node, f"{name!r} is no sum of the subquery; {_TOTALS}")
+            mean = {"mean": {"sum": sums[name.casefold()], "within": within}}
+        elif not (isinstance(node, exp.Count) and isinstance(node.this, exp.Star)):
+            other = "is asked of persons in a queries document (topic queries)"
+            advice = other if isinstance(node, exp.Median | exp.WithinGroup) else _TOTALS
+            raise words.fault(node, f"{name_of_node(node)}: {advice}")
+        yield {"persons": {**table, **mean}, **({"name": each.alias} if each.alias else {})}, each, False
+
+
+def _clipped(node: Any, words: SqlText) -> tuple[str, Any, Any]:
+    """The column of LEAST(GREATEST(column, least), most), in either order, and the two numbers."""
+    from sqlglot import exp
+
+    bounds: dict[Any, Any] = {}
+    at = node
+    while isinstance(at.unnest(), exp.Least | exp.Greatest):
+        clip = at.unnest()
+        parts = [part.unnest() for part in (clip.this, *clip.expressions)]
+        numbers = [part for part in parts if isinstance(part, exp.Literal | exp.Neg)]
+        others = [part for part in parts if part not in numbers]
+        if len(numbers) != 1 or len(others) != 1 or type(clip) in bounds:
+            break
+        bounds[type(clip)], at = numbers[0], others[0]
+    if len(bounds) != 2 or not isinstance(at.unnest(), exp.Column):
+        raise words.fault(node, f"a person's total lies between two stated numbers; {_TOTALS}")
+    least, most = (float(bounds[kind].sql()) for kind in (exp.Greatest, exp.Least))
+    return str(at.unnest().name), *(int(each) if each.is_integer() else each for each in (least, most))

@@ -103,9 +103,10 @@ def parsed(statement: Statement, words: SqlText) -> Any:
         if text == "`" or (text == "[" and after.isidentifier()):
             raise at.fault(f'{text}: names with blanks or signs stand in double quotes, as "pay (net)"')
         of_persons = text == "DISTINCT" and texts[max(0, place - 2) : place] == ["COUNT", "("]
+        of_totals = texts[max(0, place - 2) : place] == ["FROM", "("] and texts[:place].count("SELECT") == 1
         if text in REFUSED and not of_persons and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
             raise at.fault(f"{text}: {REFUSED[text]}")
-        if text == "SELECT" and place and "SELECT" in texts[:place]:
+        if text == "SELECT" and not of_totals and "SELECT" in texts[:place]:
             raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")
     try:
         (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
@@ -142,12 +143,15 @@ def _refuse_parts(select: Any, statement: Sequence[Any], words: SqlText) -> None
     table = select.find(exp.From)
     if table is None:
         raise words.at(statement[0].start).fault("FROM is missing; write SELECT ... FROM data")
-    if not isinstance(table.this, exp.Table) or not isinstance(table.this.this, exp.Identifier):
+    if isinstance(table.this, exp.Subquery) and isinstance(table.this.this, exp.Select):
+        _refuse_parts(table.this.this, statement, words)
+    elif not isinstance(table.this, exp.Table) or not isinstance(table.this.this, exp.Identifier):
         raise words.fault(table, f"FROM: {_ONE_TABLE}")
-    names = {name.casefold() for name in (table.this.name, table.this.alias) if name}
+    tables = [each.this for each in select.find_all(exp.From)]
+    names = {name.casefold() for each in tables for name in (each.name, each.alias) if name}
     for column in select.find_all(exp.Column):
         if column.table and column.table.casefold() not in names:
-            raise words.fault(column, f"{column.table}: the table is called {(table.this.alias or table.this.name)!r}")
+            raise words.fault(column, f"{column.table}: the table is called {(tables[-1].alias or tables[-1].name)!r}")
     others = [name for name, part in select.args.items() if part and name not in ALLOWED]
     others += [
         part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")
@@ -166,10 +170,11 @@ def require_one_table(select: Any, first: str, words: SqlText) -> None:
 
 
 def table_of(select: Any) -> Any:
-    """What FROM names."""
+    """What FROM names, of a subquery its own."""
     from sqlglot import exp
 
-    return select.find(exp.From).this
+    found = select.find(exp.From).this
+    return table_of(found.this) if isinstance(found, exp.Subquery) else found
 
 
 # Words: the text of some SQL, the columns that it may name, and refusals that say line and column.
