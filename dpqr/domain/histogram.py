@@ -179,23 +179,25 @@ class SeparateTables:
 
 
 class PersonTotal(NamedTuple):
-    """What is summed of a person's rows in a cell: values of the cells of the column `axis`, and the bounds that the
-    total is clipped to. All in steps of the table's grid."""
+    """What is summed of a person's rows in a cell: values of the cells of the column `axis`.
+
+    edges: two bounds that the total is clipped to; or those of bins that it lies in, each with its lower edge, the
+    outer ones without end. Values and edges are in steps of one grid.
+    """
 
     axis: int
     values: tuple[int, ...]
-    least: int
-    most: int
+    edges: tuple[int, ...]
 
 
 class PersonTable(NamedTuple):
     """A table of persons: the columns whose cells they are counted in, and in how many of these each of them at most.
 
-    total: in place of 1 each of them adds two numbers in a cell, by how much their total there lies below the upper
-    bound and above the lower one. None: they are counted.
+    total: between two bounds: in place of 1 each of them adds two numbers in a cell, by how much their total there lies
+    below the upper one and above the lower one. Between more edges: 1 to the bin that the total lies in. None: they
+    are counted.
 
-    >>> within = PersonTotal(axis=1, values=(0, 5), least=0, most=8)
-    >>> costs = PersonTable(axes=(0,), most=1, total=within)
+    >>> costs = PersonTable(axes=(0,), most=1, total=PersonTotal(axis=1, values=(0, 5), edges=(0, 8)))
     >>> found = costs.empty((2, 2))
     >>> costs.add(found, np.array([1, 1]), np.array([5, 15]))
     >>> found.tolist()
@@ -209,16 +211,20 @@ class PersonTable(NamedTuple):
     def empty(self, shape: Sequence[int]) -> IntArray:
         """Zeros of every answer; shape: of the domain."""
         sizes = [shape[axis] for axis in self.axes]
-        return np.zeros(sizes if self.total is None else [*sizes, 2], dtype=np.int64)
+        own = [] if self.total is None else [max(2, len(self.total.edges) - 1)]
+        return np.zeros([*sizes, *own], dtype=np.int64)
 
     def add(self, counts: IntArray, cells: IntArray, totals: IntArray) -> None:
         """Add persons to the table, one for each of `cells`, with their totals there before they are clipped."""
         if self.total is None:
             np.add.at(counts.reshape(-1), cells, 1)
             return
-        above = np.clip(totals, self.total.least, self.total.most) - self.total.least
-        below = self.total.most - self.total.least - above
-        np.add.at(counts.reshape(-1, 2), cells, np.stack([below, above], axis=1))
+        least, *inner, most = self.total.edges
+        if inner:
+            np.add.at(counts.reshape(-1, len(inner) + 1), (cells, np.searchsorted(inner, totals, side="right")), 1)
+            return
+        above = np.clip(totals, least, most) - least
+        np.add.at(counts.reshape(-1, 2), cells, np.stack([most - least - above, above], axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

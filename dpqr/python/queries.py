@@ -127,12 +127,16 @@ class Queries:
         max_cells: int | None = None,
         total: str | None = None,
         within: tuple[float, float] | None = None,
+        edges: Sequence[float] | None = None,
+        at: Sequence[float] | None = None,
         name: str | None = None,
     ) -> Queries:
         """How many persons have a row in each cell of the columns `by`, each in at most `max_cells`; or, with a column
-        `total` and bounds `within`, the mean over persons of its sum over their rows in a cell, clipped to them."""
-        mean = None if total is None and within is None else _without_none(sum=total, within=_listed(within))
-        asked = _without_none(by=_listed(by) or None, max_cells=max_cells, mean=mean)
+        `total`, of its sum over their rows in a cell the mean over persons, clipped to the bounds `within`, or the
+        quantiles `at` (the median), from counts between `edges`."""
+        both = _without_none(sum=total, within=_listed(within), edges=_listed(edges), at=_listed(at))
+        kind = "quantiles" if edges is not None or at is not None else "mean"
+        asked = _without_none(by=_listed(by) or None, max_cells=max_cells, **({kind: both} if both else {}))
         return self._with({"persons": asked}, name=name)
 
     def median(self, column: str, **options: Unpack[Grouped]) -> Queries:

@@ -76,7 +76,7 @@ def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ..
             ExplainedQuery(
                 name=block.name,
                 answers=block.rows,
-                kind="count" if block.within is None else "sum",
+                kind="sum" if block.sums_totals else "count",
                 noise=known.deviation,
                 error=None,
                 error_bound=None,

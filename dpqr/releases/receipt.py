@@ -83,7 +83,7 @@ def _persons_words(plan: Plan) -> str:
     """The tables of persons, what each counts, and the noise of one draw."""
     tables = [f"{block.name} (each in {count_words(block.most_cells or 1, 'cell')} at most)" for block in plan.persons]
     noises = dict.fromkeys(amount(one.deviation) for one in plan.person_forecast)
-    unit = "persons" if all(block.within is None for block in plan.persons) else "persons, or units of the total"
+    unit = "persons, or units of the total" if any(block.sums_totals for block in plan.persons) else "persons"
     return f"{', '.join(tables)}: +-{', '.join(noises)} {unit} (noise, standard deviation)"
 
 

@@ -201,7 +201,7 @@ def _hardly_anybody(release: FinishedRun) -> str | None:
         return None
     drawn, declared = release.persons.measurement, release.plan.problem.persons
     for block, values in zip(drawn.blocks, drawn.values, strict=True):
-        if block.within is not None:
+        if block.sums_totals:
             continue
         spread = float(block.scale) * math.sqrt(block.rows)
         most, used = drawn.law.tail(DOUBT) * spread, float(values.sum()) * float(block.scale)

@@ -51,9 +51,10 @@ class QueryBlock:
     scale: step of the public grid; an answer is `scale` times the integer that `answer` returns.
     most_cells: C, of a table of persons: each person counts once in a cell of this marginal, and in C cells at most.
     None: records are counted. A table of persons is no linear query of the records: no model answers it.
-    within: of a table of persons' totals, their bounds in steps. Its last factor is the summed column, with two rows
-    over its cells: minus a row's value, and the value. A person adds (most - total, total - least) to two answers of a
-    cell, their total there clipped to [least, most].
+    within: of a table of persons' totals, two bounds or the edges of bins, in steps. Its last factor is the summed
+    column, with a row for each answer of a cell; the second one holds the values that are added up. Between two bounds
+    a person adds (most - total, total - least) to two answers of a cell, their total there clipped to [least, most];
+    between more edges 1 to the bin that their total lies in, the outer ones without end.
     times: what every count or total of persons is multiplied by, so that one draw suits tables of different steps.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
@@ -72,7 +73,7 @@ class QueryBlock:
     weight: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
     most_cells: int | None = None
-    within: tuple[int, int] | None = None
+    within: tuple[int, ...] | None = None
     times: int = 1
     axes: Axes = field(init=False, repr=False)
     is_marginal: bool = field(init=False, repr=False)
@@ -98,17 +99,22 @@ class QueryBlock:
         if self.within is None:
             return PersonTable(self.axes, self.most_cells)
         values = tuple(self.factors[-1].matrix.row(1).tolist())
-        return PersonTable(self.axes[:-1], self.most_cells, PersonTotal(self.axes[-1], values, *self.within))
+        return PersonTable(self.axes[:-1], self.most_cells, PersonTotal(self.axes[-1], values, self.within))
+
+    @property
+    def sums_totals(self) -> bool:
+        """Whether persons' totals are added up; in other tables persons are counted."""
+        return self.within is not None and len(self.within) == 2
 
     @property
     def person_step(self) -> int:
         """What a person moves a cell of a table of persons by, in L1, where they come or go."""
-        return self.times * (1 if self.within is None else self.within[1] - self.within[0])
+        return self.times * (self.within[1] - self.within[0] if self.within and self.sums_totals else 1)
 
     @property
     def person_cells(self) -> int:
-        """The cells of a table of persons: each has one answer, and of totals two."""
-        return self.rows if self.within is None else self.rows // 2
+        """The cells of a table of persons: each has one answer, and of totals two, or one a bin."""
+        return self.rows if self.within is None else self.rows // self.factors[-1].matrix.rows
 
     @property
     def cells(self) -> int:

@@ -30,7 +30,7 @@ from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 class PersonsQuery:
     """A table of persons, before the run's unit is known. block: the marginal whose cells they count in. most_cells: C;
     None: as many as rows of a person are used. column: that says whose row it is, where the entry names it. figure: the
-    mean that its totals give; None: persons are counted."""
+    mean or the quantiles that its totals give; None: persons are counted."""
 
     block: QueryBlock
     most_cells: int | None = None

@@ -147,14 +147,18 @@ def compile_median(entry: MedianEntry, frame: EntryContext) -> CompiledEntry:
 
 def compile_quantiles(entry: QuantilesEntry, frame: EntryContext) -> CompiledEntry:
     """Cumulative counts. Raises: DocumentError where a part does not lie between 0 and 1, or stands twice."""
-    location = frame.location.key("at")
-    at = tuple(number(value, location.item(index)) for index, value in enumerate(entry.at))
+    return _quantiles("quantiles", entry.quantiles, entry, parts(entry.at, frame.location.key("at")), frame)
+
+
+def parts(stated: Sequence[Any], location: Location) -> tuple[Fraction, ...]:
+    """Of which a quantile is asked, each between 0 and 1, once. Raises: DocumentError."""
+    at = tuple(number(value, location.item(index)) for index, value in enumerate(stated))
     for index, part in enumerate(at):
         if not 0 < part < 1:
             raise location.item(index).fault("must lie above 0 and below 1, for example 0.9")
         if part in at[:index]:
             raise location.item(index).fault("stands twice; keep one of them")
-    return _quantiles("quantiles", entry.quantiles, entry, at, frame)
+    return at
 
 
 def _quantiles(

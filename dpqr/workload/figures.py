@@ -51,7 +51,7 @@ class VarianceFormula:
 class Quantiles:
     """Values below which a part of the records lies, for each of `at`. A group's answers are cumulative counts.
 
-    bounds: smallest and largest value of each bin.
+    bounds: smallest and largest value of each bin. counted: whether the answers are the counts of the bins themselves.
 
     >>> Quantiles(at=(Fraction(1, 2),), bounds=((Fraction(0), Fraction(9)),)).at
     (Fraction(1, 2),)
@@ -59,6 +59,7 @@ class Quantiles:
 
     at: tuple[Fraction, ...]
     bounds: tuple[tuple[Fraction, Fraction], ...]
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,20 +193,30 @@ class PersonMean(DocumentPart, frozen=True, kw_only=True):
     within: tuple[Number, Number]
 
 
+class PersonQuantiles(DocumentPart, frozen=True, kw_only=True):
+    """Values below which the sum of a column over a person's rows in a cell lies for these parts of the persons, the
+    median where none is stated. edges: of the bins that they are counted in, rising; the outer bins have no end."""
+
+    sum: str
+    edges: Annotated[tuple[Number, ...], Meta(min_length=3, max_length=1001)]
+    at: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
+
+
 class Persons(DocumentPart, frozen=True, kw_only=True):
     """A table of persons. by: its columns; without them their number. max_cells: in how many cells each of them counts
     at most; where it is not stated, as many as rows of a person are used. of: the column that says whose row it is.
-    mean: of persons' totals, in place of their number."""
+    mean, quantiles: of persons' totals, in place of their number."""
 
     by: Columns = ()
     max_cells: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(default=UNSET, name="max_cells")
     of: str | UnsetType = UNSET
     mean: PersonMean | UnsetType = UNSET
+    quantiles: PersonQuantiles | UnsetType = UNSET
 
 
 class PersonsEntry(QueryEntry, frozen=True, kw_only=True):
-    """How many persons have a row in every combination of cells of the `by` columns, or the mean of their totals there.
-    Each counts once a cell."""
+    """How many persons have a row in every combination of cells of the `by` columns, or mean or quantiles of their
+    totals there. Each counts once a cell."""
 
     persons: Persons
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ from dpqr.workload.entry import (
     missing_kind_fault,
     selection_weight,
 )
-from dpqr.workload.figure_entries import FIGURE_COMPILERS, MOST_STEPS, spread, weighing, with_survey_weight
-from dpqr.workload.figures import Figure, QuotientFormula, moments
+from dpqr.workload.figure_entries import FIGURE_COMPILERS, MOST_STEPS, parts, spread, weighing, with_survey_weight
+from dpqr.workload.figures import Figure, Quantiles, QuotientFormula, comparisons, moments
 from dpqr.workload.form import (
     KINDS,
     MAX_BLOCKS,
@@ -46,7 +47,6 @@ from dpqr.workload.form import (
     HierarchyEntry,
     MarginalEntry,
     MarginalsEntry,
-    PersonMean,
     PersonsEntry,
     QueriesForm,
     QueryEntry,
@@ -151,67 +151,73 @@ def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
     factors = frame.identities(frame.axes(asked.by, location.key("by")))
     most_cells = None if asked.max_cells is UNSET else asked.max_cells
     column = None if asked.of is UNSET else asked.of
-    if asked.mean is not UNSET:
-        return _mean_of_persons(
-            entry,
-            asked.mean,
-            PersonsQuery(block=QueryBlock(name="", factors=factors), most_cells=most_cells, column=column),
-            frame,
-        )
+    if asked.mean is not UNSET and asked.quantiles is not UNSET:
+        raise location.key("quantiles").fault("mean and quantiles are entries of their own; write two")
+    table = PersonsQuery(block=QueryBlock(name="", factors=factors), most_cells=most_cells, column=column)
+    if asked.mean is not UNSET or asked.quantiles is not UNSET:
+        return _totals_of_persons(entry, table, frame)
     name = default_name("persons", asked.by) if entry.name is UNSET else f"{entry.name} (persons)"
-    table = PersonsQuery(block=QueryBlock(name=name, factors=factors), most_cells=most_cells, column=column)
-    return CompiledEntry(blocks=(), persons=(table,))
+    return CompiledEntry(blocks=(), persons=(replace(table, block=replace(table.block, name=name)),))
 
 
-def _mean_of_persons(
-    entry: PersonsEntry, mean: PersonMean, counted: PersonsQuery, frame: EntryContext
-) -> CompiledEntry:
-    """Sums over persons of most - t and of t - least, in one block: t is a person's total, clipped to [least, most].
-    Cells of the column that hold no number add nothing to a total."""
-    location, by = frame.location.key("persons").key("mean"), counted.block
-    axis = frame.axis(mean.sum, location.key("sum"))
+def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryContext) -> CompiledEntry:
+    """Of persons' totals t their mean or quantiles: sums over persons of most - t and of t - least, t clipped to
+    [least, most]; or how many have t in each of the bins. Cells of the column that hold no number add nothing."""
+    asked, by = entry.persons, counted.block
+    if asked.mean is not UNSET:
+        kind, stated, key = "mean", asked.mean.within, "within"
+        location, column = frame.location.key("persons").key("mean"), asked.mean.sum
+        at: tuple[Fraction, ...] = ()
+    else:
+        assert asked.quantiles is not UNSET
+        kind, stated, key = "quantiles", asked.quantiles.edges, "edges"
+        location, column = frame.location.key("persons").key("quantiles"), asked.quantiles.sum
+        if asked.quantiles.at is UNSET:
+            kind, at = "median", (Fraction(1, 2),)
+        else:
+            at = parts(asked.quantiles.at, location.key("at"))
+    axis = frame.axis(column, location.key("sum"))
     if axis in by.axes:
-        raise location.key("sum").fault(f"the column {mean.sum!r} is in 'by', too; leave it out there")
+        raise location.key("sum").fault(f"the column {column!r} is in 'by', too; leave it out there")
     attribute, bins = numbers(axis, location.key("sum"), frame)
-    least, most = (number(value, location.key("within").item(place)) for place, value in enumerate(mean.within))
-    if least >= most:
-        raise location.key("within").fault("the first bound must lie below the second one")
+    bounds = [number(value, location.key(key).item(place)) for place, value in enumerate(stated)]
+    if any(lower >= upper for lower, upper in pairwise(bounds)):
+        order = "the first bound must lie below the second one" if kind == "mean" else "must rise from one to the next"
+        raise location.key(key).fault(order)
+    least, most = bounds[0], bounds[-1]
     # Steps of a grid on which bounds and values lie, so that sums are exact.
     values = [bins.midpoint(index) for index in range(bins.size)]
-    grid = coarsest_grid([least, most, *values])
+    grid = coarsest_grid([*bounds, *values])
     if max(most - least, *map(abs, values)) / grid > MOST_STEPS:
-        raise location.key("within").fault(
-            f"bounds and values of column {mean.sum!r} share no grid of at most {MOST_STEPS:,} steps; give rounder "
+        raise location.key(key).fault(
+            f"bounds and values of column {column!r} share no grid of at most {MOST_STEPS:,} steps; give rounder "
             "bounds or bins"
         )
     own = np.zeros(attribute.size, dtype=np.int64)
     own[: bins.size] = [int(value / grid) for value in values]
     total = f"total {attribute.name}"
-    factor = Factor(
-        axes=(axis,),
-        sizes=(attribute.size,),
-        matrix=Dense(np.stack([-own, own])),
-        labels=(f"{decimal_text(most)} - {total}", f"{total} - {decimal_text(least)}"),
-    )
-    title = default_name(f"mean {total} per person", entry.persons.by)
+    title = default_name(f"{kind if kind != 'quantiles' else 'quantiles of'} {total} per person", asked.by)
     name = title if entry.name is UNSET else f"{entry.name} (persons)"
-    bounds = (int(least / grid), int(most / grid))
-    block = QueryBlock(name=name, factors=(*by.factors, factor), scale=grid, most_cells=1, within=bounds)
-    width = most - least
-    figure = Figure(
-        kind="mean",
-        name=name,
-        blocks=(name,),
-        by=by.axes,
-        rows=np.arange(block.rows).reshape(-1, 2),
-        formula=QuotientFormula(
-            numerator=(least / width, most / width),
-            denominator=(1 / width, 1 / width),
-            floor=least,
-            ceiling=most,
-        ),
-        tests=moments(2),
-    )
+    formula: QuotientFormula | Quantiles
+    labels: tuple[str, ...]
+    if kind == "mean":
+        labels = (f"{decimal_text(most)} - {total}", f"{total} - {decimal_text(least)}")
+        weights, scale, tests = np.array([-1, 1]), grid, moments(2)
+        width = most - least
+        formula = QuotientFormula(
+            numerator=(least / width, most / width), denominator=(1 / width, 1 / width), floor=least, ceiling=most
+        )
+    else:
+        labels = tuple(f"{total} {decimal_text(low)} to {decimal_text(high)}" for low, high in pairwise(bounds))
+        weights, scale = np.ones(len(labels), dtype=np.int64), Fraction(1)
+        # Comparisons of cumulative counts, as functions of the counts.
+        tests = comparisons(at, len(labels)) @ np.tril(np.ones((len(labels),) * 2, dtype=np.int64))
+        formula = Quantiles(at=at, bounds=tuple(pairwise(bounds)), counted=True)
+    factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(np.outer(weights, own)), labels=labels)
+    steps = tuple(int(bound / grid) for bound in bounds)
+    block = QueryBlock(name=name, factors=(*by.factors, factor), scale=scale, most_cells=1, within=steps)
+    rows = np.arange(block.rows).reshape(-1, len(labels))
+    figure = Figure(kind=kind, name=name, blocks=(name,), by=by.axes, rows=rows, formula=formula, tests=tests)
     return CompiledEntry(
         blocks=(), persons=(replace(counted, block=block, figure=figure),), notes=midpoint_notes(binning_error(bins))
     )

@@ -72,11 +72,13 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     cell: K = C and m = 1 above. Attained by two persons of as many different cells. A person moves every table at once,
     by the choice of cells that each table makes, so several tables add up as any blocks do.
 
-    Totals of persons (`QueryBlock.within`): in each of at most C cells a person adds (S - t, t), where S is the
-    distance of the bounds and 0 <= t <= S: L1 norm S, squared L2 norm (S - t)^2 + t^2 <= S^2, no entry above S. So one
-    who comes or goes moves at most min(C, cells) S and min(C, cells) S^2. Under replace a cell changes by
-    (t' - t, t - t') where both persons have it: L1 norm at most 2 S, squared L2 norm at most 2 S^2, no entry above S; a
-    cell that one of them has alone by S and S^2. Each has at most min(C, cells) of them, so both norms are at most
+    A table by bins of totals is such a table: in each of at most C cells a person counts in one bin, by their own rows.
+
+    Totals of persons between two bounds (`QueryBlock.within`): in each of at most C cells a person adds (S - t, t),
+    where S is the distance of the bounds and 0 <= t <= S: L1 norm S, squared L2 norm (S - t)^2 + t^2 <= S^2, no entry
+    above S. So one who comes or goes moves at most min(C, cells) S and min(C, cells) S^2. Under replace a cell changes
+    by (t' - t, t - t') where both persons have it: L1 norm at most 2 S, squared L2 norm at most 2 S^2, no entry above
+    S; a cell that one of them has alone by S and S^2. Each has at most min(C, cells) of them, so both norms are at most
     twice those of one who comes. All are attained at the bounds. `times` multiplies every answer, so L1 and the largest
     by itself, and squared L2 by its square.
     """
@@ -93,8 +95,8 @@ def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours
         if block.most_cells is not None:
             persons, step = 1 if neighbours is Neighbours.ADD_REMOVE else 2, block.person_step
             moved = min(block.most_cells, block.person_cells) * persons
-            if block.within is None:
-                moved = min(moved, block.person_cells)  # who leaves a cell and who comes to it leave it as it is
+            if not block.sums_totals:
+                moved = min(moved, block.rows)  # who leaves a count and who comes to it leave it as it is
             changes.append(step if norm is Norm.LARGEST else moved * step**norm.value)
             continue
         whole_table = block.is_marginal and block.axes != ()  # the number of records is of all rows that are used

@@ -133,7 +133,14 @@ def test_codes_take_the_smallest_type(size, kind) -> None:
 
 
 def test_a_total_of_a_person_is_clipped_before_it_is_added() -> None:
-    table = PersonTable((0,), 1, PersonTotal(axis=1, values=(0, 5), least=-1, most=8))
+    table = PersonTable((0,), 1, PersonTotal(axis=1, values=(0, 5), edges=(-1, 8)))
     counts = table.empty((2, 2))
     table.add(counts, np.array([0, 1, 1]), np.array([-7, 5, 15]))
     assert counts.tolist() == [[9, 0], [3, 15]]
+
+
+def test_a_person_counts_in_the_bin_of_their_total_which_holds_its_lower_edge() -> None:
+    table = PersonTable((0,), 1, PersonTotal(axis=1, values=(0, 5), edges=(-1, 0, 5, 8)))
+    counts = table.empty((2, 2))
+    table.add(counts, np.array([0, 0, 0, 1, 1, 1, 1]), np.array([-7, -1, 0, 4, 5, 8, 15]))
+    assert counts.tolist() == [[2, 1, 0], [0, 1, 3]]

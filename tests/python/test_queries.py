@@ -40,9 +40,11 @@ def everything():
 
 def test_tables_of_persons_and_their_means_are_asked_as_in_a_file():
     made = dpqr.queries(DOMAIN).persons(["sex"], max_cells=2).persons(total="age", within=(0, 200), name="years")
+    made = made.persons(total="age", edges=(0, 40, 200), at=(0.5, 0.9))
     assert json.loads(json.dumps(made.document))["queries"] == [
         {"persons": {"by": ["sex"], "max_cells": 2}},
         {"persons": {"mean": {"sum": "age", "within": [0, 200]}}, "name": "years"},
+        {"persons": {"quantiles": {"sum": "age", "edges": [0, 40, 200], "at": [0.5, 0.9]}}},
     ]
 
 

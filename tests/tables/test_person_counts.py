@@ -147,6 +147,41 @@ def test_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> No
                 assert own == bound if attained else own <= bound, (relation, norm, each.name)
 
 
+def binned(axes, most):
+    """A table of persons by the bin of their total of column b."""
+    total = Factor(axes=(1,), sizes=(2,), matrix=Dense(np.array([VALUES] * 3)))
+    factors = (*(Factor.identity(axis, SIZES[axis]) for axis in axes), total)
+    return QueryBlock(name=f"by b, {axes} {most}", factors=factors, most_cells=most, within=(-1, 2, 4, 5))
+
+
+BINNED = (binned((0,), 1), binned((0,), 3), binned((), 1))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_bins_of_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
+    """All that one person can bring in three rows, and all pairs of such persons: in each cell one bin moves by 1."""
+    before, _ = counted(OTHERS, tables=BINNED, seed=seed)
+    moves = []
+    for rows in EVERY_PERSON:
+        together, _ = counted([*OTHERS, *((5, row) for row in rows)], tables=BINNED, seed=seed)
+        moves.append(together - before)
+        one, all_three, whole = (piece.reshape(-1, 3) for piece in pieces(moves[-1], BINNED))
+        cells = distinct(rows, (0,))
+        assert [bool(own.any()) for own in all_three] == [(cell,) in cells for cell in range(SIZES[0])]
+        assert one.sum() == whole.sum() == min(1, len(cells))
+        assert set(moves[-1].tolist()) <= {0, 1}
+        assert all_three.sum(axis=1).max() <= 1
+    added = np.unique(moves, axis=0)
+    replaced = np.unique((added[:, None] - added[None]).reshape(-1, added.shape[1]), axis=0)
+    for relation, changes in ((Neighbours.ADD_REMOVE, added), (Neighbours.REPLACE, replaced)):
+        unit = PrivacyUnit(neighbours=relation, columns=("who",), rows=2)
+        assert np.abs(changes).sum(axis=1).max() <= sensitivity(BINNED, Norm.L1, unit)
+        assert (changes**2).sum(axis=1).max() <= sensitivity(BINNED, Norm.L2_SQUARED, unit)
+        assert np.abs(changes).max() == sensitivity(BINNED, Norm.LARGEST, unit) == 1
+        whole = changes[:, -3:]
+        assert np.abs(whole).sum(axis=1).max() == sensitivity(BINNED[-1:], Norm.L1, unit)
+
+
 def test_totals_and_numbers_of_persons_are_of_the_same_cells() -> None:
     """Where they have one C: so their quotient is a mean of the persons who are counted."""
     tables = (table((0,), 1), totals((0,), 1))

@@ -6,7 +6,7 @@ import csv
 import tempfile
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -91,6 +91,9 @@ def person_cases() -> Iterator[PersonTablesCase]:
     summed = Factor(axes=(0,), sizes=(len(LABELS),), matrix=ones)
     totals = QueryBlock(name="totals", factors=(summed,), most_cells=1, within=(0, 2))
     yield PersonTablesCase(name="persons-totals", rows=(9, 0, 0), tables=(totals,), moved=(0, 2))
+    binned = replace(summed, matrix=Dense(np.ones((3, len(LABELS)), dtype=np.int64)))
+    by_total = QueryBlock(name="by total", factors=(binned,), most_cells=1, within=(0, 1, 3, 4))
+    yield PersonTablesCase(name="persons-by-total", rows=(2, 0, 0), tables=(by_total,), moved=(0, 1, 0))
     yield PersonTablesCase(name="persons-one-cell", rows=(4, 0, 0), tables=(one,), moved=(1, 0, 0))
     yield PersonTablesCase(name="persons-most-cells", rows=(1, 1, 1), tables=(one,), moved=None)
     yield PersonTablesCase(name="persons-together", rows=(2, 2, 2), tables=(all_cells, number), moved=(1, 1, 1, 1))

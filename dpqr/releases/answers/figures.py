@@ -240,6 +240,7 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
     above = ground.factor * errors + (0.0 if ground.above is None else ground.above)
     small: Flags = np.asarray(excess[:, -1] <= below[:, -1])
     unknown: Flags = np.asarray(np.isnan(errors).any(axis=1))
+    curves = np.cumsum(ground.values, axis=1) if formula.counted else estimates
     estimate, lower, upper = np.full(shape, np.nan), np.full(shape, low[0]), np.full(shape, high[-1])
     for place, part in enumerate(formula.at):
         own = slice(place * (bins - 1), (place + 1) * (bins - 1))
@@ -247,7 +248,7 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
         if ground.below is None and not unknown.any():  # what merged cells hide is no noise
             curve = rising(curve, errors[:, own])
         first, last = invert_curve(curve - below[:, own], curve + above[:, own])
-        estimate[:, place] = _read_off(estimates, float(part), low, high)
+        estimate[:, place] = _read_off(curves, float(part), low, high)
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
     none = np.broadcast_to(unknown[:, None], shape)

@@ -101,24 +101,30 @@ class ForecastPart(Part, frozen=True, kw_only=True):
 
 
 class PersonTotalPart(Part, frozen=True, kw_only=True):
-    """The sum of a column over a person's rows in a cell: clipped to [least, most], both in steps of `step`."""
+    """The sum of a column over a person's rows in a cell: clipped to [least, most], both in steps of `step`; or in one
+    of so many bins."""
 
     column: str
-    least: int
-    most: int
-    step: str
+    least: int | UnsetType = UNSET
+    most: int | UnsetType = UNSET
+    step: str | UnsetType = UNSET
+    bins: Count | UnsetType = UNSET
 
     @classmethod
     def of(cls, block: QueryBlock, names: Sequence[str]) -> PersonTotalPart | UnsetType:
         if block.within is None:
             return UNSET
+        column = names[block.axes[-1]]
+        if not block.sums_totals:
+            return cls(column=column, bins=len(block.within) - 1)
         step = str(block.scale * block.times)
-        return cls(column=names[block.axes[-1]], least=block.within[0], most=block.within[1], step=step)
+        return cls(column=column, least=block.within[0], most=block.within[1], step=step)
 
 
 class PersonTablePart(Part, frozen=True, kw_only=True):
     """A table of persons: each counts once in a cell, and in at most max_cells of them. noise_deviation: in persons, or
-    in units of the total. total: what is summed in place of a count. times: of the counts, in the draw's integers."""
+    in units of the total. total: what is summed in place of a count, or by which they are counted. times: of the
+    counts, in the draw's integers."""
 
     name: str
     queries: Count

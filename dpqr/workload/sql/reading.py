@@ -349,5 +349,6 @@ def _clipped(node: Any, words: SqlText) -> tuple[str, Any, Any]:
         bounds[type(clip)], at = numbers[0], others[0]
     if len(bounds) != 2 or not isinstance(at.unnest(), exp.Column):
         raise words.fault(node, f"a person's total lies between two stated numbers; {_TOTALS}")
-    least, most = (float(bounds[kind].sql()) for kind in (exp.Greatest, exp.Least))
-    return str(at.unnest().name), *(int(each) if each.is_integer() else each for each in (least, most))
+    stated = [float(bounds[kind].sql()) for kind in (exp.Greatest, exp.Least)]
+    least, most = (int(each) if each.is_integer() else each for each in stated)
+    return str(at.unnest().name), least, most
