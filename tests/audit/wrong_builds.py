@@ -110,6 +110,7 @@ def forgotten_cells() -> Iterator[Wrong]:
     yield Wrong("any bound on a person's cells", unbounded_persons, ("persons-most-cells",))
     yield Wrong("that a person counts once a cell", every_row_a_person, ("persons-one-cell", "persons-together"))
     yield Wrong("that a person's total is clipped", unclipped_totals, ("persons-totals",))
+    yield Wrong("that a person counts in one bin of their total", every_bin_below, ("persons-by-total",))
 
 
 def _cases_of(draw: str) -> str:
@@ -277,8 +278,22 @@ def unclipped_totals() -> Iterator[None]:
     from dpqr.domain.histogram import PersonTable
 
     def add(table: Any, counts: Any, cells: Any, totals: Any) -> None:
-        pairs = np.stack([table.total.most - totals, totals - table.total.least], axis=1)
+        least, most = table.total.edges
+        pairs = np.stack([most - totals, totals - least], axis=1)
         np.add.at(counts.reshape(-1, 2), cells, pairs)
+
+    with patch.object(PersonTable, "add", add):
+        yield
+
+
+@contextmanager
+def every_bin_below() -> Iterator[None]:
+    """A person counts in every bin up to that of their total, as cumulative counts do."""
+    from dpqr.domain.histogram import PersonTable
+
+    def add(table: Any, counts: Any, cells: Any, totals: Any) -> None:
+        below = totals[:, None] >= np.array([-np.inf, *table.total.edges[1:-1]])
+        np.add.at(counts.reshape(-1, below.shape[1]), cells, below.astype(np.int64))
 
     with patch.object(PersonTable, "add", add):
         yield
