@@ -27,7 +27,13 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
-from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import (
+    fitted_together,
+    joint,
+    marginal,
+    widest,
+    with_surrogates,
+)
 from dpqr.strategies.schedules.marginals.forecast import (
     NOISE,
     RECORDS,
@@ -163,19 +169,12 @@ def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[Q
     if candidate == "columns":
         return tuple(block for (block,) in one_way(problem))
     if candidate == "blocks":
-        return _widest(searched)
+        return widest(searched)
     if candidate == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
     asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
     return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
-
-
-@lru_cache(maxsize=4)
-def _widest(searched: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
-    """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
-    tables = ColumnSets.of(block.axes for block in searched if block.is_marginal)
-    return tuple(block for block in searched if not tables.beyond(block.axes))
 
 
 def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
@@ -447,10 +446,8 @@ class ContinuationForecaster:
         errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence, least)}
         if self.known.started:
             errors["search"] /= TUNING.started
-        levels: dict[CandidatePlan, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
-        for candidate, place in levels.items():
-            if (candidate == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
-                errors[candidate] = self._error(self._split(self.known.levels[place], left), dependence)
+        for candidate, blocks in self.known.once.items():
+            errors[candidate] = self._error(self._split(blocks, left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
             if alone < self._searched(left, dependence, most):
@@ -470,9 +467,9 @@ class ContinuationForecaster:
 
     def ended(self, candidate: CandidatePlan, share: float) -> SearchState:
         """The end of a search that has explored all that the candidate measures."""
-        swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(candidate, ())
+        explored = self.known.once[candidate] if candidate in ("blocks", "pairs") else ()
         left = 1.0 - sum(self.known.spent) - share
-        return SearchState(left=left, explored=tuple(chain(*swept)), level=len(self.known.levels))
+        return SearchState(left=left, explored=explored, level=len(self.known.levels))
 
     def _searched(self, left: float, dependence: float, concentration: float) -> float:
         """Of a search that explores as many blocks as is best, or that finds nothing and ends.
