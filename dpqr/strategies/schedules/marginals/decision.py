@@ -24,7 +24,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
@@ -509,20 +509,29 @@ class ContinuationForecaster:
         held, rows = self._parts.measured, len(self.wanted)
         shown = np.bincount(held.parts, held.factors * deviations[held.blocks] ** -2.0, minlength=1 + len(self.blocks))
         each = np.where(shown > 0.0, shown, np.inf) ** -0.5
-        errors = self._of_parts(each * self._parts.alone**0.5)
+        errors = TUNING.kept * np.where(shown > 0.0, self._of_parts(each * self._parts.alone**0.5), 0.0)
         asked = self._parts.asked
-        noise = asked.summed((asked.factors * np.where(shown > 0.0, errors, 0.0)[asked.parts]) ** 2, rows)
+        noise = asked.factors * errors[asked.parts]
+        # Of columns together, a dependence g under noise q, the fit keeps what the best weights of both would, g q over
+        # the root of g^2 + q^2.
+        further = np.array([0.0, *(len(block.axes) - 1.0 for block in self.blocks)])[asked.parts]
+        together = self._apart(further, dependence) * self._weights[asked.blocks]
+        noise = np.where(further > 0.0, noise * together / np.hypot(noise, together + TINY), noise)
 
-        # Dependence that measurements do not show. lost: of every part, how much of it noise hides, from 0 to 1.
+        # Dependence that no measurement of a block shows. lost: of every part, how much noise hides, from 0 to 1.
         lost = np.where(shown > 0.0, np.minimum(self._of_parts(each), 1.0), 1.0)
-        apart = 2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** self._further) * self._weights
-        own = np.where(self._parts.own > 0, lost[self._parts.own], 1.0) ** 2
-        pairs = self._parts.pairs
+        apart = self._apart(self._further, dependence) * self._weights
+        own, pairs = self._parts.own, self._parts.pairs
         below = pairs.summed(pairs.factors * np.where(pairs.parts > 0, lost[pairs.parts], 1.0) ** 2, rows)
         missed = TUNING.hidden_below * dependence * np.maximum(self._further - 1.0, 0.0) * self._weights
         by_pairs = np.where(self._further > 1.0, np.maximum(below * apart, missed), apart)
-        hidden = np.minimum(own * apart, by_pairs)
-        return float(np.mean((TUNING.kept**2 * noise + hidden**2) ** 0.5))
+        hidden = np.where((own > 0) & (shown[own] > 0.0), 0.0, np.minimum(apart, by_pairs))
+        return float(np.mean((asked.summed(noise**2, rows) + hidden**2) ** 0.5))
+
+    @staticmethod
+    def _apart(further: FloatArray, dependence: float) -> FloatArray:
+        """L1 error over n of one-way marginals on so many columns beside the first."""
+        return np.asarray(2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** further))
 
     def _of_parts(self, deviations: FloatArray) -> FloatArray:
         """Expected error of every part at its deviation, L1 over n, shape (1 + blocks,)."""
