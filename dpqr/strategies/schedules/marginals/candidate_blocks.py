@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpqr.strategies.schedules.marginals.forecast import TUNING, ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import ColumnSets, Workload
 
 
 def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:
@@ -93,6 +94,13 @@ def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     pairs = tuple(marginal(problem, axes, "below") for axes in sorted(below.difference(asked)))
     narrow = tuple(block for block in blocks if len(block.axes) == 2)
     return tuple(level for level in ((*narrow, *pairs), wide) if level)
+
+
+@lru_cache(maxsize=4)
+def widest(blocks: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
+    """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
+    tables = ColumnSets.of(block.axes for block in blocks if block.is_marginal)
+    return tuple(block for block in blocks if not tables.beyond(block.axes))
 
 
 def coarsen(

@@ -24,10 +24,16 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
-from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import (
+    fitted_together,
+    joint,
+    marginal,
+    widest,
+    with_surrogates,
+)
 from dpqr.strategies.schedules.marginals.forecast import (
     NOISE,
     RECORDS,
@@ -163,19 +169,12 @@ def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[Q
     if candidate == "columns":
         return tuple(block for (block,) in one_way(problem))
     if candidate == "blocks":
-        return _widest(searched)
+        return widest(searched)
     if candidate == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
     asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
     return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
-
-
-@lru_cache(maxsize=4)
-def _widest(searched: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
-    """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
-    tables = ColumnSets.of(block.axes for block in searched if block.is_marginal)
-    return tuple(block for block in searched if not tables.beyond(block.axes))
 
 
 def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
@@ -447,10 +446,8 @@ class ContinuationForecaster:
         errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence, least)}
         if self.known.started:
             errors["search"] /= TUNING.started
-        levels: dict[CandidatePlan, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
-        for candidate, place in levels.items():
-            if (candidate == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
-                errors[candidate] = self._error(self._split(self.known.levels[place], left), dependence)
+        for candidate, blocks in self.known.once.items():
+            errors[candidate] = self._error(self._split(blocks, left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
             if alone < self._searched(left, dependence, most):
@@ -470,9 +467,9 @@ class ContinuationForecaster:
 
     def ended(self, candidate: CandidatePlan, share: float) -> SearchState:
         """The end of a search that has explored all that the candidate measures."""
-        swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(candidate, ())
+        explored = self.known.once[candidate] if candidate in ("blocks", "pairs") else ()
         left = 1.0 - sum(self.known.spent) - share
-        return SearchState(left=left, explored=tuple(chain(*swept)), level=len(self.known.levels))
+        return SearchState(left=left, explored=explored, level=len(self.known.levels))
 
     def _searched(self, left: float, dependence: float, concentration: float) -> float:
         """Of a search that explores as many blocks as is best, or that finds nothing and ends.
@@ -512,20 +509,29 @@ class ContinuationForecaster:
         held, rows = self._parts.measured, len(self.wanted)
         shown = np.bincount(held.parts, held.factors * deviations[held.blocks] ** -2.0, minlength=1 + len(self.blocks))
         each = np.where(shown > 0.0, shown, np.inf) ** -0.5
-        errors = self._of_parts(each * self._parts.alone**0.5)
+        errors = TUNING.kept * np.where(shown > 0.0, self._of_parts(each * self._parts.alone**0.5), 0.0)
         asked = self._parts.asked
-        noise = asked.summed((asked.factors * np.where(shown > 0.0, errors, 0.0)[asked.parts]) ** 2, rows)
+        noise = asked.factors * errors[asked.parts]
+        # Of columns together, a dependence g under noise q, the fit keeps what the best weights of both would, g q over
+        # the root of g^2 + q^2.
+        further = np.array([0.0, *(len(block.axes) - 1.0 for block in self.blocks)])[asked.parts]
+        together = self._apart(further, dependence) * self._weights[asked.blocks]
+        noise = np.where(further > 0.0, noise * together / np.hypot(noise, together + TINY), noise)
 
-        # Dependence that measurements do not show. lost: of every part, how much of it noise hides, from 0 to 1.
+        # Dependence that no measurement of a block shows. lost: of every part, how much noise hides, from 0 to 1.
         lost = np.where(shown > 0.0, np.minimum(self._of_parts(each), 1.0), 1.0)
-        apart = 2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** self._further) * self._weights
-        own = np.where(self._parts.own > 0, lost[self._parts.own], 1.0) ** 2
-        pairs = self._parts.pairs
+        apart = self._apart(self._further, dependence) * self._weights
+        own, pairs = self._parts.own, self._parts.pairs
         below = pairs.summed(pairs.factors * np.where(pairs.parts > 0, lost[pairs.parts], 1.0) ** 2, rows)
         missed = TUNING.hidden_below * dependence * np.maximum(self._further - 1.0, 0.0) * self._weights
         by_pairs = np.where(self._further > 1.0, np.maximum(below * apart, missed), apart)
-        hidden = np.minimum(own * apart, by_pairs)
-        return float(np.mean((TUNING.kept**2 * noise + hidden**2) ** 0.5))
+        hidden = np.where((own > 0) & (shown[own] > 0.0), 0.0, np.minimum(apart, by_pairs))
+        return float(np.mean((asked.summed(noise**2, rows) + hidden**2) ** 0.5))
+
+    @staticmethod
+    def _apart(further: FloatArray, dependence: float) -> FloatArray:
+        """L1 error over n of one-way marginals on so many columns beside the first."""
+        return np.asarray(2.0 * (1.0 - (1.0 - min(dependence, 2.0) / 2.0) ** further))
 
     def _of_parts(self, deviations: FloatArray) -> FloatArray:
         """Expected error of every part at its deviation, L1 over n, shape (1 + blocks,)."""

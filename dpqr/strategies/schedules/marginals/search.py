@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import chain, combinations
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import (
     candidate_levels,
     coarsen,
     fitted_together,
+    widest,
     with_surrogates,
 )
 from dpqr.strategies.schedules.marginals.forecast import (
@@ -306,9 +308,10 @@ class MarginalSearch:
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
-    whether the model holds tables of an earlier release. crowded: numbers of the levels whose blocks the model has no
-    room for together (`fitted_together`). roots: sums over the cells of the roots of their shares, by attribute.
-    dependence: mean L1 error over n of one-way marginals on pairs, where it was measured.
+    whether the model holds tables of an earlier release. once: what may be measured without a search, all blocks or the
+    pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells of the
+    roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it was
+    measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -321,7 +324,7 @@ class MarginalSearch:
     records: float
     spent: tuple[float, ...]
     started: bool = False
-    crowded: frozenset[int] = frozenset()
+    once: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
     roots: Mapping[int, float] = field(default_factory=dict)
     dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
@@ -390,8 +393,8 @@ class MarginalSearch:
     # The check: once, what the fit shows of the blocks that were not explored decides whether all are measured.
 
     def unexplored(self, state: SearchState) -> tuple[QueryBlock, ...]:
-        """Marginals of the last level that no explored one holds."""
-        last = self.levels[-1] if self.levels else ()
+        """Marginals among all blocks that no explored one holds."""
+        last = self.once.get("blocks", ())
         widths = {len(block.axes) for block in last}
         explored = [block.axes for block in state.explored if block.is_marginal]
         held = {frozenset(part) for axes in explored for width in widths for part in combinations(axes, width)}
@@ -402,9 +405,8 @@ class MarginalSearch:
 
         It is when as many blocks were explored as join all columns, or when the search has ended.
         """
-        place = len(self.levels) - 1
-        joined = state.level == place and len(self._explored(state)) >= len(self.singles) - 1
-        if state.checked or place in self.crowded or not (ended or joined):
+        joined = state.level == len(self.levels) - 1 and len(self._explored(state)) >= len(self.singles) - 1
+        if state.checked or not (ended or joined):
             return 0.0
         return self.error_share(self.unexplored(state), state.left)
 
@@ -419,13 +421,13 @@ class MarginalSearch:
         return min(fine, most) if shown and coarse <= most else 0.0
 
     def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
-        """The state after the check: as it was, or at the search's end with all blocks of the last level explored.
+        """The state after the check: as it was, or at the search's end with all blocks explored.
 
         Args:
             error: mean error of the fit on the unexplored blocks, L1 over n.
             ended: whether nothing more is explored otherwise.
         """
-        last, unexplored = self.levels[-1], self.unexplored(state)
+        last, unexplored = self.once["blocks"], self.unexplored(state)
         names = {block.name for block in (*last, *self.coarse)}
         others = tuple(block for block in state.explored if block.name not in names)
         explored = len(state.explored) - len(others)
@@ -542,6 +544,9 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
     coarse = (
         coarsen(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
     )
+    once: dict[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = {"pairs": levels[0]} if len(levels) > 1 else {}
+    if levels:
+        once["blocks"] = widest(tuple(chain(*levels)))
     return MarginalSearch(
         levels=levels,
         coarse=coarse,
@@ -554,9 +559,7 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
         roots={axis: root_sum(values) for axis, values in counts.items()},
-        crowded=frozenset(
-            place for place, level in enumerate(levels) if not fitted_together(level, problem, plan.roles)
-        ),
+        once={noun: blocks for noun, blocks in once.items() if fitted_together(blocks, problem, plan.roles)},
     )
 
 

@@ -80,9 +80,10 @@ def test_under_rho_one_way_marginals_alone_are_no_course():
     assert "columns" not in foreseen(searching()).after(0.005, 0.0).errors
 
 
-def test_all_pairs_leave_the_noise_of_their_parts():
+@pytest.mark.parametrize("over_noise", [0.0, 1.0, 1e3])
+def test_all_pairs_leave_the_noise_of_their_parts(over_noise):
     """Where records are many. Nine of sixteen parts of a pair's table are its own; all five pairs that share a column
-    show that column's three."""
+    show that column's three. Of a dependence the fit leaves what the best weight of its noise would."""
     plan, records = searching(), 10**9
     known = foreseen(plan, records)
     left, pairs, columns = 0.9, 15, 6
@@ -90,9 +91,21 @@ def test_all_pairs_leave_the_noise_of_their_parts():
     opening = known.known.budget.deviation_at(0.1 / columns)
     column = (5 / (4 * own**2) + 1 / opening**2) ** -0.5
     total = 0.8 * (15 / (16 * own**2) + 6 / (4 * opening**2)) ** -0.5
-    squares = (16 * own * 0.75) ** 2 + 2 * (4 * column * 0.75**0.5) ** 2 + total**2
-    expected = TUNING.kept * squares**0.5 / records
-    assert known.after(0.0, 0.0).errors["blocks"] == pytest.approx(expected, rel=0.01)
+    noise = TUNING.kept * 16 * own * 0.75 / records
+    dependence = over_noise * noise
+    weighed = dependence * noise / np.hypot(noise, dependence)
+    others = TUNING.kept**2 * (2 * (4 * column * 0.75**0.5) ** 2 + total**2) / records**2
+    forecast = known.after(dependence, 0.0).errors["blocks"]
+    assert forecast == pytest.approx((weighed**2 + others) ** 0.5, rel=0.01)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_pairs_that_noise_hides_leave_their_dependence_once(accountant):
+    """Noise of any size leaves an error of all records, times `kept`, at most."""
+    known = foreseen(searching(accountant=accountant))
+    deviations = np.where([len(block.axes) > 1 for block in known.blocks], 1e7, 1.0)
+    weighed = TUNING.kept * 0.3 / np.hypot(TUNING.kept, 0.3)
+    assert known._error(deviations, 0.3) == pytest.approx(weighed, rel=0.01)
 
 
 def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
@@ -237,11 +250,22 @@ def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
 def test_marginals_that_the_model_leaves_out_may_all_be_measured():
     sizes = (12,) * 6
     known = foreseen(searching(marginals(2, sizes), sizes), records=12**4)
-    assert not known.known.crowded
+    assert known.known.once["blocks"]
     assert "blocks" in known.after(0.3, 0.0).errors
 
 
 def test_blocks_that_the_model_has_room_for_may_all_be_measured():
     known = foreseen(searching((*PAIRS, *corners(SIZES))))
-    assert not known.known.crowded
+    assert len(known.known.once["blocks"]) == len(PAIRS) + len(corners(SIZES))
     assert "blocks" in known.after(0.3, 0.0).errors
+
+
+def test_all_blocks_are_those_of_every_width_that_no_measured_marginal_holds():
+    """So with many records none of them is left to a model of the others."""
+    triple, *_ = marginals(3, SIZES)
+    known = foreseen(searching((triple, *PAIRS)), records=10**9)
+    outside = {pair.name for pair in PAIRS if not {*pair.axes} <= {*triple.axes}}
+    assert {block.name for block in known.known.once["blocks"]} == {triple.name, *outside}
+    assert known.after(0.3, 0.0).errors["blocks"] < 1e-4
+    explored = known.ended("blocks", 0.0).explored
+    assert {block.name for block, _ in known.known.final(known.ended("blocks", 0.0))} >= {one.name for one in explored}
