@@ -239,33 +239,6 @@ class Online:
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
     beta: probability with which an interval may fail.
 
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.models.rows import WeightedRows
-    >>> from dpqr.kernel.noise.source import SeededNoise
-    >>> from dpqr.kernel.accountants.sums import Basic
-    >>> from dpqr.kernel.budget import Price, PrivacyBudget
-    >>> from dpqr.strategies.updates.multiplicative_weights import RowWeights
-    >>> from dpqr.workload.block import Factor
-    >>> from dpqr.workload.matrix import Dense
-    >>> from dpqr.workload.workload import Workload
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> sex = Domain((Attribute(name="sex", axis=Codes(2)),))
-    >>> women = QueryBlock(name="women", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
-    >>> rows = WeightedRows(shape=(2,), codes=np.array([[0], [1]]), shares=np.array([0.5, 0.5]), total=8_000.0)
-    >>> session = Online(
-    ...     terms=SessionTerms.within(Price(epsilon=Fraction(4)), PrivacyUnit(), surprises=2, questions=9),
-    ...     problem=Problem(domain=sex, workload=Workload((women,)), unit=PrivacyUnit()), hypothesis=rows,
-    ...     rule=RowWeights(start_rows=rows), data=Private(DenseHistogram(np.array([6_000, 2_000]))),
-    ...     accountant=Basic().filter(PrivacyBudget(Fraction(4))), noise=SeededNoise(1),
-    ... )
-    >>> session.open_watches()
-    >>> session.ask(women).free, session.ask(women).free
-    (False, True)
-
     Privacy:
         All that is drawn is charged to `accountant` before, as `AboveThreshold` and the answers' mechanism prove:
         thresholds are redrawn after each surprise, answers of a surprise have fresh noise. What is shown is a function
@@ -347,16 +320,7 @@ class Online:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardQueryAnswer:
-    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed.
-
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-    >>> records = QueryBlock(name="records")
-    >>> drawn = Measurement(blocks=(records,), values=(np.array([12]),), law=DiscreteLaplace(scale=Fraction(2)))
-    >>> HardQueryAnswer(side=1, query=records, measured=drawn).side
-    1
-    """
+    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed."""
 
     side: Side
     query: QueryBlock
@@ -367,9 +331,6 @@ class HardQueryAnswer:
 class Start:
     """How a process found its session, its thresholds opened. sides: of those that admit comparisons. epochs,
     surprises: paid before. measured: noisy answers that were not lost.
-
-    >>> Start(sides=(1, -1), epochs=2, surprises=0, measured=0).measured
-    0
     """
 
     sides: tuple[Side, ...]
@@ -395,12 +356,6 @@ class Questions:
     paid for; expected: questions that were. opening: what was drawn first. surprises: number of the ask, block, row and
     side of every noisy answer. plan: SHA-256 of the plan that the session was opened by; versions up to 0.9 had none.
     rule: of what a surprise measured; versions up to 0.10.0 had none.
-
-    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
-    >>> asked = Asked(queries=({"where": "age >= 68"},), start=start, answers=((0, 0, True),))
-    >>> rest = {"epsilon": "9/10"}
-    >>> Questions(request={}, rest=rest, paid=5, expected=100, opening=(), asks=(asked,), surprises=()).asks[0].answers
-    ((0, 0, True),)
     """
 
     request: Mapping[str, Any]
@@ -420,27 +375,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A session as its record states it. rule: starts from what was measured first. surprises: in their order.
-
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.models.rows import WeightedRows
-    >>> from dpqr.kernel.budget import Price
-    >>> from dpqr.strategies.updates.multiplicative_weights import RowWeights
-    >>> from dpqr.workload.workload import Workload
-    >>> terms = SessionTerms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=2, questions=9)
-    >>> rows = WeightedRows(shape=(1,), codes=np.array([[0]]), shares=np.array([1.0]), total=8_000.0)
-    >>> domain = Domain((Attribute(name="all", axis=Codes(1)),))
-    >>> records = QueryBlock(name="records")
-    >>> problem = Problem(domain=domain, workload=Workload((records,)), unit=PrivacyUnit())
-    >>> replay = Replay(terms=terms, problem=problem, rule=RowWeights(start_rows=rows), surprises=())
-    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
-    >>> [answer.estimate for answer in replay.answers(start, [(records, True)])]
-    [8000.0]
-    """
+    """A session as its record states it. rule: starts from what was measured first. surprises: in their order."""
 
     terms: SessionTerms
     problem: Problem

@@ -51,10 +51,6 @@ class Resources:
     bytes. files: bytes of answers and record; None: nothing is written. Synthetic rows are not among them: how many
     there are is private.
 
-    >>> taken = Resources(seconds=2.0, reading=0.5, memory=200_000_000)
-    >>> taken.seconds + 3 * taken.reading  # of a table of three million rows
-    3.5
-
     Privacy:
         A function of the plan and the files' form. The table is not looked at.
     """

@@ -52,11 +52,7 @@ class WholeNumberViews:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Nodes:
-    """Which blocks count the nodes of a level: its name by the block's. levels: what lies above each of those asked.
-
-    >>> Nodes().asked
-    {}
-    """
+    """Which blocks count the nodes of a level: its name by the block's. levels: what lies above each of those asked."""
 
     asked: Mapping[str, str] = field(default_factory=dict)
     levels: Levels = field(default_factory=dict)

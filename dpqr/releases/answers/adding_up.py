@@ -36,11 +36,7 @@ SWEEPS, CLOSE = 50, 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Above:
-    """The next coarser level of a column: its name, and which of its nodes each cell lies in, shape (cells,).
-
-    >>> Above(name="pay: class", nodes=np.array([0, 0, 1])).name
-    'pay: class'
-    """
+    """The next coarser level of a column: its name, and which of its nodes each cell lies in, shape (cells,)."""
 
     name: str
     nodes: IntArray
