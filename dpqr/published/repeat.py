@@ -27,7 +27,7 @@ from dpqr.models.rows import WeightedRows
 from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.draws import Draws, count_dropped, measure_persons
 from dpqr.releases.files import read_record, reserve
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats import FORMATS
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay

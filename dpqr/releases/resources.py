@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.answers.refits import can_refit
-from dpqr.releases.formats.known import FORMATS, TableFormat
+from dpqr.releases.formats import FORMATS, TableFormat
 from dpqr.releases.requests import OutputRequest
 from dpqr.strategies.plan import Plan
 from dpqr.workload.workload import detailed_rows, named_axes

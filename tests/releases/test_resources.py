@@ -7,7 +7,7 @@ import pytest
 from support.paid_releases import Unwatched
 
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats import FORMATS
 from dpqr.releases.planning import plan_release
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
