@@ -33,7 +33,7 @@ Other rooms import these modules, and no others:
     record.release_document  release.json
     rehearsal                a whole run on made-up rows
     release                  plan, pay, open, loop, write, settle
-    release_files            the files of a release, and its tables
+    release_files            what the files of a release hold: answers, figures, synthetic data
     requests                 what the commands ask
     resources                time, memory and disk, forecast
     result                   all that a run gives away
@@ -42,11 +42,10 @@ Other rooms import these modules, and no others:
     shares                   the share of answers within a distance
     start                    what a later release starts from
     tidy                     tidy tables of texts and figures, and their files
-    views                    whole-number views beside the answers
+    views                    whole-number views beside the answers, and how they add up
 
 Inside:
 
-    answers.adding_up   whole numbers that add up
     answers.margins     noise of single columns, passed on to answers over several
     consistent          updates that cost nothing
     counters            counters and periods of a release

@@ -12,10 +12,10 @@ more.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -216,22 +216,6 @@ def table_of_parts(block: QueryBlock) -> QueryBlock:
     return replace(block, factors=tuple(replace(factor, labels=()) for factor in factors))
 
 
-class HardQueryLog(Protocol):
-    """Where it is kept which queries were surprises. Thresholds lie in memory; who keeps them between processes does so
-    before the first comparison and after the last (`dpqr.sessions.folder`)."""
-
-    def passed(self) -> None:
-        """The question that is being answered is a surprise. Durable on return."""
-        ...
-
-
-class NoHardQueryLog:
-    """A session of one process, which ends with it."""
-
-    def passed(self) -> None:
-        """Nothing is written."""
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Online:
     """A session of questions to one sealed table.
@@ -254,7 +238,6 @@ class Online:
     accountant: PrivacyFilter
     noise: NoiseSource
     journal: Journal = field(default_factory=NoJournal)
-    keeper: HardQueryLog = field(default_factory=NoHardQueryLog)
     history: list[Measurement] = field(default_factory=list)
     watches: dict[Side, OpenThreshold] = field(default_factory=dict)
     epochs: int = 0
@@ -276,11 +259,14 @@ class Online:
                 self.watches[side] = open_threshold(epoch, self.accountant, self.noise)
                 self.journal.record(side)
 
-    def ask(self, block: QueryBlock) -> Answer:
+    def ask(self, block: QueryBlock, passed: Callable[[], None] = lambda: None) -> Answer:
         """Answer one query.
 
         Args:
             block: of one row, whose coefficients are not negative.
+            passed: is called where the query is a surprise, before its answer is drawn, and keeps that. Thresholds lie
+                in memory; who keeps them between processes does so before the first comparison and after the last
+                (`dpqr.sessions.folder`).
 
         Raises:
             UsageFault: it is no such query.
@@ -294,13 +280,13 @@ class Online:
                 and self.surprises < self.terms.surprises
                 and is_above_threshold(self.data, watch, asked, self.noise)
             ):
+                del self.watches[side]
+                passed()
                 return self._surprised(side, block)
         return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
     def _surprised(self, side: Side, block: QueryBlock) -> Answer:
         """The epoch has ended; a noisy answer is paid, and a new threshold before the next question."""
-        del self.watches[side]
-        self.keeper.passed()
         self.surprises += 1
         found = self._measured(side, self.terms.measured(block))
         self.history.append(found)
