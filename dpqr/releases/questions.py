@@ -280,13 +280,13 @@ class Online:
                 and self.surprises < self.terms.surprises
                 and is_above_threshold(self.data, watch, asked, self.noise)
             ):
-                del self.watches[side]
-                passed()
-                return self._surprised(side, block)
+                return self._surprised(side, block, passed)
         return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
-    def _surprised(self, side: Side, block: QueryBlock) -> Answer:
+    def _surprised(self, side: Side, block: QueryBlock, passed: Callable[[], None]) -> Answer:
         """The epoch has ended; a noisy answer is paid, and a new threshold before the next question."""
+        del self.watches[side]
+        passed()
         self.surprises += 1
         found = self._measured(side, self.terms.measured(block))
         self.history.append(found)
