@@ -4,18 +4,18 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 100400,
-    "files": 393,
-    "folders": 37,
-    "files under 60 lines": 43,
+    "lines of the package": 99912,
+    "files": 385,
+    "folders": 36,
+    "files under 60 lines": 42,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
-    "mean internal imports a file": 8.5,
+    "mean internal imports a file": 8.6,
     "dict[str, Any]": 186,
-    "lines of the tests": 100900,
-    "a plain release: modules imported": 223,
-    "a plain release: functions run": 1228,
-    "a plain release: files they lie in": 151,
+    "lines of the tests": 100884,
+    "a plain release: modules imported": 218,
+    "a plain release: functions run": 1224,
+    "a plain release: files they lie in": 149,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 

@@ -65,8 +65,9 @@ SQL = files(".sql")
 def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the ledger that the command would use, where that is a file: no server is asked."""
     with suppress(Exception):
+        from dpqr.ledger.budgets import ledger_store
         from dpqr.ledger.chained_ledger import ChainedLedger
-        from dpqr.ledger.sqlite import SqliteStore, ledger_store
+        from dpqr.ledger.store import SqliteStore
 
         named = context.params.get("ledger") or (context.default_map or {}).get("ledger")
         store = ledger_store(named)

@@ -85,8 +85,7 @@ class Screen:
             with _report_lost_output(directory):
                 if self.as_json:
                     from dpqr.releases.record.release_document import release_document
-                    from dpqr.releases.release_files import answer_records
-                    from dpqr.releases.table_files import figure_records
+                    from dpqr.releases.release_files import answer_records, figure_records
 
                     figures = {"figures": figure_records(release)} if release.figures else {}
                     record = release_document(release, receipt=receipt(release))
@@ -96,7 +95,7 @@ class Screen:
                     from rich.text import Text
 
                     from dpqr.releases.answers.answered import answered_block
-                    from dpqr.releases.table_files import figures_table
+                    from dpqr.releases.release_files import figures_table
                     from dpqr.report.answers import answers_view, blocks_view, figures_view
 
                     blocks = [answered_block(each, release.plan.problem.domain) for each in release.answers]

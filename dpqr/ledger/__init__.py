@@ -11,11 +11,10 @@ Other rooms import these modules, and no others:
     periods         budgets of periods, and layers of counters
     record          the whole ledger read and proved; exported and read again
     refusals        what a ledger refuses, and why
-    sqlite          a ledger in one SQLite file
+    store           where a ledger lies: one transaction at its tables; the store in an SQLite file
     state           the state of all budgets, replayed from the entries
 
 Inside:
 
     postgres  a ledger in PostgreSQL
-    session   one transaction at a ledger's tables
 """

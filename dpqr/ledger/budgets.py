@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -17,10 +18,11 @@ from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.chained_ledger import move as moved
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Account, BudgetTerms, DataKind, LedgerEntry, Reason
-from dpqr.ledger.location import anchor_path, is_unanchored
+from dpqr.ledger.location import LEDGER, anchor_path, is_unanchored, ledger_path
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.record import account_document, entry_line, verdict_document
-from dpqr.ledger.sqlite import ledger_store
+from dpqr.ledger.store import SqliteStore, Store
+from dpqr.tables.engines.address import is_address, read_address
 from dpqr.tables.policy import Policy, PolicyChange
 
 
@@ -83,6 +85,21 @@ def configured_ledger(ledger: str | None, anchor: str | None) -> ChainedLedger:
     return ChainedLedger(
         store=ledger_store(ledger), anchor=Anchor(path=outside) if outside else None, unanchored=is_unanchored(anchor)
     )
+
+
+def ledger_store(given: str | None, environment: Mapping[str, str] = os.environ) -> Store:
+    """The store that was given, else the one in DPQR_LEDGER, else the user's own file. Nothing is opened or made."""
+    named, origin = (given, "--ledger") if given is not None else (environment.get(LEDGER), LEDGER)
+    if named is not None and is_address(named):
+        address = read_address(named, origin)
+        try:
+            from dpqr.ledger.postgres import PostgresStore
+        except ImportError:  # psycopg is missing, or finds no libpq
+            raise UsageFault(
+                f"--ledger {address.text}: needs the package psycopg; install it by: pip install 'dpqr[postgres]'"
+            ) from None
+        return PostgresStore(address)
+    return SqliteStore(ledger_path(given, environment))
 
 
 def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:

@@ -25,8 +25,8 @@ from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reserv
 from dpqr.ledger.location import ANCHOR, NO_ANCHOR
 from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walk_ledger
 from dpqr.ledger.refusals import has_moved, name_place, require_name, require_text
-from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
 from dpqr.ledger.state import Charge, LedgerState, decode_state
+from dpqr.ledger.store import Before, NoLedger, Store, StoreTransaction
 from dpqr.tables.policy import PolicyChange
 
 # One job's transaction at the ledger. Its cost does not grow with the ledger's age.
@@ -137,10 +137,11 @@ def _checkpointed(session: StoreTransaction) -> LedgerState | None:
     if stored is None or stored[1] == "":
         return None
     number, text = stored
-    state, before = decode_state(text), session.stored_seal(number)
+    before = session.stored_seal(number)
+    state = decode_state(text, before if isinstance(before, str) else BEGINNING)
     if state.length != number or not isinstance(before, str):
         raise LedgerError("the ledger was edited or is damaged: its state is misplaced; restore it from a backup")
-    return LedgerState.of(state, before)
+    return state
 
 
 WAIT = 90.0

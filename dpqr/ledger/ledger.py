@@ -104,20 +104,6 @@ class BudgetTerms:
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
     policy, once. periods: their budgets within the limit; None: it has none. reason: why it was opened, and by whom.
-
-    >>> from fractions import Fraction
-    >>> terms = BudgetTerms(
-    ...     dataset="survey-2026",
-    ...     budget=PrivacyBudget(epsilon=Fraction(2)),
-    ...     accountant="basic",
-    ...     limit=Cost(Fraction(2)),
-    ...     cap=Cost(Fraction(1)),
-    ...     neighbours=Neighbours.ADD_REMOVE,
-    ...     unit="row",
-    ...     kind=DataKind.PRIVATE,
-    ... )
-    >>> Account(terms=terms, spent=Cost(Fraction(3, 2))).request
-    '--eps 0.5'
     """
 
     dataset: str
@@ -196,9 +182,6 @@ class LedgerEntry:
     what its record says was drawn, empty where nothing was released, and in entries of versions up to 0.10.
     reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
     void: one of those, where the rules refuse it; never written. `text` is what is stored.
-
-    >>> LedgerEntry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
-    2
     """
 
     number: int
@@ -238,17 +221,6 @@ class Reservation:
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
     derived from the events by `pricing`. reason: why, who asked, and who approved. plan: SHA-256 of its document.
-
-    >>> from fractions import Fraction
-    >>> from dpqr.kernel.currency import currency
-    >>> from dpqr.kernel.events import ExponentialEvent
-    >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
-    >>> paid = {"dataset": "survey-2026", "number": 2, "receipt": "", "cost": Cost(Fraction(1, 2))}
-    >>> reservation = Reservation(**paid, currency=currency("basic", pure=True), events=((event, 1),))
-    >>> reservation.guard().charge(event)
-    0
-    >>> Run(reservation=reservation, note="first release").recorded
-    0
     """
 
     dataset: str

@@ -136,9 +136,6 @@ class Layer:
         A release that is not settled may still have to read its rows, and later than the next one. So its layer takes
         no further one until it is settled.
         Statement P4 of the guide's topic proofs.
-
-    >>> Layer(column="day", first="2026-01", rows=3, read="", number=0).rows
-    3
     """
 
     column: str

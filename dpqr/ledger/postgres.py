@@ -34,7 +34,7 @@ from psycopg import sql
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.ledger.chain import Link, Mark
 from dpqr.ledger.refusals import name_place
-from dpqr.ledger.session import Before, NoLedger, StoreTransaction, sealed_key
+from dpqr.ledger.store import Before, NoLedger, StoreTransaction, sealed_key
 from dpqr.tables.engines.address import WHERE_PASSWORDS_GO, LedgerAddress
 
 IDLE = 60

@@ -22,8 +22,8 @@ from dpqr.ledger.codec import JSON, LONGEST, PERIODS_FORMAT, POLICY_FORMAT, cano
 from dpqr.ledger.codec import entry_document as plain_entry
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
-from dpqr.ledger.session import StoreTransaction
 from dpqr.ledger.state import LedgerState
+from dpqr.ledger.store import StoreTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -79,15 +79,12 @@ class LedgerState:
     moved: str = ""
     accounts: dict[str, AccountState] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, stored: Checkpoint, seal: str) -> LedgerState:
-        """The state that a checkpoint holds; its entry, which follows, must prove it."""
-        return cls(length=stored.length, seal=seal, anchored=stored.anchored, accounts=dict(stored.accounts))
-
     @property
     def text(self) -> str:
-        """The text whose digest a checkpoint holds."""
-        return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
+        """The one text of the state, whose digest a checkpoint holds. Sums are written in base 16, which no limit on
+        digits ends."""
+        datasets = [_account_document(held) for held in self.accounts.values()]
+        return canonical({"dpqr": FORMAT, "entries": self.length, "anchored": self.anchored, "datasets": datasets})
 
     @property
     def waiting(self) -> frozenset[int]:
@@ -517,15 +514,6 @@ FORMAT = "dpqr state/1"
 _FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """What a checkpoint stores: number of entries, whether an anchor is kept, every dataset's account by name."""
-
-    length: int
-    anchored: bool
-    accounts: Mapping[str, AccountState]
-
-
 NODE_FORMAT = RecordFormat(
     LayerNode,
     (
@@ -537,23 +525,18 @@ NODE_FORMAT = RecordFormat(
 )
 
 
-def encode_state(state: Checkpoint) -> str:
-    """The one text of a state. Sums are written in base 16, which no limit on digits ends."""
-    datasets = [_account_document(held) for held in state.accounts.values()]
-    return canonical({"dpqr": FORMAT, "entries": state.length, "anchored": state.anchored, "datasets": datasets})
+def decode_state(text: str, seal: str = BEGINNING) -> LedgerState:
+    """The state that a checkpoint holds; its entry, which follows, must prove it. seal: of the chain before that.
 
-
-def decode_state(text: str) -> Checkpoint:
-    """The inverse. LedgerError for any text that `encode_state` of this version does not write."""
+    Raises: LedgerError for any text that `LedgerState.text` of this version does not write.
+    """
     try:
         document = json.loads(text)
-        accounts = [_account_state(part) for part in document["datasets"]]
-        state = Checkpoint(
-            length=document["entries"],
-            anchored=document["anchored"],
-            accounts={held.terms.dataset: held for held in accounts},
-        )
-        if encode_state(state) != text:
+        state = LedgerState(length=document["entries"], seal=seal, anchored=document["anchored"])
+        for part in document["datasets"]:
+            held = _account_state(part)
+            state.accounts[held.terms.dataset] = held
+        if state.text != text:
             raise ValueError("not the text of a state")
     except _FAULTS:
         raise LedgerError(

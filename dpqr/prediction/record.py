@@ -31,7 +31,7 @@ from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
 from dpqr.releases.files import SingleFile, document_text, write_text
-from dpqr.releases.formats.known import FORMATS, TableFormat, listed_endings
+from dpqr.releases.formats import FORMATS, TableFormat, listed_endings, write_table
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -50,7 +50,6 @@ from dpqr.releases.record.parts import (
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import Paid, figure_parts
 from dpqr.releases.sentences import budget_words, rehearsal_words
-from dpqr.releases.table_files import write_table
 from dpqr.releases.tidy import Column, Texts, Tidy
 
 

@@ -21,11 +21,11 @@ from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, 
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
 from dpqr.releases.files import SingleFile, reserve_file
-from dpqr.releases.formats.parquet_files import arrow_table
 from dpqr.releases.loop import Outcome
 from dpqr.releases.read_release import ReleaseFiles, read_figures
 from dpqr.releases.requests import ExistingForm
 from dpqr.releases.start import start_bytes
+from dpqr.releases.tidy import arrow_table
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.record_count import measured_total
 

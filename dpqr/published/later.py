@@ -26,8 +26,8 @@ from dpqr.releases.answers.refits import can_refit, refit_errors
 from dpqr.releases.loop import Outcome, released_hypothesis
 from dpqr.releases.planning import read_documents, refuse_persons
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_records, read_figures
+from dpqr.releases.release_files import table_of_figures
 from dpqr.releases.result import FinishedRun, figures_of, sound_answers, tested_errors, tests_of
-from dpqr.releases.table_files import table_of_figures
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock

@@ -24,23 +24,20 @@ from dpqr.kernel.sealed import Private
 from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
-from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.draws import Draws, count_dropped, measure_persons
 from dpqr.releases.files import read_record, reserve
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats import FORMATS
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
 from dpqr.releases.reading import parse_release_request
-from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import Paid, ReleaseRecord
 from dpqr.releases.rehearsal import rehearsed_rows
-from dpqr.releases.release import checked_plan, construct, price_schedule
-from dpqr.releases.release_files import write_release
+from dpqr.releases.release import checked_plan, construct, price_schedule, write_release
+from dpqr.releases.requests import OutputRequest
 from dpqr.releases.result import FinishedRun
-from dpqr.sessions.release import release_of
 from dpqr.sessions.session import AskHistory, QuestionPlan
-from dpqr.sessions.turn import hard_query_answer
+from dpqr.sessions.turn import hard_query_answer, release_of
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
@@ -107,16 +104,13 @@ def write_repeated(made: FinishedRun, record: ReleaseRecord, directory: Path) ->
     """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
     form = next(form for form in FORMATS if record.files[0].endswith(f"answers.{form}"))
     synthetic = record.synthetic
-    write_release(
-        made,
-        reserve(str(directory)),
-        answers=form,
+    output = OutputRequest(
+        format=form,
         synthetic=synthetic.form if synthetic else None,
         bins=synthetic.bins if synthetic else "title",
-        base=record.views.base if record.views else None,
-        cumulative=cumulative_table(made),
-        receipt=receipt(made),
+        views=record.views.base if record.views else None,
     )
+    write_release(made, reserve(str(directory)), output)
     return read_record(directory)
 
 

@@ -291,7 +291,7 @@ class FromRun:
 
     def figures(self) -> pd.DataFrame:
         from dpqr.releases.answer_tables import plain_frame
-        from dpqr.releases.table_files import figures_table
+        from dpqr.releases.release_files import figures_table
 
         return plain_frame(figures_table(self.finished))
 

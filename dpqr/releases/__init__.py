@@ -16,8 +16,7 @@ Other rooms import these modules, and no others:
     files                    outputs that appear whole or not at all
     forecast                 errors by epsilon, and the epsilon of a goal
     forecast_error           the expected error of one plan, on made-up tables
-    formats.known            the formats of tables, a row each
-    formats.parquet_files    Parquet
+    formats                  the formats of tables, a row each
     journal                  draws on the disk before anything depends on them
     learning                 labels and bounds learned from the table
     levers                   what would make answers better; queries explained
@@ -34,7 +33,7 @@ Other rooms import these modules, and no others:
     record.release_document  release.json
     rehearsal                a whole run on made-up rows
     release                  plan, pay, open, loop, write, settle
-    release_files            the files of a release
+    release_files            what the files of a release hold: answers, figures, synthetic data
     requests                 what the commands ask
     resources                time, memory and disk, forecast
     result                   all that a run gives away
@@ -42,19 +41,15 @@ Other rooms import these modules, and no others:
     sentences                what a release promises, in words
     shares                   the share of answers within a distance
     start                    what a later release starts from
-    table_files              tables written in any format
-    tidy                     tidy tables of texts and figures
-    views                    whole-number views beside the answers
+    tidy                     tidy tables of texts and figures, and their files
+    views                    whole-number views beside the answers, and how they add up
 
 Inside:
 
-    answers.adding_up   whole numbers that add up
     answers.margins     noise of single columns, passed on to answers over several
     consistent          updates that cost nothing
     counters            counters and periods of a release
     error_bounds        the certificate, and noisy errors that were bought
     fingerprints        what a resumed run must have in common with its beginning
-    formats.csv_files   CSV
-    formats.json_files  JSON
     learned_release          a release whose domain is learned first, where it leaves labels or bounds open
 """

@@ -20,7 +20,7 @@ from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Blocks, Earlie
 from dpqr.releases.answers.answered import FIGURES as HELD
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files import RECORD, SingleFile, reserve_file
-from dpqr.releases.formats.known import ENDINGS, FORMATS, TableFormat, files_of, listed_endings
+from dpqr.releases.formats import ENDINGS, FORMATS, TableFormat, files_of, listed_endings, write_table
 from dpqr.releases.read_release import (
     BlockEntry,
     ReleaseFiles,
@@ -29,9 +29,8 @@ from dpqr.releases.read_release import (
     read_figures,
     with_later_columns,
 )
-from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE, FIGURE_COLUMNS, NUMBERS
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import FIGURE_COLUMNS, NUMBERS, write_table
 from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Texts, Tidy, free_column_name
 
 if TYPE_CHECKING:

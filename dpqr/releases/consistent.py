@@ -38,11 +38,7 @@ class BoundedMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What was measured in stages; of a block that was measured twice the newer answers, whose noise is no larger.
-
-    >>> Answers().blocks
-    ()
-    """
+    """What was measured in stages; of a block that was measured twice the newer answers, whose noise is no larger."""
 
     blocks: tuple[BoundedMeasurement, ...] = ()
 

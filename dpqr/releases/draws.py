@@ -38,11 +38,7 @@ Blocks = tuple[QueryBlock, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedDraw:
-    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew.
-
-    >>> RecordedDraw(value=3).value
-    3
-    """
+    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew."""
 
     value: Plain | None
 
@@ -73,13 +69,7 @@ class Journal(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class NoJournal:
-    """No journal: a run that dies is lost with all that it has paid.
-
-    >>> from fractions import Fraction
-    >>> from dpqr.kernel.events import ExponentialEvent
-    >>> NoJournal().past(ExponentialEvent(epsilon=Fraction(1)), ()) is None
-    True
-    """
+    """No journal: a run that dies is lost with all that it has paid."""
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> None:
         return None
@@ -121,16 +111,6 @@ class Draws:
 
     left_out: whether these are the records that the domain's rules left out. No other draw of the run reads them, so
     their price is composed in parallel (`in_parallel`).
-
-    >>> from fractions import Fraction
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.noise.source import SystemNoise
-    >>> from dpqr.kernel.accountants.accountant import SumFilter, require_pure
-    >>> kept, left_out = (Private(DenseHistogram(np.array(counts))) for counts in ([40, 60], [3, 0]))
-    >>> guard = SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon")
-    >>> draws = Draws(data=kept, accountant=guard, noise=SystemNoise())
-    >>> draws.left_out, draws.of_left_out(left_out).left_out
-    (False, True)
     """
 
     data: Private[Counts]

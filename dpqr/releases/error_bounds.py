@@ -111,9 +111,6 @@ class ErrorBounds:
     block that one record moves further than another counts for less, in proportion.
     fraction: the same divided by a public number of records; None where that number is private.
     blocks: the L1 error of the block is at most this, in records (or the summed column's unit).
-
-    >>> ErrorBounds(mean=80.0, fraction=None, blocks={"sex": 60.0, "age": 120.0}, confidence=0.95).blocks["sex"]
-    60.0
     """
 
     mean: float
@@ -212,9 +209,6 @@ class NoisyError:
     """The noisy L1 error of one block, or the mean of its group's, in records (or the summed column's unit).
 
     deviation: standard deviation of its noise. blocks: how many share this figure.
-
-    >>> NoisyError(value=120.0, deviation=15.0, blocks=1).blocks
-    1
     """
 
     value: float
@@ -253,16 +247,6 @@ class BlockErrors:
     """L1 errors between the true answers and those of the final hypothesis, noisy.
 
     sums: of groups of blocks. largest: of groups; None unless bounds were bought in pure epsilon.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-    >>> everybody = QueryBlock(name="all")
-    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([640]), unit=PrivacyUnit())
-    >>> drawn = BlockErrorDraw(errors=errors, values=np.array([128]), law=DiscreteLaplace(Fraction(64)), charge=7)
-    >>> BlockErrors(sums=drawn).by_name["all"].value
-    2.0
     """
 
     sums: BlockErrorDraw

@@ -25,7 +25,7 @@ from typing import Any
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
-from dpqr.releases.formats.known import ENDINGS
+from dpqr.releases.formats import ENDINGS
 
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""

@@ -266,10 +266,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
 def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
     """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
     shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
-    persons = [
-        {"name": one.name, "answers": one.answers, "error": {"mean": one.error.mean, "deviation": one.error.deviation}}
-        for one in found.persons
-    ]
+    persons = [{"name": one.name, "answers": one.answers, "error": asdict(one.error)} for one in found.persons]
     return {
         "epsilon": float(found.epsilon),
         "schedule": found.schedule,
@@ -277,13 +274,13 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
         "basis": "closed form" if found.closed else "simulated",
         "tables": list(found.tables),
         "runs": found.runs,
-        "error": {"mean": found.error.mean, "deviation": found.error.deviation},
-        "l1_over_n": {"mean": found.over_n.mean, "deviation": found.over_n.deviation},
+        "error": asdict(found.error),
+        "l1_over_n": asdict(found.over_n),
         "blocks": [
             {
                 "name": block.name,
                 "answers": block.answers,
-                "error": {"mean": block.error.mean, "deviation": block.error.deviation},
+                "error": asdict(block.error),
                 "l1_over_n": block.over_n(found.records),
             }
             for block in found.blocks
@@ -293,7 +290,7 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
                 "name": one.name,
                 "kind": one.kind,
                 "values": one.values,
-                "error": one.error and {"mean": one.error.mean, "deviation": one.error.deviation},
+                "error": one.error and asdict(one.error),
             }
             for one in found.figures
         ],

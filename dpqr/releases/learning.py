@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Literal
@@ -11,7 +11,6 @@ from typing import Any, Literal
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
-from dpqr.domain.histogram import Counts
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.sums import Basic
@@ -20,7 +19,6 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason
@@ -461,22 +459,10 @@ def _learned_bounds(
         asked=[(axis,) for axis in range(len(plan.numbers))],
         progress=progress,
     )
-    draws = ColumnDraws(counts=table.counts, run=run, noise=noise)
-    return {column.attribute.name: draws.describe(column, axis) for axis, column in enumerate(plan.numbers)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnDraws:
-    """The draws of one run: noisy counts of the cells of its grids."""
-
-    counts: Private[Counts] = field(repr=False)
-    run: PaidRun
-    noise: NoiseSource
-
-    def describe(self, column: NumberColumn, axis: int) -> JSON:
-        """The bounds of a column and the cuts between them; cuts that are equal, or not between the bounds, go."""
+    found: dict[str, JSON] = {}
+    for axis, column in enumerate(plan.numbers):
         draw = column.draw(axis)
-        (counts,) = measure(self.counts, draw, accountant=self.run.guard, noise=self.noise).value.values
+        (counts,) = measure(table.counts, draw, accountant=run.guard, noise=noise).value.values
         cells = LearnedCells(
             edges=column.grid,
             counts=counts[: len(column.grid) - 1],  # those of values that are no numbers come after them
@@ -486,13 +472,15 @@ class ColumnDraws:
         low, high = cells.bounds()
         if column.integral:
             high = max(high, low + 1)  # a column of one value
-        rules: JSON = {"outside": "clip"}
         if column.shares:
+            # Cuts that are equal, or not between the bounds, go.
             edges = [low, *sorted({cut for cut in cells.cuts(column.shares) if low < cut < high}), high]
-            return {"dpqr": {"edges": list(map(_figure, edges)), **rules}}
-        bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
-        bounds = {"minimum": _figure(low), "maximum": _figure(high)}
-        return {"constraints": bounds, "dpqr": {"bins": bins, **rules}}
+            found[column.attribute.name] = {"dpqr": {"edges": list(map(_figure, edges)), "outside": "clip"}}
+        else:
+            bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
+            bounds = {"minimum": _figure(low), "maximum": _figure(high)}
+            found[column.attribute.name] = {"constraints": bounds, "dpqr": {"bins": bins, "outside": "clip"}}
+    return found
 
 
 def _figure(value: Fraction) -> int | float:

@@ -62,12 +62,6 @@ class Outcome:
     hypothesis: the last one; of a loop in stages the one with the smallest certified bound. exhausted: whether the loop
     ended because no hypothesis agrees with all answers. errors: noisy errors of the released answers, measured after
     the loop; None: the plan buys none.
-
-    >>> import numpy as np
-    >>> from dpqr.models.hypothesis import DenseDistribution
-    >>> outcome = Outcome(hypothesis=DenseDistribution.uniform((2,), 10.0), transcript=Transcript(), exhausted=True)
-    >>> outcome.transcript.rounds
-    []
     """
 
     hypothesis: Hypothesis

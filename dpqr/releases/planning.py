@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -122,7 +122,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     refuse_unused_options(request)
     # A wrong share or name is refused at once, before any document is read.
     split = _stated_split(request)
-    _Strategies.of(resolve_auto_schedule(request)[0])
+    _named_strategies(resolve_auto_schedule(request)[0])
     # The number that --n states: of rows, or of persons where these are replaced.
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
     if replaced and request.n is None and request.cumulative is None:
@@ -148,8 +148,8 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
             "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
             "alone is public; use --neighbours add-remove with a declared --n N0"
         )
-    choice = _ScheduleChoice(*resolve_auto_schedule(request, document.workload))
-    strategies = _Strategies.of(choice.request)
+    chosen, reasons = resolve_auto_schedule(request, document.workload)
+    schedule, wishes, foreign = _named_strategies(chosen)
     require_explicit_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     unit = replace(unit, drops=may_drop_rows(document.domain))
@@ -177,59 +177,41 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         problem, split = _with_persons(problem, split, document)
     if split.left_out is None and (request.no_count_dropped or not (unit.apart and unit.drops)):
         split = replace(split, left_out=Fraction(0))  # a count of what was left out would cost, or show nothing
-    plan = _by_trust(
-        strategies.foreign, lambda: choose_plan(problem, budget, strategies.schedule, strategies.wishes, split)
-    )
+    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, schedule, wishes, split))
     for name in RIVALS if is_rivalled(request, document.workload) else ():
         # Marginals take the place of the plan, unless `auto` keeps it or they have none.
-        other = replace(choice.request, schedule=name)
+        other = replace(chosen, schedule=name)
         try:
             rival = choose_plan(plan.problem, plan.budget, make_schedule(other), allowed_strategies(other), split)
         except (InfeasiblePlan, UsageFault):
             continue
         if not Auto().keeps(plan, rival):
-            plan, choice = rival, _ScheduleChoice(other, (RIVALS[name],))
+            plan, chosen, reasons = rival, other, (RIVALS[name],)
     require_started(plan)
     require_separate_tables(plan)
     notes = (
         *counter_notes(problem.turn),
-        *(*strategies.foreign, *choice.reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
+        *(*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
         *unit_notes(unit, document.columns),
         *table_notes(plan),
         *([period_note(problem.period, unit)] if problem.period else []),
         *start_notes(problem),
     )
-    memory = _by_trust(strategies.foreign, lambda: _memory(plan, request.cells))
+    memory = _by_trust(foreign, lambda: _memory(plan, request.cells))
     planned = replace(
         plan,
         notes=notes,
-        asked=roles_named_by_user(choice.request),
+        asked=roles_named_by_user(chosen),
         bytes=max(plan.bytes, memory),
         error_bars=request.error_bars != "none",
     )
     return planned, document
 
 
-@dataclass(frozen=True, slots=True)
-class _ScheduleChoice:
-    """The request with a schedule of its own in place of `auto`, and sentences that say which and why."""
-
-    request: PlanRequest
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Strategies:
-    """What the names of a request stand for. foreign: what the plan says of third parties' strategies."""
-
-    schedule: Planner
-    wishes: Wishes
-    foreign: tuple[str, ...]
-
-    @classmethod
-    def of(cls, request: PlanRequest) -> _Strategies:
-        foreign = foreign_notes(request)
-        return cls(schedule=make_schedule(request), wishes=allowed_strategies(request), foreign=foreign)
+def _named_strategies(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
+    """The schedule that a request names, what may be used beside it, and what the plan says of third parties' code."""
+    foreign = foreign_notes(request)
+    return make_schedule(request), allowed_strategies(request), foreign
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:

@@ -12,10 +12,10 @@ more.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -216,55 +216,12 @@ def table_of_parts(block: QueryBlock) -> QueryBlock:
     return replace(block, factors=tuple(replace(factor, labels=()) for factor in factors))
 
 
-class HardQueryLog(Protocol):
-    """Where it is kept which queries were surprises. Thresholds lie in memory; who keeps them between processes does so
-    before the first comparison and after the last (`dpqr.sessions.folder`)."""
-
-    def passed(self) -> None:
-        """The question that is being answered is a surprise. Durable on return."""
-        ...
-
-
-class NoHardQueryLog:
-    """A session of one process, which ends with it."""
-
-    def passed(self) -> None:
-        """Nothing is written."""
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Online:
     """A session of questions to one sealed table.
 
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
     beta: probability with which an interval may fail.
-
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.models.rows import WeightedRows
-    >>> from dpqr.kernel.noise.source import SeededNoise
-    >>> from dpqr.kernel.accountants.sums import Basic
-    >>> from dpqr.kernel.budget import Price, PrivacyBudget
-    >>> from dpqr.strategies.updates.multiplicative_weights import RowWeights
-    >>> from dpqr.workload.block import Factor
-    >>> from dpqr.workload.matrix import Dense
-    >>> from dpqr.workload.workload import Workload
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> sex = Domain((Attribute(name="sex", axis=Codes(2)),))
-    >>> women = QueryBlock(name="women", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
-    >>> rows = WeightedRows(shape=(2,), codes=np.array([[0], [1]]), shares=np.array([0.5, 0.5]), total=8_000.0)
-    >>> session = Online(
-    ...     terms=SessionTerms.within(Price(epsilon=Fraction(4)), PrivacyUnit(), surprises=2, questions=9),
-    ...     problem=Problem(domain=sex, workload=Workload((women,)), unit=PrivacyUnit()), hypothesis=rows,
-    ...     rule=RowWeights(start_rows=rows), data=Private(DenseHistogram(np.array([6_000, 2_000]))),
-    ...     accountant=Basic().filter(PrivacyBudget(Fraction(4))), noise=SeededNoise(1),
-    ... )
-    >>> session.open_watches()
-    >>> session.ask(women).free, session.ask(women).free
-    (False, True)
 
     Privacy:
         All that is drawn is charged to `accountant` before, as `AboveThreshold` and the answers' mechanism prove:
@@ -281,7 +238,6 @@ class Online:
     accountant: PrivacyFilter
     noise: NoiseSource
     journal: Journal = field(default_factory=NoJournal)
-    keeper: HardQueryLog = field(default_factory=NoHardQueryLog)
     history: list[Measurement] = field(default_factory=list)
     watches: dict[Side, OpenThreshold] = field(default_factory=dict)
     epochs: int = 0
@@ -303,11 +259,14 @@ class Online:
                 self.watches[side] = open_threshold(epoch, self.accountant, self.noise)
                 self.journal.record(side)
 
-    def ask(self, block: QueryBlock) -> Answer:
+    def ask(self, block: QueryBlock, passed: Callable[[], None] = lambda: None) -> Answer:
         """Answer one query.
 
         Args:
             block: of one row, whose coefficients are not negative.
+            passed: is called where the query is a surprise, before its answer is drawn, and keeps that. Thresholds lie
+                in memory; who keeps them between processes does so before the first comparison and after the last
+                (`dpqr.sessions.folder`).
 
         Raises:
             UsageFault: it is no such query.
@@ -321,13 +280,13 @@ class Online:
                 and self.surprises < self.terms.surprises
                 and is_above_threshold(self.data, watch, asked, self.noise)
             ):
-                return self._surprised(side, block)
+                return self._surprised(side, block, passed)
         return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
-    def _surprised(self, side: Side, block: QueryBlock) -> Answer:
+    def _surprised(self, side: Side, block: QueryBlock, passed: Callable[[], None]) -> Answer:
         """The epoch has ended; a noisy answer is paid, and a new threshold before the next question."""
         del self.watches[side]
-        self.keeper.passed()
+        passed()
         self.surprises += 1
         found = self._measured(side, self.terms.measured(block))
         self.history.append(found)
@@ -347,16 +306,7 @@ class Online:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardQueryAnswer:
-    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed.
-
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-    >>> records = QueryBlock(name="records")
-    >>> drawn = Measurement(blocks=(records,), values=(np.array([12]),), law=DiscreteLaplace(scale=Fraction(2)))
-    >>> HardQueryAnswer(side=1, query=records, measured=drawn).side
-    1
-    """
+    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed."""
 
     side: Side
     query: QueryBlock
@@ -367,9 +317,6 @@ class HardQueryAnswer:
 class Start:
     """How a process found its session, its thresholds opened. sides: of those that admit comparisons. epochs,
     surprises: paid before. measured: noisy answers that were not lost.
-
-    >>> Start(sides=(1, -1), epochs=2, surprises=0, measured=0).measured
-    0
     """
 
     sides: tuple[Side, ...]
@@ -395,12 +342,6 @@ class Questions:
     paid for; expected: questions that were. opening: what was drawn first. surprises: number of the ask, block, row and
     side of every noisy answer. plan: SHA-256 of the plan that the session was opened by; versions up to 0.9 had none.
     rule: of what a surprise measured; versions up to 0.10.0 had none.
-
-    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
-    >>> asked = Asked(queries=({"where": "age >= 68"},), start=start, answers=((0, 0, True),))
-    >>> rest = {"epsilon": "9/10"}
-    >>> Questions(request={}, rest=rest, paid=5, expected=100, opening=(), asks=(asked,), surprises=()).asks[0].answers
-    ((0, 0, True),)
     """
 
     request: Mapping[str, Any]
@@ -420,27 +361,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A session as its record states it. rule: starts from what was measured first. surprises: in their order.
-
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.models.rows import WeightedRows
-    >>> from dpqr.kernel.budget import Price
-    >>> from dpqr.strategies.updates.multiplicative_weights import RowWeights
-    >>> from dpqr.workload.workload import Workload
-    >>> terms = SessionTerms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=2, questions=9)
-    >>> rows = WeightedRows(shape=(1,), codes=np.array([[0]]), shares=np.array([1.0]), total=8_000.0)
-    >>> domain = Domain((Attribute(name="all", axis=Codes(1)),))
-    >>> records = QueryBlock(name="records")
-    >>> problem = Problem(domain=domain, workload=Workload((records,)), unit=PrivacyUnit())
-    >>> replay = Replay(terms=terms, problem=problem, rule=RowWeights(start_rows=rows), surprises=())
-    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
-    >>> [answer.estimate for answer in replay.answers(start, [(records, True)])]
-    [8000.0]
-    """
+    """A session as its record states it. rule: starts from what was measured first. surprises: in their order."""
 
     terms: SessionTerms
     problem: Problem

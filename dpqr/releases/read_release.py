@@ -30,8 +30,7 @@ from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import ErrorDistribution, reaches
-from dpqr.releases.formats.csv_files import undo_inert
-from dpqr.releases.formats.known import ENDINGS, FORMATS, files_of
+from dpqr.releases.formats import ENDINGS, FORMATS, files_of
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -43,7 +42,7 @@ from dpqr.releases.record.parts import (
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.record.release_document import parsed_record
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
-from dpqr.releases.tidy import FIGURES, Row, free_column_name
+from dpqr.releases.tidy import FIGURES, Row, free_column_name, undo_inert
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource

@@ -21,7 +21,8 @@ from dpqr.kernel.sealed import Private
 from dpqr.ledger.ledger import Reservation
 from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
 from dpqr.releases.draws import Costs, Draws, count_dropped, measure_persons, priced_phases
-from dpqr.releases.files import ReleaseDirectory, reserve
+from dpqr.releases.files import RECORD, ReleaseDirectory, document_text, reserve, write_text
+from dpqr.releases.formats import FORMATS, write_table
 from dpqr.releases.loop import Observer, iterative_construction
 from dpqr.releases.paying import (
     PaidRun,
@@ -46,13 +47,23 @@ from dpqr.releases.reading import (
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_document
-from dpqr.releases.record.release_document import draw_parts
-from dpqr.releases.release_files import file_names, require_sampleable, write_release
+from dpqr.releases.record.release_document import Views, draw_parts, release_document
+from dpqr.releases.release_files import (
+    CUMULATIVE,
+    FIGURES_FILE,
+    SYNTHETIC,
+    VIEWS_FILE,
+    answer_tables,
+    figures_table,
+    file_hash,
+    require_sampleable,
+    synthesise,
+)
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
-from dpqr.releases.resources import Resources, require_resources, resources
+from dpqr.releases.resources import Resources, require_resources
 from dpqr.releases.result import FinishedRun, assemble
 from dpqr.releases.start import start_name
-from dpqr.releases.views import require_views
+from dpqr.releases.views import release_views, require_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import refuse_table_as_document
@@ -85,7 +96,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
-    return plan, resources(plan, request.output)
+    return plan, Resources.of(plan, request.output)
 
 
 def plan_without_output_checks(request: ReleaseRequest) -> Plan:
@@ -200,7 +211,7 @@ def release(
         )
         digest = draws_digest(draw_parts(finished))
         if target:
-            _write(finished, target, output)
+            write_release(finished, target, output)
         run.released(digest)
     return finished
 
@@ -211,25 +222,49 @@ def save(finished: FinishedRun, output: OutputRequest) -> None:
         require_sampleable(finished.plan, output.synthetic)
     target = _reserve_directory(output, None)
     if target:
-        _write(finished, target, output)
+        write_release(finished, target, output)
 
 
-def _write(finished: FinishedRun, target: ReleaseDirectory, output: OutputRequest) -> None:
+def file_names(output: OutputRequest, *, rehearsal: bool, figures: bool = False, cumulative: bool = False) -> list[str]:
+    """The files beside the record: answers, synthetic data, figures, views, cumulative answers. A rehearsal's are no
+    release's by their names."""
+    named = [f"answers.{output.format}", *([SYNTHETIC] if output.synthetic else [])]
+    more = ((FIGURES_FILE, figures), (VIEWS_FILE, output.views is not None), (f"{CUMULATIVE}.", cumulative))
+    named += [f"{name}{output.format}" for name, held in more if held]
+    return [f"rehearsal-{name}" for name in named] if rehearsal else named
+
+
+def write_release(finished: FinishedRun, target: ReleaseDirectory, output: OutputRequest) -> None:
+    """Write every file of a release into `target`; they appear together or not at all. Raises: UsageFault."""
+    drawn = synthesise(finished, output.synthetic, output.bins) if output.synthetic else None
+    views = None if output.views is None else release_views(finished, output.views)
     cumulative = None
     if finished.plan.problem.turn:
         from dpqr.releases.answer_tables import cumulative_table  # not needed by releases of no counter
 
         cumulative = cumulative_table(finished)
-    write_release(
-        finished,
-        target,
-        answers=output.format,
-        synthetic=output.synthetic,
-        bins=output.bins,
-        base=output.views,
-        cumulative=cumulative,
-        receipt=receipt(finished),
+    tables = [figures_table(finished)] if finished.figures else []
+    tables += [views_table(views)] if views else []
+    tables += [cumulative] if cumulative else []
+    files = file_names(
+        output, rehearsal=finished.rehearsal, figures=bool(finished.figures), cumulative=cumulative is not None
     )
+    synthesis = drawn.record if drawn else None
+    inputs = finished.plan.inputs.files if finished.plan.inputs else {}
+    with target.filled() as place:
+        for name, content in inputs.items():
+            (place / name).write_bytes(content)
+        FORMATS[output.format].files.write(answer_tables(finished), place / files[0])
+        if drawn:
+            from dpqr.releases.tidy import write_parquet
+
+            write_parquet(iter((drawn.table,)), place / files[1])
+        for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
+            write_table(table, place / name, output.format)
+        hashes = {name: file_hash(place / name) for name in (*files, *inputs)}
+        moved = None if views is None else Views(base=views.base, bias=tuple(views.bias))
+        record = release_document(finished, files=hashes, synthetic=synthesis, views=moved, receipt=receipt(finished))
+        write_text(place / RECORD, document_text(record))
 
 
 def _reserve_directory(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
@@ -367,13 +402,7 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     if bool(record.get("rehearsal")) != request.rehearse:
         return False
     output, views = request.output, record.get("views")
-    files = file_names(
-        output.format,
-        output.synthetic,
-        rehearsal=request.rehearse,
-        views=output.views is not None,
-        cumulative=request.plan.cumulative is not None,
-    )
+    files = file_names(output, rehearsal=request.rehearse, cumulative=request.plan.cumulative is not None)
     if output.views is not None and views and views["base"] != output.views:
         return False
     dataset = payer.dataset if payer and not request.rehearse else None

@@ -1,4 +1,4 @@
-"""The files of a release: the table of answers, release.json, and synthetic data on request."""
+"""What a release's files hold beside its record: the tables of answers and of figures, and synthetic data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,14 @@ from dpqr.models.hypothesis import Sampleable, prepare
 from dpqr.models.rows import RowFit, fittable_records, reachable
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, NO_BASIS
-from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
-from dpqr.releases.formats.known import FORMATS, TableFormat
-from dpqr.releases.record.release_document import Synthetic, Views, release_document
+from dpqr.releases.answers.figures import FigureAnswers
+from dpqr.releases.record.release_document import Synthetic
+from dpqr.releases.requests import BinForm, SyntheticForm
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import figures_table, write_table
 from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Row, Texts, Tidy, free_column_name
-from dpqr.releases.views import release_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.figures import Largest, Quantiles
 from dpqr.workload.workload import detailed_rows, named_axes, row_names
 
 ERROR, BASIS = "error", "basis"
@@ -144,71 +143,94 @@ class _Draft:
         self.filled = place.stop
 
 
+# The table of figures: means, quantiles, ratios and the like, one row for each value of each group.
+
+NUMBERS = ("estimate", "error", "lower", "upper")
+FIGURE_COLUMNS = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
+FLAGS = ("small denominator", "sure")
+"""The interval is all that a table can give; the cell is among the k largest by its interval."""
+
+
+def figures_table(release: FinishedRun) -> Tidy:
+    """The figures of a release, in the order of the workload, as `table_of_figures`."""
+    return table_of_figures(release.figures, release.plan.problem.domain)
+
+
+def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
+    """Figures over a domain, in their order.
+
+    figure: its name. kind: of the entry. One column for every attribute that groups some figure, in domain order.
+    detail: the part of a quantile, or the cell of a largest count. estimate, error, lower, upper, basis: as of answers;
+    nothing for an end that is unbounded.
+    flag: one of FLAGS.
+
+    Privacy:
+        Post-processing of a release.
+    """
+    if not held:
+        return Tidy(
+            0,
+            {
+                name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ())
+                for name in FIGURE_COLUMNS
+            },
+        )
+    axes = sorted({axis for one in held for axis in one.figure.by})
+    sizes = [one.estimate.size for one in held]
+    columns: dict[str, Column] = {
+        "figure": Texts(np.repeat(np.arange(len(held)), sizes), [one.figure.name for one in held]),
+        "kind": Texts(np.repeat(np.arange(len(held)), sizes), [one.figure.kind for one in held]),
+    }
+    for axis in axes:
+        places = [_groups(one, axis, domain.shape) for one in held]
+        columns[free_column_name(FIGURE_COLUMNS, domain.attributes[axis].name)] = Texts(
+            _joined(places), domain.attributes[axis].titles()
+        )
+    titles: list[str] = []
+    rows_of = []
+    for one in held:
+        match one.figure.formula:
+            case Quantiles(at=at):
+                own = [f"{float(part):g}" for part in at]
+            case Largest(titles=listed):
+                own = list(listed)
+            case _:
+                own = []
+        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
+        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
+        rows_of.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
+        titles += own
+    columns["detail"] = Texts(_joined(rows_of), titles)
+    for name in NUMBERS:
+        figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
+        columns[name] = np.where(np.isinf(figures), np.nan, figures)
+    columns["basis"] = Texts(_joined([one.basis.reshape(-1) for one in held]), BASES)
+    flags = [np.where(one.small, 0, np.where(one.sure, 1, NO_TEXT)).reshape(-1) for one in held]
+    columns["flag"] = Texts(_joined(flags), FLAGS)
+    return Tidy(sum(sizes), columns)
+
+
+def figure_records(release: FinishedRun) -> list[Row]:
+    """The same rows as plain dicts, for JSON."""
+    return figures_table(release).records()
+
+
+def _joined(parts: list[Any]) -> IntArray:
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
+    """The cell of an attribute for every value of a figure; NO_TEXT where it makes no groups of it."""
+    by, values = one.figure.by, one.estimate.shape[1]
+    if axis not in by:
+        return np.full(one.estimate.size, NO_TEXT)
+    codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
+    return np.repeat(codes[by.index(axis)], values)
+
+
 SYNTHETIC, FIGURES_FILE, VIEWS_FILE = "synthetic.parquet", "figures.", "views."
 CUMULATIVE = "cumulative"
-
-
-def file_names(
-    answers: TableFormat,
-    synthetic: Form | None,
-    *,
-    rehearsal: bool,
-    figures: bool = False,
-    views: bool = False,
-    cumulative: bool = False,
-) -> list[str]:
-    """The files beside the record: answers, synthetic data, figures, views, cumulative answers. A rehearsal's are no
-    release's by their names."""
-    named = [f"answers.{answers}", *([SYNTHETIC] if synthetic else [])]
-    more = ((FIGURES_FILE, figures), (VIEWS_FILE, views), (f"{CUMULATIVE}.", cumulative))
-    named += [f"{name}{answers}" for name, held in more if held]
-    return [f"rehearsal-{name}" for name in named] if rehearsal else named
-
-
-def write_release(
-    release: FinishedRun,
-    target: ReleaseDirectory,
-    *,
-    answers: TableFormat = "csv",
-    synthetic: Form | None = None,
-    bins: BinText = "title",
-    base: int | None = None,
-    cumulative: Tidy | None = None,
-    receipt: Sequence[tuple[str, str]] = (),
-) -> None:
-    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault.
-
-    base: of views; None: none are made. cumulative: the answers of a counter. receipt: in words, for the record.
-    """
-    drawn = synthesise(release, synthetic, bins) if synthetic else None
-    views = release_views(release, base) if base else None
-    tables = [figures_table(release)] if release.figures else []
-    tables += [views_table(views)] if views else []
-    tables += [cumulative] if cumulative else []
-    files = file_names(
-        answers,
-        synthetic,
-        rehearsal=release.rehearsal,
-        figures=bool(release.figures),
-        views=views is not None,
-        cumulative=cumulative is not None,
-    )
-    synthesis = drawn.record if drawn else None
-    inputs = release.plan.inputs.files if release.plan.inputs else {}
-    with target.filled() as place:
-        for name, content in inputs.items():
-            (place / name).write_bytes(content)
-        FORMATS[answers].files.write(answer_tables(release), place / files[0])
-        if drawn:
-            from dpqr.releases.formats.parquet_files import write_parquet
-
-            write_parquet(iter((drawn.table,)), place / files[1])
-        for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
-            write_table(table, place / name, answers)
-        hashes = {name: file_hash(place / name) for name in (*files, *inputs)}
-        moved = None if views is None else Views(base=views.base, bias=tuple(views.bias))
-        record = release_document(release, files=hashes, synthetic=synthesis, views=moved, receipt=receipt)
-        (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
+"""How the names of the files beside the answers begin."""
 
 
 def file_hash(path: Path) -> str:
@@ -279,8 +301,6 @@ def _real(axis: Bins, codes: IntArray, uniforms: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.nextafter(low, np.inf) < high, within, low))
 
 
-Form = Literal["rows", "cells"]
-BinText = Literal["title", "midpoint", "sampled"]
 Uniforms = Callable[[int], FloatArray]
 WEIGHT = "weight"
 ROW_LIMIT = 5_000_000
@@ -295,7 +315,7 @@ class SyntheticTable:
     record: Synthetic
 
 
-def require_sampleable(plan: Plan, form: Form = "rows") -> None:
+def require_sampleable(plan: Plan, form: SyntheticForm = "rows") -> None:
     """InfeasiblePlan, before anything is spent, if the plan's update rule works on no distribution to draw from.
 
     Asked of the hypothesis that the rule starts with, which public facts determine. Cells are for domains that can
@@ -315,7 +335,7 @@ def require_sampleable(plan: Plan, form: Form = "rows") -> None:
         )
 
 
-def synthesise(release: FinishedRun, form: Form, bins: BinText = "title") -> SyntheticTable:
+def synthesise(release: FinishedRun, form: SyntheticForm, bins: BinForm = "title") -> SyntheticTable:
     """Synthetic data of a release whose plan passed `require_sampleable`.
 
     Args:
@@ -379,7 +399,7 @@ def _fit(release: FinishedRun, hypothesis: Sampleable, codes: CodeArray) -> floa
     return RowFit(shape=shape, wanted=wanted, fixed=fixed).run(codes) / codes.size
 
 
-def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinText) -> SyntheticTable:
+def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinForm) -> SyntheticTable:
     import pyarrow as pa
 
     weights = hypothesis.weights()
@@ -392,7 +412,7 @@ def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinText) -> Synth
     return SyntheticTable(table=pa.table(columns), record=Synthetic(form="cells", bins=bins))
 
 
-def _column(attribute: Attribute, codes: IntArray, bins: BinText, uniforms: Uniforms | None = None) -> Any:
+def _column(attribute: Attribute, codes: IntArray, bins: BinForm, uniforms: Uniforms | None = None) -> Any:
     import pyarrow as pa
 
     axis = attribute.axis

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Every
 from dpqr.ledger.ledger import NO_REASON, Reason
-from dpqr.releases.formats.known import TableFormat
+from dpqr.releases.formats import TableFormat
 from dpqr.strategies.problem import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.answers.refits import can_refit
-from dpqr.releases.formats.known import FORMATS, TableFormat
+from dpqr.releases.formats import FORMATS, TableFormat
 from dpqr.releases.requests import OutputRequest
 from dpqr.strategies.plan import Plan
 from dpqr.workload.workload import detailed_rows, named_axes
@@ -51,10 +51,6 @@ class Resources:
     bytes. files: bytes of answers and record; None: nothing is written. Synthetic rows are not among them: how many
     there are is private.
 
-    >>> taken = Resources(seconds=2.0, reading=0.5, memory=200_000_000)
-    >>> taken.seconds + 3 * taken.reading  # of a table of three million rows
-    3.5
-
     Privacy:
         A function of the plan and the files' form. The table is not looked at.
     """
@@ -65,14 +61,14 @@ class Resources:
     files: int | None = None
 
     @classmethod
-    def of(cls, plan: Plan, form: TableFormat | None = None) -> Resources:
-        """Of a run by `plan` whose answers go to a file of that form; None: to the screen."""
+    def of(cls, plan: Plan, output: OutputRequest | None = None) -> Resources:
+        """Of a run by `plan`, with its files where it has a directory."""
         refits = TUNING.refits if plan.error_bars and can_refit(plan) is None else 0.0
         return cls(
             seconds=TUNING.start + loop_seconds(plan) + refits * _rounds_seconds(plan),
             reading=TUNING.cell * 10**6 * len(plan.problem.domain.attributes),
             memory=TUNING.program + plan.bytes,
-            files=_file_bytes(plan, form) if form else None,
+            files=_file_bytes(plan, output.format) if output and output.directory is not None else None,
         )
 
 
@@ -107,11 +103,6 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 """Where Linux says how much memory a container may take, version 2 and 1."""
 
 
-def resources(plan: Plan, output: OutputRequest) -> Resources:
-    """What a release by `plan` takes, about."""
-    return Resources.of(plan, output.format if output.directory is not None else None)
-
-
 def require_resources(plan: Plan, output: OutputRequest) -> None:
     """Raises: InfeasiblePlan where the machine has less memory than the plan's arrays need; UsageFault where the disk
     of --out has less room than its files. A plan by itself is the same everywhere."""
@@ -121,7 +112,7 @@ def require_resources(plan: Plan, output: OutputRequest) -> None:
             f"{plan.problem.domain.size:,} cells need about {plan.bytes / 10**9:,.0f} GB, and this machine has "
             f"{present / 10**9:,.0f} GB; ask about fewer columns, or merge bins"
         )
-    needed = resources(plan, output).files
+    needed = Resources.of(plan, output).files
     if needed is None or output.directory is None:
         return
     parent = Path(os.path.abspath(output.directory)).parent

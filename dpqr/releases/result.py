@@ -61,39 +61,6 @@ class FinishedRun:
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
     earlier: of a counter, the cumulative answers that those of this release are added to; None: there are none.
     questions: of a session, what its answers follow from.
-
-    >>> from dpqr.releases.draws import Draws
-    >>> from dpqr.releases.loop import SILENT, iterative_construction
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.kernel.noise.source import SystemNoise
-    >>> from dpqr.kernel.accountants.sums import Basic
-    >>> from dpqr.kernel.budget import PrivacyBudget
-    >>> from dpqr.kernel.sealed import Private
-    >>> from dpqr.strategies.checks import Laplace
-    >>> from dpqr.strategies.guard import make_filter
-    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
-    >>> from dpqr.strategies.plan import Roles
-    >>> from dpqr.strategies.problem import Problem
-    >>> from dpqr.strategies.schedules.rounds import Rounds
-    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-    >>> from dpqr.workload.block import Factor
-    >>> from dpqr.workload.workload import Workload
-    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
-    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
-    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
-    >>> roles = Roles(
-    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
-    ... )
-    >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
-    >>> counts = Private(DenseHistogram(np.array([40, 60])))
-    >>> draws = Draws(data=counts, accountant=make_filter(plan), noise=SystemNoise())
-    >>> outcome = iterative_construction(draws, plan, SILENT)
-    >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
-    >>> release.answers[0].estimate.shape
-    (2,)
     """
 
     # What was planned and drawn, and what follows from it.

@@ -21,6 +21,7 @@ from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
+from dpqr.releases.release_files import figures_table
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     CHECK,
@@ -31,7 +32,6 @@ from dpqr.releases.sentences import (
     release_guarantee,
     release_notes,
 )
-from dpqr.releases.table_files import figures_table
 from dpqr.report.answers import (
     FittedTable,
     add_texts,

@@ -26,14 +26,14 @@ from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
 from dpqr.releases.files import RECORD
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats import FORMATS
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.parts import whole_price
 from dpqr.releases.record.plan_document import plan_document, seal_document
+from dpqr.releases.release_files import figures_table
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import figures_table
 from dpqr.releases.tidy import FIGURES
 from dpqr.report.page.parts import (
     ChargeRow,

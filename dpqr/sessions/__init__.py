@@ -5,9 +5,8 @@ Other rooms import these modules, and no others:
     interactive  open, ask, look, close
     planning     what is measured first, and terms
     predictions  sessions of predictions
-    release      the release of a closed session
     session      one reservation that several processes draw from
-    turn         what answers the next question
+    turn         what answers the next question, and the release of a closed session
 
 Inside:
 

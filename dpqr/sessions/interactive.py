@@ -11,18 +11,15 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.releases.files import reserve
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.questions import BETA, CURRENT_RULE
-from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_hash
 from dpqr.releases.record.release_document import draw_parts
-from dpqr.releases.release import ReleaseObserver
-from dpqr.releases.release_files import write_release
+from dpqr.releases.release import ReleaseObserver, write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import store_thresholds
 from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
-from dpqr.sessions.release import build_session_release
 from dpqr.sessions.session import (
     AnsweredQuery,
     QuestionSessionDocument,
@@ -35,7 +32,7 @@ from dpqr.sessions.session import (
     session_payer,
     session_source,
 )
-from dpqr.sessions.turn import answer_queries, restore_session, start_online, thresholds_of
+from dpqr.sessions.turn import answer_queries, build_session_release, restore_session, start_online, thresholds_of
 from dpqr.strategies.plan import Plan
 from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
@@ -146,7 +143,7 @@ def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, 
             asked, document = compile_questions(request.queries, session.paper)
         state = restore_session(session)
         with session.held.question(state.room(asked, document)) as asking:
-            online = state.opened(asking, request.source, SystemNoise(), progress)
+            online = state.opened(request.source, SystemNoise(), progress)
             return answer_queries(state, online, asking, asked, document)
 
 
@@ -174,7 +171,7 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> FinishedRun
                 target = reserve(output.directory)
             except AlreadyThere:
                 raise AlreadyThere(f"--out {output.directory}: exists; choose another directory") from None
-            write_release(finished, target, answers=output.format, receipt=receipt(finished))
+            write_release(finished, target, output)
         session.held.drawn = draws_digest(draw_parts(finished))
         return finished
 

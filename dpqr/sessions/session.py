@@ -27,7 +27,7 @@ from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import JSON, decode_events
 from dpqr.ledger.ledger import Reservation
-from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.store import SqliteStore
 from dpqr.releases.journal import (
     BEFORE,
     LedgerJournal,
@@ -64,9 +64,11 @@ FORMAT = "session/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastDraw:
-    """A draw of an earlier process, which is paid. value: what it released; None: that was lost in a crash."""
+    """A draw of an earlier process, which is paid. charge: its number in this process, whose filters start anew and
+    charge it again. value: what it released; None: that was lost in a crash."""
 
     number: int
+    charge: int
     event: PrivacyEvent
     value: Any
 
@@ -78,7 +80,6 @@ class SessionLock:
     Attributes:
         run: the reservation's filters and journal.
         past: draws before this turn.
-        numbers: of their charges, for each was charged again: this process's filters start anew.
         drawn: SHA-256 of what the record of the closed session says was drawn; empty: there is none.
     """
 
@@ -88,7 +89,6 @@ class SessionLock:
     journal: LedgerJournal
     run: PaidRun
     past: tuple[PastDraw, ...] = ()
-    numbers: tuple[int, ...] = ()
     drawn: str = ""
 
     def settle(self, note: str, *, whole: bool) -> None:
@@ -290,22 +290,18 @@ def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
                 f"remove {folder.path} to use the name again"
             )
         journal = continue_journal(file, ledger, reservation)
-        past: list[PastDraw] = []
+        paid, past = reservation.reservation, list[PastDraw]()
+        run = PaidRun(guard=_session_filters(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
         for number in range(journal.known):
             line = file.document(BEFORE + number)
             try:
                 ((event, _),) = decode_events([{**line["event"], "count": 1}])
             except (KeyError, TypeError, ValueError, DpqrError):
                 raise LedgerError(f"the transcript {file.path} is damaged: draw {number} is none") from None
-            past.append(PastDraw(number=number, event=event, value=line.get("value")))
+            past.append(PastDraw(number=number, charge=run.guard.charge(event), event=event, value=line.get("value")))
         journal.lost = any(draw.value is None for draw in past)
-        paid = reservation.reservation
-        run = PaidRun(guard=_session_filters(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
-        numbers = tuple(run.guard.charge(draw.event) for draw in past)
         journal.number = journal.known
-        yield SessionLock(
-            folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=tuple(past), numbers=numbers
-        )
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=tuple(past))
 
 
 @contextmanager

@@ -1,11 +1,15 @@
-"""One turn of a session of questions: from its folder and transcript to what answers the next question."""
+"""One turn of a session of questions, from its folder and transcript to what answers the next question; and the release
+of a closed one."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -18,11 +22,18 @@ from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.sparse_vector import OpenThreshold, Side
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.errors import COMPARED
+from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
-from dpqr.releases.questions import SIDES, HardQueryAnswer, Online, SessionTerms, Start
-from dpqr.releases.reading import TableReading
-from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.planning import read_documents
+from dpqr.releases.questions import SIDES, Asked, HardQueryAnswer, Online, Questions, SessionTerms, Start
+from dpqr.releases.reading import TableReading, public_inputs
+from dpqr.releases.record.plan_document import plan_hash
+from dpqr.releases.release import ReleaseObserver, price_schedule
+from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import (
     QuestionWriter,
     Thresholds,
@@ -33,6 +44,7 @@ from dpqr.sessions.folder import (
     refuse_on_disk_fault,
     write_rows,
 )
+from dpqr.sessions.planning import add_question_phase
 from dpqr.sessions.session import (
     AnsweredQuery,
     PastDraw,
@@ -42,35 +54,16 @@ from dpqr.sessions.session import (
     SessionQuery,
     read_ask_history,
 )
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan
+from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
+from dpqr.tables.files import STDIN
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
-from dpqr.workload.workload import Measurement
+from dpqr.workload.workload import Measurement, Workload
 
 ANSWER_ROOM, HARD_QUERY_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 """Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""
-
-
-@dataclass(slots=True, kw_only=True)
-class SessionHardQueryLog:
-    """Writes which query a surprise belongs to.
-
-    Attributes:
-        asking: the question's writes.
-        ask: its number.
-        asked: the query.
-    """
-
-    asking: QuestionWriter
-    ask: int
-    asked: SessionQuery | None = None
-
-    def passed(self) -> None:
-        """A threshold was passed by the query that is being answered."""
-        assert self.asked, "a query is being answered"
-        line = {"surprise": self.asking.journal.number, "ask": self.ask}
-        self.asking.begin_draws(line | {"block": self.asked.place, "row": self.asked.row})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +107,7 @@ class RestoredSession:
         """The noisy answers, in their order."""
         return [each.surprise.measured for each in self.kept_surprises]
 
-    def opened(
-        self, asking: QuestionWriter, source: TableSource | None, noise: NoiseSource, progress: ReleaseObserver
-    ) -> Online:
+    def opened(self, source: TableSource | None, noise: NoiseSource, progress: ReleaseObserver) -> Online:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
         held, paper = self.session.held, self.session.paper
         counts = load_session_table(held, paper.plan, self.session.reading(source), noise, progress)
@@ -132,7 +123,6 @@ class RestoredSession:
             accountant=held.run.guard,
             noise=noise,
             journal=held.journal,
-            keeper=SessionHardQueryLog(asking=asking, ask=self.asks),
             history=history,
             watches=self.watches,
             epochs=self.epochs,
@@ -209,13 +199,13 @@ def restore_session(session: QuestionSessionDocument) -> RestoredSession:
     epochs = surprises = 0
     answers: list[PastDraw] = []
     terms = session.paper.terms
-    for draw, number in zip(held.past, held.numbers, strict=True):
+    for draw in held.past:
         if draw.number < session.document.draws:
             continue
         if isinstance(draw.event, AboveThresholdEvent):
             epochs += 1
             if draw.value in (1, -1) and draw.event == terms.epoch(draw.value).event:
-                last[draw.value] = number
+                last[draw.value] = draw.charge
         else:
             surprises += 1
             answers.append(draw)
@@ -279,17 +269,21 @@ def answer_queries(
     Raises:
         UsageFault: the disk failed; the same for every outcome of the comparisons.
     """
-    keeper, found = online.keeper, list[AnsweredQuery]()
-    assert isinstance(keeper, SessionHardQueryLog), "the question's writes"
+    found: list[AnsweredQuery] = []
     with refuse_on_disk_fault(asking.folder.name):
         asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
         for place, each in enumerate(asked, start=1):
-            keeper.asked = each
-            answer = online.ask(each.block)
+            which = {"ask": state.asks, "block": each.place, "row": each.row}
+
+            def passed(which: dict[str, int] = which) -> None:
+                """Write which query a surprise belongs to."""
+                asking.begin_draws({"surprise": asking.journal.number, **which})
+
+            answer = online.ask(each.block, passed)
             if place == len(asked):
                 asking.rehearse()
-            line = {"ask": state.asks, "block": each.place, "row": each.row, "estimate": answer.estimate}
-            asking.log.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
+            given = {"estimate": answer.estimate, "low": answer.low, "high": answer.high, "free": answer.free}
+            asking.log.say(which | given)
             found.append(AnsweredQuery(query=each.name, detail=each.detail, answer=answer))
         asking.log.sync()
         asking.keep(thresholds_of(online.watches))
@@ -304,3 +298,125 @@ def process_start(online: Online) -> Start:
         surprises=online.surprises,
         measured=len(online.history),
     )
+
+
+# The release of a closed session: every answered question once, with its interval, and the transcript.
+
+TRUST = (
+    "the questions came one at a time: an interval of a free answer holds with its epoch's probability, 0.95, for all "
+    "free answers of the epoch together; of an answer that was measured, by itself",
+)
+
+
+def build_session_release(session: QuestionSessionDocument) -> FinishedRun | None:
+    """All answers of a session; None where there is none."""
+    held = session.held
+    state, log = restore_session(session), held.folder.log()
+    made = release_of(session.paper, log, read_rows(held.folder), state.history)
+    if made is None:
+        return None
+    return replace(
+        made,
+        events=held.run.guard.events,
+        paid=held.paid,
+        charged="" if held.spoilt else held.run.charged,
+        reason=held.paid.reason,
+        planned=held.paid.plan or made.planned,
+        date=datetime.now(UTC).date().isoformat(),
+        questions=_questions(session, log, state.kept_surprises),
+    )
+
+
+def release_of(
+    paper: QuestionPlan, log: Sequence[Any], rows: WeightedRows, history: Sequence[Measurement]
+) -> FinishedRun | None:
+    """The release of the answers in a log. rows: what the questions started from; history: the noisy answers."""
+    # Every query of the log with its answer; of those that were asked several times, each time.
+    asks, names, answered = read_ask_history(log, paper), Counter[str](), list[tuple[SessionQuery, Any]]()
+    for line in (line for line in log if "estimate" in line and line["ask"] in asks.documents):
+        each = asks.row(line["ask"], line["block"], line["row"])
+        title = " ".join(filter(None, [each.name, each.detail]))
+        names[title] += 1
+        unique = title if names[title] == 1 else f"{title} ({names[title]})"
+        answered.append((replace(each, block=replace(each.block, name=unique)), line))
+    if not answered:
+        return None
+    rule = RowWeights(start_rows=rows)
+    # The session as a plan of the questions that were asked.
+    blocks = tuple(each.block for each, _ in answered)
+    whole = add_question_phase(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
+    questions = Phase(noun="questions", count=1, price=paper.rest, events=whole.events)
+    plan = replace(
+        whole,
+        problem=replace(whole.problem, workload=Workload(blocks)),
+        roles=replace(whole.roles, update=rule),
+        phases=(questions,),
+        forecast=(),
+        notes=(),
+    )
+    spent, costs = price_schedule(plan)
+    made = Transcript()
+    for measured in history:
+        made.add(Round(choice=None, measurement=measured, charges=()))
+    release = FinishedRun(
+        plan=plan,
+        answers=tuple(_block_answers(each, line, paper) for each, line in answered),
+        hypothesis=rule.update(paper.plan.problem, rows, history) if history else rows,
+        transcript=made,
+        certificate=None,
+        spent=spent,
+        trust=(*TRUST, *plan.notes, *rule.trust),
+        private=True,
+        costs=costs,
+    )
+    return replace(release, planned=plan_hash(plan))
+
+
+def _questions(
+    session: QuestionSessionDocument, log: Sequence[Any], surprises: Sequence[LoggedHardQuery]
+) -> Questions | None:
+    """What `verify` makes the answers again from; None where an older version of dpqr was asked."""
+    asks = [line for line in log if "queries" in line]
+    if not all("start" in line for line in asks):
+        return None
+    paper, lines = session.paper, defaultdict[int, list[Any]](list)
+    for line in log:
+        if "estimate" in line:
+            lines[line["ask"]].append((line["block"], line["row"], line["free"]))
+    document = read_documents(paper.request.queries, paper.request.domain, strict=True)
+    asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=paper.request)
+    inputs = public_inputs(asked, TableReading(source=asked.source, limits=session.limits), document)
+    places = {line["ask"]: place for place, line in enumerate(asks)}
+    return Questions(
+        request=inputs.request,
+        rest={paper.rest.currency: str(paper.rest.figure)},
+        paid=paper.surprises,
+        expected=paper.questions,
+        opening=tuple(draw.value for draw in session.held.past[: session.document.draws]),
+        asks=tuple(
+            Asked(queries=tuple(line["queries"]), start=Start(**line["start"]), answers=tuple(lines[line["ask"]]))
+            for line in asks
+        ),
+        surprises=tuple((places[each.ask], each.row.place, each.row.row, each.surprise.side) for each in surprises),
+        plan=session.held.paid.plan,
+        rule=paper.rule,
+    )
+
+
+def _block_answers(asked: SessionQuery, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
+    one = (1,)
+    estimate, none = np.full(one, line["estimate"]), np.full(one, np.nan)
+    low, high = line["low"], line["high"]
+    if line["free"]:
+        known = low is not None and high is not None
+        bound = max(high - line["estimate"], line["estimate"] - low) if known else math.nan
+        free = BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
+        return replace(free, bound=bound, bounded_by=COMPARED)
+    law = paper.terms.stated_law(asked.block)
+    scale = float(asked.block.scale)
+    noisy = Noisy(
+        values=estimate,
+        deviation=np.full(one, scale * law.deviation),
+        margin=np.full(one, max(high - line["estimate"], line["estimate"] - low)),
+    )
+    return BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=noisy)

@@ -34,10 +34,9 @@ from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import plan_release
-from dpqr.releases.release_files import answers_table
+from dpqr.releases.release_files import answers_table, figures_table
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
-from dpqr.releases.table_files import figures_table
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 

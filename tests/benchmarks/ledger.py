@@ -30,11 +30,11 @@ from support.ledger_jobs import command, draws, ledger_in, passed, reserve, term
 
 from dpqr.kernel.budget import Cost
 from dpqr.ledger import chained_ledger as transactions
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, Transaction
 from dpqr.ledger.record import walk_ledger
-from dpqr.ledger.session import Store
-from dpqr.ledger.sqlite import ledger_store
+from dpqr.ledger.store import Store
 
 USES = 20
 

@@ -22,7 +22,7 @@ from dpqr.kernel.errors import DpqrError
 from dpqr.releases.planning import plan_release
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.resources import TUNING, resources
+from dpqr.releases.resources import TUNING, Resources
 from dpqr.tables.source import TableSource
 
 KINDS = ("ones", "pairs", "threes", "prefix", "boxes")
@@ -73,7 +73,7 @@ def measured(kind, rows, plan, folder):
     release(ReleaseRequest(source=TableSource(paths=(str(folder / "t.csv"),)), plan=plan, output=output), Unwatched())
     used = TUNING.start + time.process_time() - began
     made = plan_release(plan)
-    taken = resources(made, output)
+    taken = Resources.of(made, output)
     written = sum(file.stat().st_size for file in (folder / "out").iterdir())
     forecast = taken.seconds + taken.reading * rows / 10**6
     words = f"{kind:7} {made.schedule.name:10} {len(made.problem.workload.blocks):5} blocks {made.rounds:3} rounds"

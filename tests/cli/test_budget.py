@@ -10,7 +10,7 @@ from support.ledger_jobs import draws, ledger_in, reserve, tamper
 from dpqr.cli.main import main
 from dpqr.kernel.budget import Pricing
 from dpqr.ledger import record as proofs
-from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.store import SqliteStore
 
 
 @pytest.fixture

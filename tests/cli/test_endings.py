@@ -76,9 +76,7 @@ def test_a_crash_inside_the_gate(desk, monkeypatch, error):
 
 def test_a_full_disk_leaves_no_draft(desk, monkeypatch):
     before = desk.everything()
-    monkeypatch.setattr(
-        "dpqr.releases.formats.csv_files.write", breaking(OSError(28, "No space left on device", SECRET))
-    )
+    monkeypatch.setattr("dpqr.releases.tidy.CsvFiles.write", breaking(OSError(28, "No space left on device", SECRET)))
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 2, "--out out: cannot be written (No space left on device)")
     assert desk.everything() == before
 

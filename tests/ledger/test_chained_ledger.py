@@ -24,7 +24,7 @@ from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.ledger.sqlite import SqliteStore
+from dpqr.ledger.store import SqliteStore
 
 ENGINES = True
 

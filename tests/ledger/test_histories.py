@@ -360,9 +360,9 @@ class History:
 
     def stored(self):
         """A checkpoint of the state holds all of it, and every entry comes back from its text."""
-        decoded = decode_state(self.state.text)
-        assert LedgerState.of(decoded, self.state.seal).text == self.state.text
-        found, kept = LedgerState.of(decoded, self.state.seal).account(NAME), self.state.account(NAME)
+        decoded = decode_state(self.state.text, self.state.seal)
+        assert decoded.text == self.state.text
+        found, kept = decoded.account(NAME), self.state.account(NAME)
         assert replace(found, periods=spending(found)) == replace(kept, periods=spending(kept))
         there, here = decoded.accounts[NAME], self.state.accounts[NAME]
         assert (there.approvals, there.nodes) == (self.approvals, here.nodes)

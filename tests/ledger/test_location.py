@@ -7,8 +7,9 @@ from support.disk_calls import recorded
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger import location as place
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.location import anchor_path, create, ledger_path, mounted_type, network_type, require_location
-from dpqr.ledger.sqlite import SqliteStore, ledger_store
+from dpqr.ledger.store import SqliteStore
 
 
 def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path, monkeypatch):

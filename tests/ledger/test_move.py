@@ -11,9 +11,8 @@ from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, move
-from dpqr.ledger.session import StoreTransaction
-from dpqr.ledger.sqlite import SqliteStore
 from dpqr.ledger.state import Charge
+from dpqr.ledger.store import SqliteStore, StoreTransaction
 
 ENGINES = True
 HALF = ExponentialEvent(epsilon=draws("1/2")[0][0].epsilon)

@@ -41,7 +41,7 @@ def test_the_record_is_sound_and_every_state_of_it_comes_back(path):
     state = LedgerState()
     for entry in record.entries:
         state.add(entry)
-        assert LedgerState.of(decode_state(state.text), state.seal).text == state.text
+        assert decode_state(state.text, state.seal).text == state.text
 
 
 def test_every_kind_of_entry_and_every_version_is_among_them():

@@ -14,8 +14,8 @@ from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger.codec import POLICY_FORMAT, decode_entry, decode_policy, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.record import entry_line
-from dpqr.ledger.sqlite import APPLICATION, KEYS, STATE, TABLE
 from dpqr.ledger.state import Charge
+from dpqr.ledger.store import APPLICATION, KEYS, STATE, TABLE
 from dpqr.tables.policy import FILES, Policy, PolicyChange, Source
 
 ENGINES = True

@@ -22,14 +22,14 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import postgres as postgres_schema
 from dpqr.ledger import postgres as postgres_store
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.chain import Anchor, digest, seal
 from dpqr.ledger.chained_ledger import ChainedLedger, move
 from dpqr.ledger.codec import canonical, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.postgres import PostgresSession
 from dpqr.ledger.record import entry_line, read_export
-from dpqr.ledger.session import KEY_BYTES, sealed_key
-from dpqr.ledger.sqlite import SqliteStore, ledger_store
+from dpqr.ledger.store import KEY_BYTES, SqliteStore, sealed_key
 from dpqr.report.budget import history_view
 
 pytestmark = pytest.mark.slow

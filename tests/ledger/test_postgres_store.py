@@ -32,11 +32,11 @@ from dpqr.cli.main import main
 from dpqr.kernel.budget import PURE
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.chain import Anchor, Link
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.postgres import VERSION
-from dpqr.ledger.session import NoLedger
-from dpqr.ledger.sqlite import ledger_store
+from dpqr.ledger.store import NoLedger
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("psycopg")

@@ -10,8 +10,7 @@ from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
 
 from dpqr.kernel.errors import LedgerError
 from dpqr.ledger.chain import Anchor
-from dpqr.ledger.session import KEY_BYTES
-from dpqr.ledger.sqlite import SqliteSession, SqliteStore
+from dpqr.ledger.store import KEY_BYTES, SqliteSession, SqliteStore
 
 WAIT = 0.05
 

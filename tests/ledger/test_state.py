@@ -28,7 +28,7 @@ from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.ledger.codec import canonical, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
-from dpqr.ledger.state import AccountState, Charge, LedgerState, decode_state, encode_state
+from dpqr.ledger.state import AccountState, Charge, LedgerState, decode_state
 from dpqr.tables.policy import Policy, Source
 
 ENGINES = True
@@ -403,7 +403,7 @@ def text(tmp_path):
 
 def test_a_state_comes_back_as_it_was(text):
     state = decode_state(text)
-    assert encode_state(state) == text
+    assert state.text == text
     assert state.accounts["survey"].account.spent == Fraction(4, 3)
     (run,) = state.accounts["z"].runs.values()
     assert (run.begun, run.recorded, run.last) == (2, 1, ExponentialEvent(epsilon=Fraction(1, 20)))
@@ -413,7 +413,7 @@ def test_a_state_comes_back_as_it_was(text):
 def test_a_sum_of_any_length_can_be_kept(text):
     state = decode_state(text)
     state.accounts["survey"].spent = {ALL_PERIODS: Cost(Fraction(1, 3**20_000))}
-    again = decode_state(encode_state(state))
+    again = decode_state(state.text)
     assert again.accounts["survey"].account.spent == Fraction(1, 3**20_000)
 
 

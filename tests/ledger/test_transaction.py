@@ -8,12 +8,12 @@ from support.ledger_jobs import another, draws, kept, ledger_in, read, reserve, 
 from dpqr.kernel.errors import BudgetRefused, LedgerError
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.ledger import chained_ledger as transaction
-from dpqr.ledger import session
+from dpqr.ledger import store
 from dpqr.ledger.chain import Anchor, Link, digest, seal
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import LedgerEntry
-from dpqr.ledger.session import KEY_BYTES
 from dpqr.ledger.state import LedgerState
+from dpqr.ledger.store import KEY_BYTES
 
 ENGINES = True
 
@@ -42,13 +42,13 @@ def checkpoints(ledger):
 
 def looked_at(monkeypatch):
     """The numbers of the entries that are read from now on."""
-    found, original = [], session.chain_segment
+    found, original = [], store.chain_segment
 
     def watched(read, *place):
         found.extend(number for number, *_ in read)
         return original(read, *place)
 
-    monkeypatch.setattr(session, "chain_segment", watched)
+    monkeypatch.setattr(store, "chain_segment", watched)
     return found
 
 

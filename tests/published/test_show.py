@@ -16,14 +16,15 @@ from dpqr.published.show import show, show_answers
 from dpqr.releases.files import document_text, reserve
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.plan_document import seal_document
-from dpqr.releases.release_files import write_release
+from dpqr.releases.release import write_release
+from dpqr.releases.requests import OutputRequest
 
 RELEASE = make_release()
 
 
 @pytest.fixture
 def place(tmp_path):
-    write_release(RELEASE, reserve(str(tmp_path / "out")), receipt=receipt(RELEASE))
+    write_release(RELEASE, reserve(str(tmp_path / "out")), OutputRequest())
     return tmp_path / "out"
 
 

@@ -31,7 +31,8 @@ from dpqr.releases.answers.errors import NO_BASIS
 from dpqr.releases.files import document_text, reserve
 from dpqr.releases.read_release import read_release
 from dpqr.releases.record.plan_document import seal_document
-from dpqr.releases.release_files import write_release
+from dpqr.releases.release import write_release
+from dpqr.releases.requests import OutputRequest
 from dpqr.releases.views import Nodes, view_records, views_of
 from dpqr.strategies.counter import Counter, CounterStep
 
@@ -104,7 +105,7 @@ def of_counter(number, earlier):
 
 def written(place, number, earlier):
     made = of_counter(number, earlier)
-    write_release(made, reserve(str(place / str(number))), cumulative=cumulative_table(made))
+    write_release(made, reserve(str(place / str(number))), OutputRequest())
     return read_release(str(place / str(number)))
 
 

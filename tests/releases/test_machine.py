@@ -8,7 +8,7 @@ from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases import resources as machine
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import OutputRequest, PlanRequest
-from dpqr.releases.resources import machine_memory, require_resources, resources
+from dpqr.releases.resources import Resources, machine_memory, require_resources
 
 Disk = namedtuple("Disk", "total used free")
 
@@ -20,7 +20,7 @@ def plan(desk):
 
 def test_a_disk_that_cannot_hold_the_files_is_refused(plan, desk, monkeypatch):
     output = OutputRequest(directory=str(desk.path / "out"))
-    needed = resources(plan, output).files
+    needed = Resources.of(plan, output).files
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: Disk(needed, 0, needed))
     require_resources(plan, output)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: Disk(needed, 0, needed - 1))

@@ -15,13 +15,15 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.files import reserve
 from dpqr.releases.read_release import block_entries, block_records, read_answers, read_release
-from dpqr.releases.release_files import BASIS, FIGURES, answer_records, write_release
+from dpqr.releases.release import write_release
+from dpqr.releases.release_files import BASIS, FIGURES, answer_records
+from dpqr.releases.requests import OutputRequest
 
 
 @pytest.fixture
 def written(tmp_path):
     def write(release, form="csv"):
-        write_release(release, reserve(str(tmp_path / form)), answers=form)
+        write_release(release, reserve(str(tmp_path / form)), OutputRequest(format=form))
         return read_release(str(tmp_path / form))
 
     return write

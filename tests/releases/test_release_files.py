@@ -14,7 +14,9 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.files import reserve
+from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import release_document
+from dpqr.releases.release import write_release
 from dpqr.releases.release_files import (
     ANSWER_COLUMNS,
     BASIS,
@@ -22,8 +24,8 @@ from dpqr.releases.release_files import (
     answer_records,
     answer_tables,
     answers_table,
-    write_release,
 )
+from dpqr.releases.requests import OutputRequest
 from dpqr.releases.tidy import plain_values
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -32,16 +34,16 @@ from dpqr.workload.workload import Workload
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])
 def test_answers_and_record(release, tmp_path, form):
-    write_release(release, reserve(str(tmp_path / "out")), answers=form)
+    write_release(release, reserve(str(tmp_path / "out")), OutputRequest(format=form))
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"answers.{form}", "release.json"]
     record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
     name = f"answers.{form}"
     digest = hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
-    assert record == release_document(release, files={name: digest})
+    assert record == release_document(release, files={name: digest}, receipt=receipt(release))
 
 
 def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
-    write_release(release, reserve(str(tmp_path / "out")), synthetic="rows")
+    write_release(release, reserve(str(tmp_path / "out")), OutputRequest(synthetic="rows"))
     drawn = parquet.read_table(tmp_path / "out" / "synthetic.parquet")
     record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
     moved = record["synthetic"].pop("moved")
@@ -58,7 +60,7 @@ def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
 
 def test_one_release_always_makes_the_same_files(release, tmp_path):
     for name in ("one", "two"):
-        write_release(release, reserve(str(tmp_path / name)), synthetic="cells", bins="midpoint")
+        write_release(release, reserve(str(tmp_path / name)), OutputRequest(synthetic="cells", bins="midpoint"))
     for file in (tmp_path / "one").iterdir():
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 

@@ -7,12 +7,14 @@ import pytest
 from support.paid_releases import Unwatched
 
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats import FORMATS
 from dpqr.releases.planning import plan_release
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.tables.source import TableSource
+
+TO_CSV = OutputRequest(directory="out")
 
 
 def plan(desk, queries, **domain):
@@ -21,8 +23,8 @@ def plan(desk, queries, **domain):
 
 
 def test_more_to_do_takes_more(desk):
-    small = Resources.of(plan(desk, [{"marginals": [["a"], ["b"]]}], a=5, b=5), "csv")
-    large = Resources.of(plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}], a=500, b=50, c=50), "csv")
+    small = Resources.of(plan(desk, [{"marginals": [["a"], ["b"]]}], a=5, b=5), TO_CSV)
+    large = Resources.of(plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}], a=500, b=50, c=50), TO_CSV)
     assert small.seconds < large.seconds
     assert small.memory < large.memory
     assert small.files < large.files
@@ -47,15 +49,16 @@ def test_files_are_about_as_large_as_forecast(desk, form):
     made = plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}, {"prefix": "a"}], a=50, b=30, c=20)
     rows = "".join(f"{row * row % 50},{row * 7 % 30},{row * 11 % 20}\n" for row in range(3000))
     desk.write(table__csv=f"a,b,c\n{rows}")
+    output = OutputRequest(directory="out", format=form)
     release(
         ReleaseRequest(
             source=TableSource(paths=("table.csv",)),
             plan=PlanRequest(queries="q.json", epsilon="1"),
-            output=OutputRequest(directory="out", format=form),
+            output=output,
         ),
         Unwatched(),
         noise=SeededNoise(1),
     )
     written = sum(file.stat().st_size for file in Path("out").iterdir())
     assert json.loads(Path("out/release.json").read_text())["plan"]["schedule"]
-    assert written / 2 < Resources.of(made, form).files < 2 * written
+    assert written / 2 < Resources.of(made, output).files < 2 * written

@@ -12,12 +12,20 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.releases.files import OWN_NAMES
-from dpqr.releases.formats.csv_files import CHUNK, inert
-from dpqr.releases.formats.known import FORMATS, TableFormat
-from dpqr.releases.formats.parquet_files import GROUP, arrow_table, write_parquet
+from dpqr.releases.formats import FORMATS, TableFormat, write_table
 from dpqr.releases.release_files import answer_records, answer_tables, answers_table
-from dpqr.releases.table_files import write_table
-from dpqr.releases.tidy import NO_TEXT, Texts, Tidy, free_column_name, plain_values
+from dpqr.releases.tidy import (
+    CHUNK,
+    GROUP,
+    NO_TEXT,
+    Texts,
+    Tidy,
+    arrow_table,
+    free_column_name,
+    inert,
+    plain_values,
+    write_parquet,
+)
 
 
 @pytest.fixture
@@ -103,8 +111,8 @@ def test_csv_and_json_need_no_arrow(tmp_path):
     """A job that reads CSV and writes CSV starts sooner and is smaller without."""
     code = (
         "import sys; from pathlib import Path; import numpy as np;"
-        "from dpqr.releases.table_files import write_table;"
-        "from dpqr.releases.table_files import Tidy;"
+        "from dpqr.releases.formats import write_table;"
+        "from dpqr.releases.tidy import Tidy;"
         "[write_table(Tidy(1, {'x': np.ones(1)}), Path(sys.argv[1], form), form) for form in ('csv', 'json')];"
         "print('pyarrow' in sys.modules)"
     )

@@ -236,7 +236,7 @@ def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(plac
     secret = folder(place).path / "secret"
     old, draws = secret.read_bytes(), drawn(place)
     with (
-        patch("dpqr.sessions.turn.SessionHardQueryLog.passed", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.folder.QuestionWriter.begin_draws", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         asked(place, SURPRISE)

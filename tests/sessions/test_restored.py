@@ -49,8 +49,11 @@ def kept(*lines, asks=ASKS):
 
 def turn_of(kinds, secret):
     draws = [(ANSWER, [7])] * FIRST + [DRAWS[kind] for kind in kinds]
-    past = tuple(PastDraw(number=number, event=event, value=value) for number, (event, value) in enumerate(draws))
-    return SimpleNamespace(past=past, numbers=tuple(100 + each.number for each in past), folder=folder(secret))
+    past = tuple(
+        PastDraw(number=number, charge=100 + number, event=event, value=value)
+        for number, (event, value) in enumerate(draws)
+    )
+    return SimpleNamespace(past=past, folder=folder(secret))
 
 
 def found(kinds, secret):

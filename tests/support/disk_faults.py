@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.ledger.sqlite import SqliteSession
+from dpqr.ledger.store import SqliteSession
 
 FULL = {
     errno.ENOSPC: sqlite3.SQLITE_FULL,

@@ -26,11 +26,12 @@ from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.chain import Anchor, seal
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import BudgetTerms, DataKind
-from dpqr.ledger.sqlite import SqliteSession, SqliteStore, ledger_store
 from dpqr.ledger.state import Charge
+from dpqr.ledger.store import SqliteSession, SqliteStore
 from support.process_races import race
 
 SERVER = "DPQR_TEST_SERVER"

@@ -1,8 +1,8 @@
 """Ledgers in PostgreSQL as older versions of dpqr have made them, with the rights that they gave to jobs."""
 
+from dpqr.ledger.budgets import ledger_store
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.postgres import MIGRATIONS
-from dpqr.ledger.sqlite import ledger_store
 from support.ledger_jobs import another, opened, read
 
 GRANTS = (

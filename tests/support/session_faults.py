@@ -161,10 +161,10 @@ def old_protocol():
     def seal(made, line):
         made.log.say(line, durable=True)
 
-    def passed(kept):
+    def begin_draws(made, line):
         remaining = {"asks": 0, "thresholds": turn.thresholds_of(live[-1].watches)}
-        kept.asking.folder.replace("secret", json.dumps(remaining).encode())
-        kept.asking.log.say({"surprise": kept.asking.journal.number, "ask": kept.ask, "block": 0, "row": 0})
+        made.folder.replace("secret", json.dumps(remaining).encode())
+        made.log.say(line)
 
     def kept(folder, _):
         return KEPT(folder, (folder.secret() or {}).get("asks"))
@@ -173,7 +173,7 @@ def old_protocol():
     with ExitStack() as stack:
         for owner, name, other in (
             (turn.RestoredSession, "opened", opened),
-            (turn.SessionHardQueryLog, "passed", passed),
+            (asking.QuestionWriter, "begin_draws", begin_draws),
             (turn, "load_thresholds", kept),
             (turn, "refuse_on_disk_fault", lambda _: nullcontext()),
             (asking.QuestionWriter, "seal", seal),

@@ -18,12 +18,11 @@ import numpy as np
 from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.releases.formats.known import TableFormat
+from dpqr.releases.formats import TableFormat, write_table
 from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import file_text
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.table_files import write_table
 from dpqr.releases.tidy import Column, Texts, Tidy
 from dpqr.tables.source import TableSource
 

@@ -1,23 +1,6 @@
 """AnsweredBlock: the answers of one block beside the names of their cells, for everything that shows answers.
 
 Made from a release in memory, or from its files (`dpqr.releases.read_release`).
-
-Examples:
-    >>> sex = CellColumn(name="sex", texts=("F", "M"), places=np.array([0, 1]), ordered=False)
-    >>> none = np.full(2, np.nan)
-    >>> block = AnsweredBlock(
-    ...     name="by sex",
-    ...     columns=(sex,),
-    ...     estimate=np.array([12.0, 8.5]),
-    ...     error=none,
-    ...     measured=none,
-    ...     deviation=none,
-    ...     lower=none,
-    ...     upper=none,
-    ...     basis=np.full(2, NO_BASIS, dtype=np.int8),
-    ... )
-    >>> block.rows, block.cells(1), block.certain
-    (2, ('M',), False)
 """
 
 from __future__ import annotations
@@ -273,9 +256,6 @@ class Earlier:
     counts: cumulative answers, by level j: up to the last period before the new one whose number is a multiple of
     base^j; nothing at a level where that is 0. Blocks in workload order; their estimates and errors alone count.
     period: of the release before; empty: there is none. sha256: of its record.
-
-    >>> Earlier().counts
-    {}
     """
 
     counts: Mapping[int, Blocks] = field(default_factory=dict)

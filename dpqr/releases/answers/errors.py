@@ -37,9 +37,6 @@ class ErrorBars:
     predicted: L1 errors by refits, in records, before the factor. known: how many blocks have hardly any noise, so that
     their errors need no refits. missing: why the others have no errors; None: they have, or nobody asked. tests: errors
     of blocks that nobody asked for.
-
-    >>> ErrorBars(missing="the update rule is a third party's").each
-    {}
     """
 
     each: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)

@@ -87,9 +87,6 @@ class FunctionErrors:
     estimated: of functions of the estimates; None: not known. values: of the figure's block, as sums of a measured
     table's cells; summed: of functions of these; None: there is no such table. factor: deviations to either side.
     hidden: by merged cells, beside all that; None: none were merged.
-
-    >>> FunctionErrors().summed is None
-    True
     """
 
     estimated: FloatArray | None = None

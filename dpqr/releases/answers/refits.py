@@ -271,11 +271,7 @@ def size_classes(answers: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Of an error as something released shows it, over the error by refits. noise: its deviation.
-
-    >>> Ratio(value=2.0, noise=0.5).noise
-    0.5
-    """
+    """Of an error as something released shows it, over the error by refits. noise: its deviation."""
 
     value: float
     noise: float

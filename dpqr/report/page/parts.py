@@ -18,7 +18,7 @@ from dpqr.kernel.wording import Fact, plain
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files import RECORD
-from dpqr.releases.formats.known import files_of
+from dpqr.releases.formats import files_of
 from dpqr.releases.read_release import ReleaseFiles
 from dpqr.releases.release_files import file_hash
 

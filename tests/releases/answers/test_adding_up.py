@@ -7,7 +7,7 @@ import pytest
 from support.slow_cases import thinned
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.releases.answers.adding_up import Above, CountTable, Levels, added_up
+from dpqr.releases.views import Above, CountTable, Levels, added_up
 
 NAMES = ("a", "b", "c", "d")
 

@@ -1,1 +1,0 @@
-"""Formats of tables on disk: one module each, and the list of them."""
