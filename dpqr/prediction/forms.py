@@ -78,9 +78,6 @@ class FunctionForm:
         objective: of objective perturbation, where the learner allows it.
         moments: of noisy moments, where the learner allows them.
         only: the laws to use; empty: that of least noise.
-
-    >>> FunctionForm(width=3).count
-    1
     """
 
     width: int
@@ -158,9 +155,6 @@ class PointsForm:
 
     Attributes:
         count: number of points.
-
-    >>> PointsForm(count=20).noises
-    ('laplace', 'gaussian')
     """
 
     count: int
@@ -185,9 +179,6 @@ class ProcessForm:
 
     Attributes:
         points: number of them.
-
-    >>> ProcessForm(points=20).count
-    1
     """
 
     points: int
@@ -214,10 +205,6 @@ class VotesForm:
 
     Attributes:
         noises: the selection that is planned.
-
-    >>> from fractions import Fraction
-    >>> VotesForm(count=20).event(Price(epsilon=Fraction(1, 20)), "exponential")
-    ExponentialEvent(epsilon=Fraction(1, 20))
     """
 
     count: int
@@ -269,10 +256,6 @@ class RandomisedVotesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
-
-    >>> from fractions import Fraction
-    >>> RandomisedVotesForm(count=20, touched=1).event(Price(epsilon=Fraction(1, 20)), "laplace").scale
-    Fraction(20, 1)
     """
 
     count: int
@@ -305,9 +288,6 @@ class AveragesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
-
-    >>> AveragesForm(count=20, touched=1).noises
-    ('laplace',)
     """
 
     count: int

@@ -537,9 +537,6 @@ class KernelProcess:
         computed, which c stretches by at most 1 / sqrt(nugget) <= 32, to 32 sqrt(p) e together; the product itself by
         32 p^2 ulp of the largest value.
         Statement P40 of the guide's topic proofs.
-
-    >>> NUGGET, MOST_POINTS
-    (Fraction(1, 1024), 2048)
     """
 
     values: AtPoints

@@ -79,21 +79,6 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     Raises:
         UsageFault: no accountant covers the budget.
         InfeasiblePlan: none has a plan within it.
-
-    >>> from dpqr.domain.attribute import Attribute, Labels
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> from dpqr.prediction.problem import read_target, without
-    >>> from dpqr.kernel.accountants.sums import Basic
-    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
-    >>> target = read_target(domain, "ill", None)
-    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000)
-    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
-    >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
-    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
-    >>> plan.noise, plan.epsilon
-    ('objective', Fraction(1, 1))
     """
     forms = _forms(wanted)
     plans, reasons = [], []
@@ -202,16 +187,6 @@ def _forms(wanted: PlannerInput) -> tuple[PredictionForm, ...]:
 #
 # Each point has a draw, a charge and a line in the transcript of its own, so a crash loses one point at most. Without
 # sharing, a learner would be fitted, or all members of an ensemble trained, for every one of them.
-#
-# >>> from dpqr.domain.histogram import DenseHistogram
-# >>> class Members:
-# ...     parts, touched = 2, 1
-# ...     def votes(self, counts, noise):
-# ...         return np.array([[2, 0], [1, 1]])
-# >>> table, shared = DenseHistogram(np.array([1, 2])), Shared()
-# >>> points = [OnePoint(ensemble=Members(), shared=shared, place=place) for place in range(2)]
-# >>> [point.votes(table, None).tolist() for point in points]
-# [[[2, 0]], [[1, 1]]]
 
 
 @dataclass(slots=True, eq=False)

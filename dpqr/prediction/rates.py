@@ -62,13 +62,6 @@ def theory(recipe: StableRecipe, records: int) -> TheoryRates:
 
     References:
         Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4. Online: `OnlineError`.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> theory(StableRecipe(name="svm", features=features), 10_000).penalty
-    0.5
     """
     stated = recipe.smoothness or USUAL
     smooth, penalty = float(stated), theory_exponent(recipe.name, stated, recipe.stability.decay)
@@ -123,25 +116,7 @@ class PlanAlternatives:
 
 
 def plan_alternatives(plan: PredictionPlan, wanted: PlannerInput) -> PlanAlternatives:
-    """For the plan that was made for `wanted`.
-
-    >>> from dpqr.domain.attribute import Attribute, Labels
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> from dpqr.prediction.problem import PredictionProblem, read_target, without
-    >>> from dpqr.kernel.accountants.sums import Basic
-    >>> from dpqr.kernel.budget import PrivacyBudget
-    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
-    >>> target = read_target(domain, "ill", None)
-    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=5)
-    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
-    >>> budget = PrivacyBudget(epsilon=Fraction(1))
-    >>> wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()])
-    >>> alternatives = plan_alternatives(least_spread(wanted), wanted)
-    >>> alternatives.bought, alternatives.function_from
-    ({'basic': 5}, 1)
-    """
+    """For the plan that was made for `wanted`."""
     records = plan.problem.records
     stable = isinstance(plan, StablePlan)
     accountants = () if isinstance(plan, DirectPlan | ProcessPlan) else wanted.accountants

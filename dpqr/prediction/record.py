@@ -141,16 +141,6 @@ class Model:
 
     Privacy:
         Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
-
-    >>> from dpqr.domain.attribute import Attribute, Labels
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> from dpqr.prediction.problem import read_target
-    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
-    >>> target = read_target(domain, "ill", None)
-    >>> features, weights = CellFeatures(domain=without(domain, target)), np.array([-1.0, 1.0, 0.0])
-    >>> model = Model(domain=domain, target=target, classifies=True, features=features, weights=weights)
-    >>> model.predictions(np.array([[0], [1]])).tolist()
-    ['no', 'yes']
     """
 
     domain: Domain

@@ -50,9 +50,6 @@ class TuningVotes:
         candidates: in the order of FACTORS.
         parts: number of parts.
         wrong: error of predictions against targets, one figure each.
-
-    >>> TuningVotes(candidates=(), parts=8, wrong=np.subtract).predictions
-    1
     """
 
     candidates: tuple[Candidate, ...]

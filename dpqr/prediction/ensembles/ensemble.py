@@ -157,14 +157,6 @@ class Aggregate:
 
     Raises:
         UsageFault: a figure outside its range.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.prediction.ensembles.bases import RidgeBase
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> Aggregate(features=features, base=RidgeBase(), parts=10).name
-    'aggregate'
     """
 
     features: FeatureMap

@@ -126,15 +126,6 @@ class MomentsFigures:
 
 
 # Least squares from noisy moments: the sums of products of features and target get the noise, once.
-#
-# >>> from dpqr.kernel.noise.source import SeededNoise
-# >>> class Fixed:
-# ...     width, squared_sensitivity = 1, 2 * STEPS**4
-# ...     def sums(self, counts):
-# ...         return np.array([10**6 * STEPS**2, 5 * 10**5 * STEPS**2])
-# >>> weights = NoisyMoments(learner=Fixed(), variance=Fraction(2**50))
-# >>> round(float(weights.sample(None, SeededNoise(1))[0] * WEIGHT_STEP), 2)
-# 0.5
 
 STEPS = 2**12
 """Grid steps of a feature and a target in 1."""
