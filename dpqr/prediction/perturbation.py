@@ -53,7 +53,7 @@ class Perturbation:
 
     Attributes:
         width: number of weights.
-        gradient, units, changes: see `Perturbed`.
+        gradient, units, changes: see `PerturbedLearner`.
         loss: whose corner may be wider than the learner's (`round_corner`).
         reach: public guess at the norm of a good function, which the strength balances against the noise.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -31,62 +31,13 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, SphericalLaplace
 from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.prediction.learned_functions import FINENESS, step, weights_sensitivity
+from dpqr.prediction.learners.perturbed import PerturbedLearner
 
 SENSITIVITY = FINENESS + 1
 """Of a gradient, in grid steps; one more covers rows of norm 1 + 2^-40."""
 LARGEST_PULL = 1 << 36
 """Largest scale of a pull, or deviation of a coordinate: a norm beyond 2^51 steps has a probability below exp(-10,000)
 (`SphericalLaplace`; 2^15 deviations of at most 2^12 normal coordinates)."""
-
-
-class Perturbed(Protocol):
-    """A learner of argmin sum_i L(f(x_i), y_i) + (strength / 2) ||f||^2 + <pull, f>, f(x) = <w, phi(x)>."""
-
-    @property
-    def width(self) -> int:
-        """Number of weights."""
-        ...
-
-    @property
-    def gradient(self) -> Fraction:
-        """How far the gradient of the sum of losses moves in L2 between neighbours, at any point."""
-        ...
-
-    @property
-    def units(self) -> int:
-        """Losses that come, or are replaced, between neighbours."""
-        ...
-
-    @property
-    def changes(self) -> int:
-        """Records that come or go between neighbours, one after the other; each has its share of `gradient`."""
-        ...
-
-    @property
-    def opposite(self) -> Fraction:
-        """Largest slope of the sign that has the smaller one, for one target, as a share of the largest slope."""
-        ...
-
-    @property
-    def curvature(self) -> Fraction:
-        """Largest second derivative of a loss on a row, over the strength."""
-        ...
-
-    @property
-    def tapered(self) -> bool:
-        """Whether that is at most 4 p (1 - p) `curvature` where the slope is at p of the way between its ends."""
-        ...
-
-    @property
-    def strength(self) -> Fraction: ...
-
-    @property
-    def tolerance(self) -> Fraction:
-        """Largest distance of `fit` from the minimiser, for every pull and every table on which it can be computed to
-        that (`PerturbedLearner`). Public."""
-        ...
-
-    def fit(self, counts: Counts, pull: FloatArray) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,7 +63,7 @@ class _Closed:
         Statement P13 of the guide's topic proofs.
     """
 
-    learner: Perturbed
+    learner: PerturbedLearner
     closing: Fraction
 
     @property

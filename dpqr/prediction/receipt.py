@@ -68,7 +68,7 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
         charged = " (charged)" if accountant == plan.accountant.name else ""
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
         total.append(("" if total else "Total", f"{accountant}: {figure}{charged}"))
-    return (*paid, *_means(plan), *learned, *noise_facts(plan, release.records), *total, *_notes(plan))
+    return (*paid, *_means(plan), *learned, *noise_facts(plan, release.figures.records), *total, *_notes(plan))
 
 
 def _promise(plan: PredictionPlan) -> Fact:
