@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
@@ -84,10 +84,7 @@ class FunctionForm:
     objective: Perturbation | None = None
     moments: MomentsFigures | None = None
     only: tuple[Noise, ...] = ()
-
-    @property
-    def count(self) -> int:
-        return 1
+    count: ClassVar[int] = 1
 
     @property
     def noises(self) -> tuple[Noise, ...]:
@@ -158,10 +155,7 @@ class PointsForm:
     """
 
     count: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace", "gaussian")
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace", "gaussian")
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
         if noise == "gaussian":
@@ -182,14 +176,8 @@ class ProcessForm:
     """
 
     points: int
-
-    @property
-    def count(self) -> int:
-        return 1
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("gaussian",)
+    count: ClassVar[int] = 1
+    noises: ClassVar[tuple[Noise, ...]] = ("gaussian",)
 
     def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
         squared = weights_sensitivity(self.points) ** 2
@@ -260,10 +248,7 @@ class RandomisedVotesForm:
 
     count: int
     touched: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace",)
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
         return DiscreteLaplaceEvent(sensitivity=self.touched, scale=self.touched / price.pure, coordinates=1)
@@ -292,10 +277,7 @@ class AveragesForm:
 
     count: int
     touched: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace",)
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
         moved = averages_sensitivity(self.touched)

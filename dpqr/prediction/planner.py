@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -240,6 +241,7 @@ class OnePoint:
     ensemble: Ensemble
     shared: FitCache
     place: int
+    predictions: ClassVar[int] = 1
 
     @property
     def parts(self) -> int:
@@ -248,10 +250,6 @@ class OnePoint:
     @property
     def touched(self) -> int:
         return self.ensemble.touched
-
-    @property
-    def predictions(self) -> int:
-        return 1
 
     def votes(self, counts: Counts, noise: NoiseSource) -> AnyArray:
         return self.shared.of(counts, lambda: self.ensemble.votes(counts, noise))[self.place : self.place + 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,15 +50,12 @@ class GradientDescent:
     radius: Fraction
     horizon: Fraction
     scale: LossScale
+    penalty: ClassVar[Fraction] = Fraction(0)
+    """There is none."""
 
     @property
     def features(self) -> FeatureMap:
         return self.examples.features
-
-    @property
-    def penalty(self) -> Fraction:
-        """There is none."""
-        return Fraction(0)
 
     @property
     def slope(self) -> Fraction:
