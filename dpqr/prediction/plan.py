@@ -49,7 +49,7 @@ from dpqr.prediction.learners.examples import MOST_RECORDS, LossScale
 from dpqr.prediction.learners.moments import NoisyMoments
 from dpqr.prediction.learners.solver import ULP
 from dpqr.prediction.learners.stable import ARITHMETIC, BatchLearner, StableLearner
-from dpqr.prediction.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.perturbation import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes

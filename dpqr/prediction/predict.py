@@ -18,8 +18,7 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import COUNT, BoundedPlan, PaidTable, PredictionPlan
-from dpqr.prediction.planner import PlannerInput
-from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.planner import PlannerInput, plan_prediction, planner_input
 from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.receipt import prediction_receipt

@@ -32,6 +32,7 @@ from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
 from dpqr.releases.files import SingleFile, document_text, write_text
 from dpqr.releases.formats.known import FORMATS, TableFormat, listed_endings
+from dpqr.releases.locked_plan import save_document
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -324,6 +325,11 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
     return seal_document(written(PredictionPlanPart.of(plan)))
+
+
+def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
+    """Write the plan of a prediction run, to be reviewed; its SHA-256."""
+    return save_document(prediction_plan_document(plan), plan.inputs, target)
 
 
 def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dpqr.kernel.events import Composition
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.ledger.record import Record
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planning import plan_prediction
+from dpqr.prediction.planner import plan_prediction
 from dpqr.prediction.predict import resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt

@@ -18,8 +18,7 @@ from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.prediction.plan import PaidTable, PredictionPlan
-from dpqr.prediction.planner import one_by_one
-from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.planner import one_by_one, plan_prediction, planner_input
 from dpqr.prediction.predict import (
     check_input,
     checked_prediction,
