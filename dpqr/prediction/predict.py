@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from dpqr.releases.reading import (
 from dpqr.releases.record.parts import draws_digest, record_path
 from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
+from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import ModelRequest, PredictionRequest
 from dpqr.releases.tidy import Tidy
 from dpqr.tables.limits import Limits
@@ -57,12 +58,6 @@ from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import read_points, refuse_table_as_document, require_public
 from dpqr.tables.policy import Policy
 from dpqr.tables.structure import check_table, require_places, require_single_rows
-
-
-class ReadObserver(Protocol):
-    """Watches a run: called with the percentage of the table that is read (`Percent`)."""
-
-    def read(self, percent: int) -> None: ...
 
 
 def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, PlanAlternatives]:
@@ -86,7 +81,7 @@ def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Tabl
 
 
 def predict(
-    request: PredictionRequest, progress: ReadObserver, *, noise: NoiseSource | None = None
+    request: PredictionRequest, progress: ReleaseObserver, *, noise: NoiseSource | None = None
 ) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
@@ -291,7 +286,7 @@ def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bil
 
 
 def open_table(
-    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReadObserver, noise: NoiseSource
+    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReleaseObserver, noise: NoiseSource
 ) -> LoadedTable:
     """The private table, sealed."""
     problem = plan.problem
