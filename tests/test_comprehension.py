@@ -4,18 +4,18 @@ import pytest
 from comprehension import ROOT, figures, helpers_used_once, unused_helpers
 
 CEILINGS = {
-    "lines of the package": 100400,
-    "files": 393,
+    "lines of the package": 99785,
+    "files": 389,
     "folders": 37,
-    "files under 60 lines": 43,
+    "files under 60 lines": 42,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.5,
-    "dict[str, Any]": 186,
-    "lines of the tests": 100900,
+    "dict[str, Any]": 183,
+    "lines of the tests": 100857,
     "a plain release: modules imported": 223,
-    "a plain release: functions run": 1228,
-    "a plain release: files they lie in": 151,
+    "a plain release: functions run": 1225,
+    "a plain release: files they lie in": 150,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 
