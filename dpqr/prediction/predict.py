@@ -115,6 +115,7 @@ def predict(
         else:
             opened = open_table(plan, held, run, progress, source)
         table = PaidTable(counts=opened.counts, guard=run.guard, noise=source)
+        spent = prices(plan)
         tuned, counted = draw_preliminaries(plan, table)
         numbers, figures = tuned.draw(table, codes, tuned.divisor(counted))
         released = PredictionRelease(
@@ -122,7 +123,7 @@ def predict(
             numbers=numbers,
             figures=figures,
             counted=counted,
-            spent=prices(tuned),
+            spent=spent,
             private=source.private,
             paid=run.paid,
             reason=run.paid.reason if run.paid else request.reason,
