@@ -13,7 +13,6 @@ Other rooms import these modules, and no others:
 
 Inside:
 
-    cases.cells          tables that bound a person's rows in one cell
     cases.counters       counters over periods
     cases.files          whole releases from files to files
     cases.filters        adversaries against filters

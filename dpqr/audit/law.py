@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -46,10 +46,7 @@ class Coin:
     votes: int
     parts: int
     scale: float
-
-    @property
-    def support(self) -> tuple[int, int]:
-        return 0, 1
+    support: ClassVar[tuple[int, int]] = (0, 1)
 
     def log_probabilities(self, values: IntArray, width: float = 1.0) -> FloatArray:
         noisy = TwoSidedGeometric(answer=self.votes, scale=self.scale)

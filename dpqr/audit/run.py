@@ -16,13 +16,12 @@ from typing import Any
 
 from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
-from dpqr.audit.cases.cells import cell_cases
 from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
 from dpqr.audit.cases.learned_labels import label_cases
 from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
-from dpqr.audit.cases.persons import person_cases
+from dpqr.audit.cases.persons import cell_cases, person_cases
 from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
 from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
 from dpqr.audit.cases.selections import choice_cases, search_cases

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from types import FrameType
 from typing import Any
@@ -97,24 +97,20 @@ def ending_of(error: BaseException) -> Ending | None:
         return None
     # No other notes are shown: those of other packages may quote the table.
     notes = tuple(note for note in PUBLIC_NOTES if note in getattr(error, "__notes__", ()))
-    return replace(_ending(error), notes=notes)
-
-
-def _ending(error: BaseException) -> Ending:
     if isinstance(error, DpqrError):
         faults = error.faults if isinstance(error, DocumentError) else ()
         kind = "UnexpectedFault" if type(error) is DpqrError else type(error).__name__
-        return Ending(code=error.exit_code, kind=kind, text=str(error), faults=faults)
+        return Ending(code=error.exit_code, kind=kind, text=str(error), notes=notes, faults=faults)
     if isinstance(error, click.ClickException):
         words = error.format_message() if isinstance(error, NoArgsIsHelpError) else _usage_words(error)
-        return Ending(code=error.exit_code, kind="UsageFault", text=words)
+        return Ending(code=error.exit_code, kind="UsageFault", text=words, notes=notes)
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return Ending(code=INTERRUPTED, kind="Interrupted", text="interrupted")
+        return Ending(code=INTERRUPTED, kind="Interrupted", text="interrupted", notes=notes)
     if isinstance(error, MemoryError):
-        return Ending(code=INFEASIBLE, kind="MemoryError", text=NO_MEMORY)
+        return Ending(code=INFEASIBLE, kind="MemoryError", text=NO_MEMORY, notes=notes)
     if isinstance(error, OSError) and (fault := _output_fault()):
-        return Ending(code=USAGE, kind="UsageFault", text=fault)
-    return Ending(code=1, kind="UnexpectedFault", text=UNEXPECTED)
+        return Ending(code=USAGE, kind="UsageFault", text=fault, notes=notes)
+    return Ending(code=1, kind="UnexpectedFault", text=UNEXPECTED, notes=notes)
 
 
 def say_ending(ending: Ending, error: BaseException) -> None:

@@ -29,7 +29,7 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     dpqr guide --search "how do I choose epsilon"
     """
     from dpqr.python.guide_search import search_guide
-    from dpqr.report.guide import EVERY_TOPIC
+    from dpqr.report.guide import EVERY_TOPIC, guide_view, read_topic
 
     color = not no_color
     if search is not None:
@@ -41,7 +41,11 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
         else:
             say(f"the guide holds no word of {search!r}; its topics: dpqr guide")
     elif topic is not None:
-        _print_topic(topic, color)
+        text = read_topic(topic)
+        if is_terminal(sys.stdout):
+            print_paged(render(guide_view(text), sys.stdout, color))
+        else:
+            product(text.rstrip("\n"))
     else:
         _list_topics(color)
         say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORDS")
@@ -61,18 +65,6 @@ def _list_topics(color: bool) -> None:
         else:
             for name in names:
                 product(f"{name:<{width}}  {summary(name)}")
-
-
-def _print_topic(topic: str, color: bool) -> None:
-    from dpqr.report.guide import read_topic
-
-    text = read_topic(topic)
-    if not is_terminal(sys.stdout):
-        product(text.rstrip("\n"))
-        return
-    from dpqr.report.guide import guide_view
-
-    print_paged(render(guide_view(text), sys.stdout, color))
 
 
 def _line(hit: Hit, words: str, color: bool) -> str:

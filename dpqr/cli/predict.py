@@ -47,8 +47,8 @@ def command(data: tuple[str, ...], given: PredictCommand) -> None:
     For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
     from dpqr.cli.screen import Screen, progress
-    from dpqr.prediction.planning import save_prediction_plan
     from dpqr.prediction.predict import apply_model, planned_prediction, predict
+    from dpqr.prediction.record import save_prediction_plan
     from dpqr.python.predict import model_request, prediction_request
     from dpqr.python.shown import prediction_plan
 

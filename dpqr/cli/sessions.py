@@ -103,7 +103,7 @@ def open_prediction_command(name: str, data: tuple[str, ...], given: OpenPredict
 
     Its plan (--dry-run) says how a point will be answered, at what price, with how much noise, and how many are paid.
     """
-    from dpqr.prediction.planning import save_prediction_plan
+    from dpqr.prediction.record import save_prediction_plan
     from dpqr.python.sessions import open_predictions_request, planned_session
     from dpqr.python.shown import prediction_plan
     from dpqr.sessions.predictions import open_predictions

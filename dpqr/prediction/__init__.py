@@ -11,13 +11,12 @@ Other rooms import these modules, and no others:
     learners.moments     least squares from noisy moments
     learners.perturbed   learners of perturbed objectives
     learners.stable      regularised minimisers and their sensitivity
-    perturbed_functions  objective perturbation as a mechanism
+    perturbation         objective perturbation: mechanisms, and their figures
     plan                 plans of predictions, and their mechanisms
-    planner              the plan of least noise
-    planning             documents and options to a plan
+    planner              documents and options to the plan of least noise
     predict              plan, pay, open, predict, write
     problem              all that is public before any data
-    rates                what else the budget would buy
+    rates                what else the budget would buy; what predictions lose
     receipt              plan and receipt as text
     record               what a run publishes, its record, and models
     third_party          losses and learners of other packages
@@ -27,13 +26,11 @@ Other rooms import these modules, and no others:
 Inside:
 
     ensembles.member         the process that trains one member
-    excess_risk              what predictions lose to the best function
     forms                    the ways of release, with event and noise
     learners.corners         hinge and pinball losses
     learners.exact_kernel    predictions by a kernel itself
     learners.gradient_steps  gradient descent, online and averaged learners
     learners.solver          certified minimisers
-    perturbation             figures of objective perturbation
     recipes                  learners as a user names them
     risk_bounds              what minimisers lose for want of records
 """

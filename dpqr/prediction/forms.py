@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
@@ -78,19 +78,13 @@ class FunctionForm:
         objective: of objective perturbation, where the learner allows it.
         moments: of noisy moments, where the learner allows them.
         only: the laws to use; empty: that of least noise.
-
-    >>> FunctionForm(width=3).count
-    1
     """
 
     width: int
     objective: Perturbation | None = None
     moments: MomentsFigures | None = None
     only: tuple[Noise, ...] = ()
-
-    @property
-    def count(self) -> int:
-        return 1
+    count: ClassVar[int] = 1
 
     @property
     def noises(self) -> tuple[Noise, ...]:
@@ -158,16 +152,10 @@ class PointsForm:
 
     Attributes:
         count: number of points.
-
-    >>> PointsForm(count=20).noises
-    ('laplace', 'gaussian')
     """
 
     count: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace", "gaussian")
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace", "gaussian")
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
         if noise == "gaussian":
@@ -185,20 +173,11 @@ class ProcessForm:
 
     Attributes:
         points: number of them.
-
-    >>> ProcessForm(points=20).count
-    1
     """
 
     points: int
-
-    @property
-    def count(self) -> int:
-        return 1
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("gaussian",)
+    count: ClassVar[int] = 1
+    noises: ClassVar[tuple[Noise, ...]] = ("gaussian",)
 
     def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
         squared = weights_sensitivity(self.points) ** 2
@@ -214,10 +193,6 @@ class VotesForm:
 
     Attributes:
         noises: the selection that is planned.
-
-    >>> from fractions import Fraction
-    >>> VotesForm(count=20).event(Price(epsilon=Fraction(1, 20)), "exponential")
-    ExponentialEvent(epsilon=Fraction(1, 20))
     """
 
     count: int
@@ -269,18 +244,11 @@ class RandomisedVotesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
-
-    >>> from fractions import Fraction
-    >>> RandomisedVotesForm(count=20, touched=1).event(Price(epsilon=Fraction(1, 20)), "laplace").scale
-    Fraction(20, 1)
     """
 
     count: int
     touched: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace",)
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
         return DiscreteLaplaceEvent(sensitivity=self.touched, scale=self.touched / price.pure, coordinates=1)
@@ -305,17 +273,11 @@ class AveragesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
-
-    >>> AveragesForm(count=20, touched=1).noises
-    ('laplace',)
     """
 
     count: int
     touched: int
-
-    @property
-    def noises(self) -> tuple[Noise, ...]:
-        return ("laplace",)
+    noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
         moved = averages_sensitivity(self.touched)

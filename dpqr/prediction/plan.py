@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import isqrt
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -48,7 +49,7 @@ from dpqr.prediction.learners.examples import MOST_RECORDS, LossScale
 from dpqr.prediction.learners.moments import NoisyMoments
 from dpqr.prediction.learners.solver import ULP
 from dpqr.prediction.learners.stable import ARITHMETIC, BatchLearner, StableLearner
-from dpqr.prediction.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.perturbation import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
@@ -62,6 +63,24 @@ COUNT = QueryBlock(name="records")
 """The number of records: what is bought where nobody declares it."""
 
 Recipe = StableRecipe | Aggregate
+Drawn = TypeVar("Drawn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PaidTable:
+    """A sealed table, the filter of what pays for its draws, and their noise. Every draw goes through the gate."""
+
+    counts: Private[Counts]
+    guard: PrivacyFilter
+    noise: NoiseSource
+
+    def draw(self, mechanism: Mechanism[Counts, Drawn]) -> Drawn:
+        """One draw."""
+        return measure(self.counts, mechanism, accountant=self.guard, noise=self.noise).value
+
+    def draw_together(self, batch: Batch[Counts, Drawn]) -> Drawn:
+        """Several draws at once, such as one for each point."""
+        return measure_together(self.counts, batch, accountant=self.guard, noise=self.noise).value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,6 +137,8 @@ class PredictionPlan(ABC):
     asked: bool = False
     notes: tuple[str, ...] = ()
     inputs: PublicInputs | None = None
+    pointwise: ClassVar[bool] = True
+    """Whether predictions are released, and not a function."""
 
     @property
     def counter(self) -> Mechanism[Counts, Measurement]:
@@ -141,11 +162,6 @@ class PredictionPlan(ABC):
         """Whether a learner's values are scores, whose signs are the predictions."""
         return False
 
-    @property
-    def pointwise(self) -> bool:
-        """Whether predictions are released, and not a function."""
-        return True
-
     def divisor(self, counted: int | None) -> int | None:
         """The number of records that the objective is divided by: counted, else declared; None: it needs none."""
         return None
@@ -166,14 +182,7 @@ class PredictionPlan(ABC):
         """
 
     @abstractmethod
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         """The draws of the form, each through the gate.
 
         Args:
@@ -215,16 +224,9 @@ class EnsemblePlan(PredictionPlan):
         """The same for any ensemble of so many parts."""
         return self.form.mechanism(ensemble, self.price, self.noise)
 
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         batch = self.votes(self.recipe.features.of(_require_points(codes)))
-        return measure_together(counts, batch, accountant=guard, noise=noise).value, self.figures(0)
+        return table.draw_together(batch), self.figures(0)
 
     def decode(self, numbers: IntArray, values: FloatArray) -> AnyArray:
         target = self.problem.target
@@ -270,10 +272,7 @@ class DirectPlan(StablePlan):
     """A function by one of the laws in DIRECT, which need no number of records and no bound of a learner."""
 
     form: FunctionForm
-
-    @property
-    def pointwise(self) -> bool:
-        return False
+    pointwise: ClassVar[bool] = False
 
     @abstractmethod
     def direct(self) -> PerturbedWeights | GaussianPerturbedWeights | NoisyMoments:
@@ -284,17 +283,8 @@ class DirectPlan(StablePlan):
         mechanism = self.direct()
         return LearnedFigures(step=mechanism.grid, penalty=mechanism.penalty)
 
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
-        mechanism = self.direct()
-        numbers = measure(counts, mechanism, accountant=guard, noise=noise).value
-        return numbers, LearnedFigures(step=mechanism.grid, penalty=mechanism.penalty)
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
+        return table.draw(self.direct()), self.figures(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -368,10 +358,7 @@ class FunctionPlan(BoundedPlan):
     """All weights of a function, with noise by the learner's bound."""
 
     form: FunctionForm
-
-    @property
-    def pointwise(self) -> bool:
-        return False
+    pointwise: ClassVar[bool] = False
 
     def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
         """The mechanism."""
@@ -386,17 +373,9 @@ class FunctionPlan(BoundedPlan):
         drawn = noise_deviation(self.form.weights_event(self.price, self.noise))
         return drawn * self.grid(self.learner(records))
 
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known = self.divisor(records)
-        mechanism = self.weights(self.learner(known))
-        return measure(counts, mechanism, accountant=guard, noise=noise).value, self.figures(known)
+        return table.draw(self.weights(self.learner(known))), self.figures(known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -417,18 +396,10 @@ class ProcessPlan(BoundedPlan):
             return None
         return noise_deviation(self.form.event(self.price, self.noise)) * self.grid(self.learner(records))
 
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known = self.divisor(records)
         process, mechanism = self.process(self.learner(known), _require_points(codes))
-        noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
-        return process.predictions(noisy), replace(self.figures(known), step=step(process.bound))
+        return process.predictions(table.draw(mechanism)), replace(self.figures(known), step=step(process.bound))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -459,18 +430,11 @@ class PointsPlan(BoundedPlan):
         within = bound if limit is None else min(bound, Fraction(2 * limit))
         return noise_deviation(self.form.event(self.price, self.noise)) * step(within)
 
-    def draw(
-        self,
-        counts: Private[Counts],
-        codes: AnyArray | None,
-        records: int | None,
-        guard: PrivacyFilter,
-        noise: NoiseSource,
-    ) -> tuple[IntArray, LearnedFigures]:
+    def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known, numbers, grids = self.divisor(records), [], []
         for release in range(self.releases):
             batch = self.predictions(self.learner(known, release), _require_points(codes))
-            numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
+            numbers.append(table.draw_together(batch))
             grids.append(np.full(len(numbers[-1]), batch.asked.step))
         return np.concatenate(numbers), replace(self.figures(known), step=np.concatenate(grids))
 
@@ -537,9 +501,6 @@ class KernelProcess:
         computed, which c stretches by at most 1 / sqrt(nugget) <= 32, to 32 sqrt(p) e together; the product itself by
         32 p^2 ulp of the largest value.
         Statement P40 of the guide's topic proofs.
-
-    >>> NUGGET, MOST_POINTS
-    (Fraction(1, 1024), 2048)
     """
 
     values: AtPoints

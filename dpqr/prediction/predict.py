@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dpqr.domain.domain_file import domain_text, read_domain
-from dpqr.domain.histogram import Counts
-from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.accountants.known import PREDICTING, available
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.gate import measure, measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Reason
-from dpqr.prediction.plan import COUNT, BoundedPlan, PredictionPlan
-from dpqr.prediction.planner import PlannerInput
-from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.plan import COUNT, BoundedPlan, PaidTable, PredictionPlan
+from dpqr.prediction.planner import PlannerInput, plan_prediction, planner_input
 from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.record import (
     PredictionRelease,
-    model_document,
     prediction_document,
     prediction_plan_document,
     predictions_table,
@@ -57,6 +50,7 @@ from dpqr.releases.reading import (
 from dpqr.releases.record.parts import draws_digest, record_path
 from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
+from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import ModelRequest, PredictionRequest
 from dpqr.releases.tidy import Tidy
 from dpqr.tables.limits import Limits
@@ -64,12 +58,6 @@ from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import read_points, refuse_table_as_document, require_public
 from dpqr.tables.policy import Policy
 from dpqr.tables.structure import check_table, require_places, require_single_rows
-
-
-class ReadObserver(Protocol):
-    """Watches a run: called with the percentage of the table that is read (`Percent`)."""
-
-    def read(self, percent: int) -> None: ...
 
 
 def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, PlanAlternatives]:
@@ -93,7 +81,7 @@ def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Tabl
 
 
 def predict(
-    request: PredictionRequest, progress: ReadObserver, *, noise: NoiseSource | None = None
+    request: PredictionRequest, progress: ReleaseObserver, *, noise: NoiseSource | None = None
 ) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
@@ -123,20 +111,31 @@ def predict(
     bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
     with paid_run(payer, bill, None, ready=lambda: check_input(request, plan, held, bill)) as run:
         if request.rehearse:
-            table = rehearsed_examples(plan, held.limits)
+            opened = rehearsed_examples(plan, held.limits)
         else:
-            table = open_table(plan, held, run, progress, source)
-        finished = draw_predictions(plan, table.counts, codes, run.guard, source, prices(plan))
-        rehearsed = rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None
-        reason = run.paid.reason if run.paid else request.reason
-        released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
+            opened = open_table(plan, held, run, progress, source)
+        table = PaidTable(counts=opened.counts, guard=run.guard, noise=source)
+        spent = prices(plan)
+        tuned, counted = draw_preliminaries(plan, table)
+        numbers, figures = tuned.draw(table, codes, tuned.divisor(counted))
+        released = PredictionRelease(
+            plan=tuned,
+            numbers=numbers,
+            figures=figures,
+            counted=counted,
+            spent=spent,
+            private=source.private,
+            paid=run.paid,
+            reason=run.paid.reason if run.paid else request.reason,
+            rehearsed=rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None,
+        )
         # The predictions and then the record that says what they are worth, or the model, with the domain's file as it
         # was read before anything was paid for.
         record = None
         if files and released.pointwise:
             record = _write_with_record(released, files, released_table(released))
         elif files:
-            record = seal_document(model_document(released, domain, prediction_receipt(released)))
+            record = seal_document(prediction_document(released, prediction_receipt(released), domain))
             write_document(files[0], record)
         run.released(draws_digest(record) if record else "")
     return released
@@ -288,7 +287,7 @@ def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bil
 
 
 def open_table(
-    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReadObserver, noise: NoiseSource
+    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReleaseObserver, noise: NoiseSource
 ) -> LoadedTable:
     """The private table, sealed."""
     problem = plan.problem
@@ -316,40 +315,9 @@ def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...
     return record
 
 
-# The draws of a prediction run: from sealed counts to released values, each one through the gate.
-
-SpentEpsilons = Mapping[str, Fraction | None]
-
-
-def draw_predictions(
-    plan: PredictionPlan,
-    counts: Private[Counts],
-    codes: AnyArray | None,
-    guard: PrivacyFilter,
-    noise: NoiseSource,
-    spent: SpentEpsilons,
-) -> PredictionRelease:
-    """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
-    plan, counted = draw_preliminaries(plan, counts, guard, noise)
-    numbers, figures = plan.draw(counts, codes, plan.divisor(counted), guard, noise)
-    return PredictionRelease(
-        plan=plan,
-        numbers=numbers,
-        step=figures.step,
-        records=figures.records,
-        counted=counted,
-        penalty=figures.penalty,
-        bound=figures.bound,
-        spent=spent,
-        private=noise.private,
-    )
-
-
 def draw_preliminaries(
     plan: PredictionPlan,
-    counts: Private[Counts],
-    guard: PrivacyFilter,
-    noise: NoiseSource,
+    table: PaidTable,
     journal: Journal = NoJournal(),  # noqa: B008 (frozen)
 ) -> tuple[PredictionPlan, int | None]:
     """What a plan buys before its predictions: the plan with the factor that was chosen, and the noisy count of
@@ -357,21 +325,20 @@ def draw_preliminaries(
     counted = None
     if plan.counting is not None:
         journal.begin(plan.counter.event, (COUNT,))
-        found = measure(counts, plan.counter, accountant=guard, noise=noise)
-        counted = int(found.value.values[0][0])
+        counted = int(table.draw(plan.counter).values[0][0])
         journal.record(counted)
     if isinstance(plan, BoundedPlan) and plan.tuning is not None:
         tuner = plan.tuner(plan.divisor(counted))
         ((event, _),) = tuner.events
         journal.begin(event, ())
-        chosen = int(measure_together(counts, tuner, accountant=guard, noise=noise).value[0])
+        chosen = int(table.draw_together(tuner)[0])
         journal.record(chosen)
         plan = replace(plan, factor=FACTORS[chosen])
     return plan, counted
 
 
 def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
-    """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
+    """Rows drawn from the domain for a learner, whose plan may want parts or an order of the rows, as one more axis.
 
     Privacy:
         Public, a function of the plan.

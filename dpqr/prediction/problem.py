@@ -138,13 +138,6 @@ class PredictionProblem:
             bought.
         points: how many predictions are requested; None: a function is.
         seed: public, of random features.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
-    >>> target = Target(attribute=domain.attributes[1], axis=1, positive=0)
-    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=100)
-    >>> [attribute.name for attribute in problem.features.attributes]
-    ['a']
     """
 
     domain: Domain

@@ -8,7 +8,6 @@ from functools import singledispatch
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import DIGITS, Fact, count_words, plain, price_words
 from dpqr.ledger.ledger import Reason
-from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.forms import (
     OBJECTIVES,
     RandomisedVotesForm,
@@ -27,7 +26,7 @@ from dpqr.prediction.plan import (
     ProcessPlan,
     StablePlan,
 )
-from dpqr.prediction.rates import MOST, PlanAlternatives
+from dpqr.prediction.rates import MOST, ExcessRisk, PlanAlternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
@@ -68,7 +67,7 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
         charged = " (charged)" if accountant == plan.accountant.name else ""
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
         total.append(("" if total else "Total", f"{accountant}: {figure}{charged}"))
-    return (*paid, *_means(plan), *learned, *noise_facts(plan, release.records), *total, *_notes(plan))
+    return (*paid, *_means(plan), *learned, *noise_facts(plan, release.figures.records), *total, *_notes(plan))
 
 
 def _promise(plan: PredictionPlan) -> Fact:

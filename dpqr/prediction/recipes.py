@@ -69,10 +69,6 @@ class Stability:
 
     Raises:
         UsageFault: a figure outside its range.
-
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> Stability(parts=4).of_part(LossScale(unit=PrivacyUnit(), records=100)).records
-    25
     """
 
     radius: Fraction | None = None
@@ -205,13 +201,6 @@ class StableRecipe:
 
     Raises:
         UsageFault: a figure outside its range, or two that choose lambda.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> StableRecipe(name="svm", features=features).classifies
-    True
     """
 
     name: str

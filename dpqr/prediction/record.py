@@ -27,11 +27,12 @@ from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.examples import BLOCK
 from dpqr.prediction.learners.features import FeatureMap, Kernel, KernelName
-from dpqr.prediction.plan import PredictionPlan, Recipe
+from dpqr.prediction.plan import LearnedFigures, PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
 from dpqr.releases.files import SingleFile, document_text, write_text
 from dpqr.releases.formats import FORMATS, TableFormat, listed_endings, write_table
+from dpqr.releases.locked_plan import save_document
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -60,13 +61,10 @@ class PredictionRelease:
     Attributes:
         plan: of the run.
         numbers: weights of a function, noisy predictions (release after release), or indices of labels.
-        step: width of the grid on the scale of `Target`, or of each number's; 1 for labels.
+        figures: of the learner: the grid of the numbers, and what they rest on.
         spent: epsilon at the plan's delta under every accountant.
         private: False if the noise came from a test source.
-        records: m0 of the objective, declared or bought; None for ensembles.
         counted: the bought count, as it was drawn.
-        penalty: lambda.
-        bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
         reason: why it was made, and who asked.
         rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
@@ -87,20 +85,18 @@ class PredictionRelease:
     >>> budget = PrivacyBudget(epsilon=Fraction(1))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
     >>> numbers, spent = np.array([-4, 7]), {"basic": plan.epsilon}
-    >>> release = PredictionRelease(plan=plan, numbers=numbers, step=0.5, spent=spent, private=True)
+    >>> figures = LearnedFigures(step=0.5)
+    >>> release = PredictionRelease(plan=plan, numbers=numbers, figures=figures, spent=spent, private=True)
     >>> release.values.tolist(), release.predictions.tolist()
     ([-2.0, 3.5], ['no', 'yes'])
     """
 
     plan: PredictionPlan
     numbers: IntArray
-    step: float | FloatArray
+    figures: LearnedFigures
     spent: Mapping[str, Fraction | None]
     private: bool
-    records: int | None = None
     counted: int | None = None
-    penalty: Fraction | None = None
-    bound: Fraction | None = None
     paid: Reservation | None = None
     reason: Reason = NO_REASON
     rehearsed: int | None = None
@@ -109,7 +105,7 @@ class PredictionRelease:
     @property
     def values(self) -> FloatArray:
         """The numbers on the scale of `Target`."""
-        return np.asarray(self.numbers * self.step, dtype=np.float64)
+        return np.asarray(self.numbers * self.figures.step, dtype=np.float64)
 
     @property
     def pointwise(self) -> bool:
@@ -140,16 +136,6 @@ class Model:
 
     Privacy:
         Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
-
-    >>> from dpqr.domain.attribute import Attribute, Labels
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> from dpqr.prediction.problem import read_target
-    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
-    >>> target = read_target(domain, "ill", None)
-    >>> features, weights = CellFeatures(domain=without(domain, target)), np.array([-1.0, 1.0, 0.0])
-    >>> model = Model(domain=domain, target=target, classifies=True, features=features, weights=weights)
-    >>> model.predictions(np.array([[0], [1]])).tolist()
-    ['no', 'yes']
     """
 
     domain: Domain
@@ -340,6 +326,11 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     return seal_document(written(PredictionPlanPart.of(plan)))
 
 
+def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
+    """Write the plan of a prediction run, to be reviewed; its SHA-256."""
+    return save_document(prediction_plan_document(plan), plan.inputs, target)
+
+
 def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
     """What else the plan's budget would buy."""
     rates, excess, sample = outlook.theory, outlook.excess, outlook.sample
@@ -384,7 +375,7 @@ class DrawsPart(Part, frozen=True, kw_only=True):
         target = release.plan.problem.target
         return cls(
             numbers=tuple(release.numbers.tolist()),
-            step=cast(float, release.step),
+            step=cast(float, release.figures.step),
             bounds=target.bounds if target.numeric else UNSET,
             labels=UNSET if target.numeric else tuple(target.attribute.titles()),
         )
@@ -445,35 +436,32 @@ class PredictionRecord(Part, frozen=True, kw_only=True):
             approved_by=reason.approved_by or None,
             events=tuple(events_part(plan.events if release.charged is None else release.charged)),
             spent=figure_parts(release.spent),
-            records=release.records,
+            records=release.figures.records,
             counted=release.counted,
-            penalty=FigurePart.known(release.penalty),
+            penalty=FigurePart.known(release.figures.penalty),
             factor=UNSET if plan.tuning is None else str(plan.factor),
-            sensitivity=FigurePart.known(release.bound),
-            noise_deviation=plan.deviation(release.records),
+            sensitivity=FigurePart.known(release.figures.bound),
+            noise_deviation=plan.deviation(release.figures.records),
             draws=UNSET if release.charged is None else DrawsPart.of(release),
             receipt=tuple(receipt),
             plan=PredictionPlanPart.of(plan),
             domain_file=domain,
-            step=cast(float, release.step) if model else UNSET,
+            step=cast(float, release.figures.step) if model else UNSET,
             weights=tuple(release.numbers.tolist()) if model else UNSET,
         )
 
 
-def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
-    return _document(PredictionRecord.of(release, receipt), release.plan)
+def prediction_document(
+    release: PredictionRelease, receipt: Sequence[tuple[str, str]], domain: str | UnsetType = UNSET
+) -> dict[str, Any]:
+    """The record of a run, as plain JSON values; its plan is sealed, or the one that was locked.
 
-
-def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """A released function. domain: the text of the domain file, so that the model can be applied without it."""
-    return _document(PredictionRecord.of(release, receipt, domain), release.plan)
-
-
-def _document(record: PredictionRecord, plan: PredictionPlan) -> dict[str, Any]:
-    """Plain JSON values; the plan is sealed, or the one that was locked."""
-    document: dict[str, Any] = written(record)
-    return document | {"plan": prediction_plan_document(plan)}
+    Args:
+        receipt: in words, lines of a name and a text, as `dpqr show` prints them.
+        domain: the text of the domain file, of a released function, which can then be applied without it.
+    """
+    document: dict[str, Any] = written(PredictionRecord.of(release, receipt, domain))
+    return document | {"plan": prediction_plan_document(release.plan)}
 
 
 def release_words(release: PredictionRelease) -> str:

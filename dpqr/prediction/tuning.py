@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -50,23 +50,14 @@ class TuningVotes:
         candidates: in the order of FACTORS.
         parts: number of parts.
         wrong: error of predictions against targets, one figure each.
-
-    >>> TuningVotes(candidates=(), parts=8, wrong=np.subtract).predictions
-    1
     """
 
     candidates: tuple[Candidate, ...]
     parts: int
     wrong: Callable[[FloatArray, FloatArray], FloatArray]
-
-    @property
-    def touched(self) -> int:
-        """One: a unit's records all lie in the part that it drew."""
-        return 1
-
-    @property
-    def predictions(self) -> int:
-        return 1
+    touched: ClassVar[int] = 1
+    """One: a unit's records all lie in the part that it drew."""
+    predictions: ClassVar[int] = 1
 
     def votes(self, counts: Counts, noise: NoiseSource) -> IntArray:
         codes, records = occupied_cells(counts)

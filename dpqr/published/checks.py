@@ -229,17 +229,13 @@ def _end(evidence: ReleaseEvidence, walked: Record) -> str:
     )
     if settled.events not in (drawn, planned):
         raise GoalMissed(f"entry {settled.number} settled other events than the record says were charged")
-    _require_charged(walked, settled, evidence.record.ledger)
+    # What the record says that the ledger keeps.
+    stated = evidence.record.ledger
+    if isinstance(stated, Paid) and stated.charged and settled.cost is not None:
+        kept = walked.state.accounts[stated.dataset].terms.currency.words(settled.cost, upward_text)
+        if kept != stated.charged:
+            raise GoalMissed(f"entry {settled.number} keeps {kept}, and the record says {stated.charged}")
     return f"entry {settled.number} settled {'what was charged' if settled.events == drawn else 'all that was planned'}"
-
-
-def _require_charged(walked: Record, settled: LedgerEntry, stated: str | Paid) -> None:
-    """What the record says that the ledger keeps. GoalMissed where it keeps something else."""
-    if isinstance(stated, str) or not stated.charged or settled.cost is None:
-        return
-    kept = walked.state.accounts[stated.dataset].terms.currency.words(settled.cost, upward_text)
-    if kept != stated.charged:
-        raise GoalMissed(f"entry {settled.number} keeps {kept}, and the record says {stated.charged}")
 
 
 def locked_plan(evidence: ReleaseEvidence) -> str:

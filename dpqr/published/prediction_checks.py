@@ -24,11 +24,11 @@ from dpqr.kernel.events import Composition
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.ledger.record import Record
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planning import plan_prediction
+from dpqr.prediction.planner import plan_prediction
 from dpqr.prediction.predict import resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
-from dpqr.prediction.record import PredictionRelease, model_document, prediction_document, prediction_plan_document
+from dpqr.prediction.record import PredictionRelease, prediction_document, prediction_plan_document
 from dpqr.published.checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.published.evidence import (
     NotChecked,
@@ -277,16 +277,12 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
     notes, factor = tuple(document["plan"]["notes"]), Fraction(document.get("factor", 1))
     made, counted = replace(planned, notes=notes, factor=factor), document["counted"]
     records = made.problem.records if counted is None else int(counted)
-    figures = made.figures(records or 0)
     weights = document["weights"] if document["dpqr"] == MODEL_FORMAT else []
     session = document.get("draws", {"numbers": weights})
     released = PredictionRelease(
         plan=made,
         numbers=np.array(session["numbers"], dtype=np.int64),
-        step=figures.step,
-        records=figures.records,
-        penalty=figures.penalty,
-        bound=figures.bound,
+        figures=made.figures(records or 0),
         spent={name: None if cost is None else Fraction(cost["exact"]) for name, cost in document["spent"].items()},
         private=bool(document["private"]),
         counted=counted,
@@ -301,7 +297,7 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
     text = str(document["domain_file"])
     if public_domain(parse_json(text.encode(), "domain_file")) != document["plan"]["request"]["domain"]:
         raise GoalMissed("the domain file in the model is not the domain of its plan")
-    return model_document(released, text, prediction_receipt(released))
+    return prediction_document(released, prediction_receipt(released), text)
 
 
 def _payer(stated: dict[str, Any] | None, plan: PredictionPlan) -> Reservation | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planning import following_prediction, plans_predictions
+from dpqr.prediction.planner import following_prediction, plans_predictions
 from dpqr.prediction.predict import checked_prediction
 from dpqr.prediction.record import prediction_plan_document
 from dpqr.releases.locked_plan import following, require_forecast, require_same_notes

@@ -194,15 +194,6 @@ class LearnerOptions(TypedDict, total=False):
     accountant: Annotated[str | None, learner(text, "NAME", "The composition theorem. [default: least noise]")]
 
 
-class PredictionFileOptions(TypedDict, total=False):
-    """Where predictions or model go."""
-
-    out: Annotated[
-        Path | None,
-        output(passed_on, "FILE", "Write predictions (.csv, .parquet, .json), or the model, into this new file."),
-    ]
-
-
 class LearningRehearsalOptions(TypedDict, total=False):
     """Whether learning is rehearsed."""
 
@@ -239,10 +230,14 @@ class PredictionRun(
     ReadingOptions,
     PayerOptions,
     ReasonOptions,
-    PredictionFileOptions,
     total=False,
 ):
     """All options of `dpqr.predict`, and of `dpqr.open_predictions`."""
+
+    out: Annotated[
+        Path | None,
+        output(passed_on, "FILE", "Write predictions (.csv, .parquet, .json), or the model, into this new file."),
+    ]
 
 
 class PredictCommand(PredictionRun, LearningRehearsalOptions, DryRunOptions, LockOptions, DisplayOptions, total=False):

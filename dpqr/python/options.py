@@ -571,17 +571,12 @@ class PublisherOptions(TypedDict, total=False):
     ]
 
 
-class ResumeOptions(TypedDict, total=False):
-    """Whether a killed run is continued."""
+class RunPlaceOptions(TypedDict, total=False):
+    """Where the release goes, and whether a killed run to there is continued."""
 
     resume: Annotated[
         bool, life(boolean, None, "Continue the killed release to --out; no draw is paid twice.", common=True)
     ]
-
-
-class PlaceOptions(TypedDict, total=False):
-    """Where the release goes."""
-
     out: Annotated[Path | None, output(path, "DIR", "Write the release into this new directory.", common=True)]
 
 
@@ -652,8 +647,7 @@ class ReleaseCommand(
     PeriodOptions,
     PayerOptions,
     ReasonOptions,
-    ResumeOptions,
-    PlaceOptions,
+    RunPlaceOptions,
     OutputOptions,
     RehearsalOptions,
     DisplayOptions,

@@ -38,8 +38,8 @@ class AmountOptions(TypedDict, total=False):
     eps: Annotated[Figure, Option(figure, "E", "Epsilon of all releases together.", required=True)]
 
 
-class BudgetAmountOptions(TypedDict, total=False):
-    """The rest of a budget's amount."""
+class BudgetTermsOptions(TypedDict, total=False):
+    """The rest of a budget's amount, and whom it protects."""
 
     delta: Annotated[Figure | None, Option(figure, "D", "Delta of all releases together; 0 or none: pure privacy.")]
     accounting: Annotated[
@@ -54,11 +54,6 @@ class BudgetAmountOptions(TypedDict, total=False):
     ]
     cap_eps: Annotated[Figure | None, Option(figure, "E", "Epsilon of the largest single release. [no cap]")]
     cap_delta: Annotated[Figure | None, Option(figure, "D", "Delta of the largest single release (basic). [no cap]")]
-
-
-class BudgetUnitOptions(TypedDict, total=False):
-    """Whom a budget protects."""
-
     neighbours: Annotated[
         Literal["add-remove", "replace"] | None, Option(NEIGHBOURS, None, "", default="add-remove", setting=True)
     ]
@@ -99,16 +94,12 @@ class PolicyLimitOptions(TypedDict, total=False):
     max_memory: Annotated[int | None, Option(Whole(2**28), "N", "Most bytes of memory to draw persons' rows in.")]
 
 
-class PolicySourceOptions(TypedDict, total=False):
-    """Whether plans need approval, and what is read."""
+class PolicyOptions(PolicyLimitOptions, CsvOptions, total=False):
+    """How every run that a budget pays for reads the table; None: not stated."""
 
     require_approval: Annotated[bool | None, Option(boolean, None, "Pay only for plans that somebody else approved.")]
     source: Annotated[str | None, Option(text, "ADDRESS", "The engine's table that every run reads; `files`: none.")]
     source_query: Annotated[Path | None, Option(path, "FILE", "A SELECT in the place of its table.", complete="sql")]
-
-
-class PolicyOptions(PolicyLimitOptions, CsvOptions, PolicySourceOptions, total=False):
-    """How every run that a budget pays for reads the table; None: not stated."""
 
 
 class AllowFailOptions(TypedDict, total=False):
@@ -136,15 +127,6 @@ class ChangeFailOptions(TypedDict, total=False):
     ]
 
 
-class KindOptions(TypedDict, total=False):
-    """What kind of table a budget is for."""
-
-    kind: Annotated[
-        Literal["private", "public", "synthetic"] | None,
-        Option(OneOf(("private", "public", "synthetic")), None, "", default="private"),
-    ]
-
-
 class LedgerFileOptions(TypedDict, total=False):
     """Where the ledger and its anchor lie; None: as configured."""
 
@@ -159,16 +141,19 @@ class LedgerFileOptions(TypedDict, total=False):
 
 
 class BudgetOptions(
-    BudgetAmountOptions,
-    BudgetUnitOptions,
+    BudgetTermsOptions,
     BudgetPeriodOptions,
     PolicyOptions,
     AllowFailOptions,
     ReasonOptions,
-    KindOptions,
     total=False,
 ):
     """What a budget is opened with, beside its epsilon; None: not stated."""
+
+    kind: Annotated[
+        Literal["private", "public", "synthetic"] | None,
+        Option(OneOf(("private", "public", "synthetic")), None, "", default="private"),
+    ]
 
 
 class InitCommand(AmountOptions, BudgetOptions, LedgerFileOptions, JsonOptions, total=False):
@@ -271,17 +256,13 @@ class ProjectSources(ColumnOptions, CsvOptions, total=False):
     """What the domain file of a new project is made from, beside a table."""
 
 
-class ThresholdOptions(TypedDict, total=False):
-    """A queries file."""
+class DomainSources(ProjectSources, total=False):
+    """What a domain file is made from, beside a table."""
 
     queries: Annotated[
         Path | None,
         sources(path, "FILE", "Queries, whose thresholds and labels fill in what no codebook states.", file=True),
     ]
-
-
-class DomainSources(ProjectSources, ThresholdOptions, total=False):
-    """What a domain file is made from, beside a table."""
 
 
 class LearnOptions(TypedDict, total=False):

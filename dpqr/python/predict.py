@@ -113,7 +113,7 @@ class PredictionPlan:
         Raises:
             UsageFault: the file exists, or cannot be written.
         """
-        from dpqr.prediction.planning import save_prediction_plan
+        from dpqr.prediction.record import save_prediction_plan
         from dpqr.releases.locked_plan import plan_file
 
         run_sanitised(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
@@ -250,7 +250,7 @@ def prediction_request(
     )
     if plan is None:
         return request
-    from dpqr.prediction.planning import following_prediction
+    from dpqr.prediction.planner import following_prediction
 
     return run_sanitised(lambda: following_prediction(request, os.fspath(plan)))
 

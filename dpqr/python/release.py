@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, run_sanitised
@@ -40,7 +40,7 @@ class Release:
     ['query', 'sex', 'detail', 'estimate', 'error', 'measured', 'noise_deviation', 'lower', 'upper', 'basis']
     """
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: FromRun | FromFiles) -> None:
         self._origin = origin
 
     @cached_property
@@ -258,20 +258,6 @@ def read_release(directory: Path) -> Release:
 # Where the parts of a release come from: made by this process, or read back from their files.
 
 NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"
-
-
-class Origin(Protocol):
-    """Where the parts of a release come from."""
-
-    def directory(self) -> str | None: ...
-    def answers(self) -> pd.DataFrame: ...
-    def figures(self) -> pd.DataFrame: ...
-    def cumulative(self) -> pd.DataFrame: ...
-    def views(self, base: int) -> pd.DataFrame: ...
-    def record(self) -> dict[str, Any]: ...
-    def receipt(self) -> Receipt: ...
-    def synthetic(self) -> pd.DataFrame: ...
-    def reported(self) -> ReportInput: ...
 
 
 class FromRun:

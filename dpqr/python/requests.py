@@ -54,28 +54,27 @@ def table_source(table: object, given: Mapping[str, object]) -> TableSource:
     """The private table: paths, an engine's address, or what is in memory; nothing is opened. None: the one that the
     budget's owner has registered, or a run that opens none."""
     texts = {name: given.get(name) for name in ("delimiter", "encoding")}
-    found = _table(table, {**texts, "count_column": given.get("counts"), "workers": given.get("workers") or 1})
+    stated: dict[str, Any] = {**texts, "count_column": given.get("counts"), "workers": given.get("workers") or 1}
+    if table is None:
+        found = TableSource.unnamed(**stated)
+    elif isinstance(table, str | os.PathLike):
+        found = TableSource(paths=(os.fspath(table),), **stated)
+    elif isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
+        found = TableSource(paths=tuple(map(os.fspath, table)), **stated)
+    else:
+        from dpqr.tables.engines.engine import is_engine
+        from dpqr.tables.engines.spark import SparkTable, is_spark_frame
+        from dpqr.tables.frames import in_memory
+
+        table = SparkTable(frame=table) if is_spark_frame(table) else table
+        held: dict[str, Any] = {"engine": table} if is_engine(table) else {"frame": in_memory(table)}
+        found = TableSource(**held, **stated)
     idle = [name for name, value in texts.items() if value is not None]
     if idle and not found.paths:
         raise UsageFault(f"{idle[0]}: is about CSV files, and the table is in memory; leave it out")
     if idle and found.engine is not None:
         raise UsageFault(f"{idle[0]}: is about CSV files, and {found.engine.name} is none; leave it out")
     return found
-
-
-def _table(table: object, told: Mapping[str, Any]) -> TableSource:
-    if table is None:
-        return TableSource.unnamed(**told)
-    if isinstance(table, str | os.PathLike):
-        return TableSource(paths=(os.fspath(table),), **told)
-    if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
-        return TableSource(paths=tuple(map(os.fspath, table)), **told)
-    from dpqr.tables.engines.engine import is_engine
-    from dpqr.tables.engines.spark import SparkTable, is_spark_frame
-    from dpqr.tables.frames import in_memory
-
-    table = SparkTable(frame=table) if is_spark_frame(table) else table
-    return TableSource(engine=table, **told) if is_engine(table) else TableSource(frame=in_memory(table), **told)
 
 
 def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:

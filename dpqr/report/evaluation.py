@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -106,19 +106,6 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     return found
 
 
-class PublicTableClaim(Protocol):
-    """Says that tables are public, which a ledger may know better. sources: the tables, by what messages call them."""
-
-    @property
-    def dataset(self) -> str | None: ...
-    @property
-    def ledger(self) -> str | None: ...
-    @property
-    def anchor(self) -> str | None: ...
-    @property
-    def sources(self) -> Mapping[str, TableSource]: ...
-
-
 def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> TrueAnswers:
     """The true answers over a table that passed `require_public`. Raises: DataError."""
     check_table(source, asked.domain, limits)
@@ -130,7 +117,7 @@ def rehearsed_answers(problem: Problem, limits: Limits) -> TrueAnswers:
     return true_answers(rehearsed_table(problem, limits).counts, problem.workload.blocks)
 
 
-def require_public(request: PublicTableClaim, environment: Mapping[str, str] = os.environ) -> None:
+def require_public(request: EvaluateRequest | SweepRequest, environment: Mapping[str, str] = os.environ) -> None:
     """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger does not know it.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there

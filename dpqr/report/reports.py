@@ -37,7 +37,6 @@ from dpqr.releases.result import FinishedRun
 from dpqr.releases.tidy import FIGURES
 from dpqr.report.page.parts import (
     ChargeRow,
-    Preview,
     ReportInput,
     Spending,
     file_hashes,
@@ -71,11 +70,6 @@ class CuratorFacts:
     sector: str | None = None
     author: str | None = None
     date: str | None = None
-
-
-def registry_text(record: dict[str, Any], stated: CuratorFacts) -> str:
-    """The record as YAML, a draft for the registry's reviewers. UsageFault where a human field is missing."""
-    return str(yaml.safe_dump(registry_record(record, stated), sort_keys=False, allow_unicode=True, width=110))
 
 
 def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, Any]:
@@ -218,26 +212,18 @@ _CONTEXT: dict[str, Any] = {
 }
 
 
-def croissant_text(
+def croissant_card(
     record: dict[str, Any],
     stated: CuratorFacts,
     hashes: Mapping[str, str],
     columns: Mapping[str, Sequence[str]],
     unverified: str = "",
-) -> str:
-    """The card as JSON.
+) -> dict[str, Any]:
+    """The card as plain values. What nobody has stated is left out, but for name and description.
 
     hashes: SHA-256 of every file of the release, by name. columns: of each file that is a table, by its name.
     unverified: why they may have been changed; empty: they fit the record.
     """
-    doubt = {"dpqr:notVerified": unverified} if unverified else {}
-    return json.dumps(croissant_card(record, stated, hashes, columns) | doubt, indent=2, ensure_ascii=False) + "\n"
-
-
-def croissant_card(
-    record: dict[str, Any], stated: CuratorFacts, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
-    """The same as plain values. What nobody has stated is left out, but for name and description."""
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
     budget, use = whole_price(record["plan"]) or {}, stated.use or record.get("purpose")
@@ -288,6 +274,7 @@ def croissant_card(
         "dpqr:delta": budget["delta"]["exact"],
         "dpqr:unit": record["unit"],
         "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
+        **({"dpqr:notVerified": unverified} if unverified else {}),
     }
 
 
@@ -341,10 +328,13 @@ def report(request: ReportRequest) -> tuple[str, ...]:
         texts.append(("html", request.html, release_html(reported_files(files, request.ledger, request.anchor))))
     if request.registry:
         doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
-        texts.append(("registry", request.registry, doubt + registry_text(files.record, request.stated)))
+        deployment = registry_record(files.record, request.stated)
+        draft = yaml.safe_dump(deployment, sort_keys=False, allow_unicode=True, width=110)
+        texts.append(("registry", request.registry, f"{doubt}{draft}"))
     if request.croissant:
         known = file_hashes(files), table_columns(files), files.unverified
-        texts.append(("croissant", request.croissant, croissant_text(files.record, request.stated, *known)))
+        card = json.dumps(croissant_card(files.record, request.stated, *known), indent=2, ensure_ascii=False)
+        texts.append(("croissant", request.croissant, f"{card}\n"))
     for form, path, text in texts:
         write_new(path, text, option=f"--{form}")
     return tuple(path for _, path, _ in texts)
@@ -367,13 +357,12 @@ def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = No
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> ReportInput:
     """A release on disk. DocumentError where it is damaged."""
-    preview = first_rows(files, PREVIEW)
     return ReportInput(
         record=files.record,
         blocks=tuple(all_answers(files)),
         place=str(files.path),
         spending=read_spending(files.record, str(files.path), ledger, anchor) if ledger else None,
-        preview=Preview(columns=preview[0], rows=preview[1]) if preview else None,
+        preview=first_rows(files, PREVIEW),
         hashes=file_hashes(files),
         figures=read_figures(files),
         unverified=files.unverified,

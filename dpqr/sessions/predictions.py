@@ -14,13 +14,11 @@ from dpqr.domain.domain_file import domain_text
 from dpqr.domain.text.documents import parse_json
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import BudgetRefused, UsageFault
-from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
-from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planner import one_by_one
-from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.plan import PaidTable, PredictionPlan
+from dpqr.prediction.planner import one_by_one, plan_prediction, planner_input
 from dpqr.prediction.predict import (
     check_input,
     checked_prediction,
@@ -150,7 +148,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
             held.run.look(made.read.source)
         else:
             counts = open_table(plan, made.read, held.run, progress, noise).counts
-            draw_preliminaries(plan, counts, held.run.guard, noise, held.journal)
+            draw_preliminaries(plan, PaidTable(counts=counts, guard=held.run.guard, noise=noise), held.journal)
         # What later processes need. Public.
         kept = replace(asked, domain=None, accountant=plan.accountant.name, counts=plan.problem.unit.counted)
         stated = StatedPredictions.of(
@@ -367,29 +365,25 @@ class PredictionSessionDocument(SessionDocument):
         numbers = []
         with held.question(room) as asking:
             counts = open_table(self.plan, read, held.run, progress, noise).counts
+            paid_table = PaidTable(counts=counts, guard=held.run.guard, noise=noise)
             with refuse_on_disk_fault(held.folder.name):
                 asking.begin_draws(line)
                 for batch in one_by_one(self.plan, self.records, codes):
                     ((event, _),) = batch.events
                     held.journal.begin(event, ())
-                    drawn = measure_together(counts, batch, accountant=held.run.guard, noise=noise).value
-                    numbers.append(int(drawn[0]))
+                    numbers.append(int(paid_table.draw_together(batch)[0]))
                     held.journal.record(numbers[-1])
         return numbers
 
     def release(self, numbers: list[int]) -> PredictionRelease:
         """These draws as predictions."""
-        plan, figures = self.plan, self.plan.figures(self.records)
         return PredictionRelease(
-            plan=plan,
+            plan=self.plan,
             numbers=np.array(numbers, dtype=np.int64),
-            step=figures.step,
-            spent=prices(plan),
+            figures=self.plan.figures(self.records),
+            spent=prices(self.plan),
             private=True,
-            records=figures.records,
             counted=self.counted,
-            penalty=figures.penalty,
-            bound=figures.bound,
             paid=self.held.paid,
             reason=self.held.paid.reason,
             charged=self.held.run.guard.events,

@@ -46,13 +46,13 @@ from dpqr.kernel.accountants.known import PREDICTING
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.prediction.excess_risk import OnlineError
 from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.predict import apply_model, predict
 from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
+from dpqr.prediction.rates import OnlineError
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.limits import Limits

@@ -33,7 +33,7 @@ from dpqr.prediction.learned_functions import (
     step,
 )
 from dpqr.prediction.learners.moments import NoisyMoments
-from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.perturbation import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

@@ -17,8 +17,8 @@ from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.sealed import ReleasedValue
+from dpqr.prediction import plan as drawing
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.sessions import predictions as turn
 from dpqr.sessions.predictions import (
     AskPredictions,
     OpenPredictions,
@@ -73,7 +73,7 @@ def ended(place, number):
         return ReleasedValue(np.array([number]), charge)
 
     asked = AskPredictions(name="desk", payer=payer(place), points=TableSource(paths=(str(place / "points.csv"),)))
-    with patch.object(turn, "measure_together", drawn):
+    with patch.object(drawing, "measure_together", drawn):
         try:
             ask_predictions(asked, Unwatched())
         except Killed:

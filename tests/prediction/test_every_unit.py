@@ -28,8 +28,7 @@ from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.learners.moments import STEPS, MomentsLearner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.stable import opposed_pulls, square_distance
-from dpqr.prediction.perturbation import Perturbation
-from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights
+from dpqr.prediction.perturbation import SENSITIVITY, GaussianPerturbedWeights, Perturbation
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0]]
 UNITS_OF = [

@@ -15,12 +15,12 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.excess_risk import OnlineError, excess_risk
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.gradient_steps import Steps
 from dpqr.prediction.learners.losses import Logistic
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, without
+from dpqr.prediction.rates import OnlineError, excess_risk
 from dpqr.prediction.recipes import Stability, StableRecipe
 
 TABLE = domain(3, 2)

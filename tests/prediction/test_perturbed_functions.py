@@ -19,7 +19,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learned_functions import FINENESS, round_to_grid, weights_sensitivity
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
+from dpqr.prediction.perturbation import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
 
 SIGNS = [-1.0, 1.0]
 VECTORS = [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]

@@ -20,6 +20,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.plan import LearnedFigures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import Stability, StableRecipe
@@ -27,7 +28,6 @@ from dpqr.prediction.record import (
     PredictionPlanPart,
     PredictionRecord,
     PredictionRelease,
-    model_document,
     prediction_document,
     prediction_plan_document,
     read_model,
@@ -72,22 +72,19 @@ def test_a_plan_and_a_record_are_read_as_they_were_written_byte_for_byte(name):
     drawn = PredictionRelease(
         plan=plan,
         numbers=np.array([3, -(2**60)]),
-        step=0.5,
+        figures=LearnedFigures(step=0.5, records=100, penalty=Fraction(1, 7), bound=Fraction(3, 8)),
         spent={"basic": plan.epsilon, "zcdp": None},
         private=True,
-        records=100,
         counted=93,
-        penalty=Fraction(1, 7),
-        bound=Fraction(3, 8),
     )
     session = PredictionRelease(
-        plan=plan, numbers=np.array([1]), step=0.5, spent={}, private=False, charged=plan.events
+        plan=plan, numbers=np.array([1]), figures=LearnedFigures(step=0.5), spent={}, private=False, charged=plan.events
     )
     for document, part in (
         (prediction_plan_document(plan), PredictionPlanPart),
         (prediction_document(drawn, [("Guarantee", "x")]), PredictionRecord),
-        (prediction_document(session), PredictionRecord),
-        (model_document(drawn, "{}"), PredictionRecord),
+        (prediction_document(session, []), PredictionRecord),
+        (prediction_document(drawn, [], "{}"), PredictionRecord),
     ):
         text = json.dumps(document)
         assert json.dumps(written(msgspec.convert(json.loads(text), part))) == text

@@ -20,7 +20,7 @@ from dpqr.prediction.learners.corners import CornerSolver
 from dpqr.prediction.learners.examples import LossScale, TrainingRows
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball
 from dpqr.prediction.learners.stable import opposed_pulls, square_distance
-from dpqr.prediction.perturbed_functions import GaussianPerturbedWeights
+from dpqr.prediction.perturbation import GaussianPerturbedWeights
 
 DELTA = Fraction(1, 10**5)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import yaml
 from support.handmade_release import make_release, make_stopped_release
 
 from dpqr.kernel.errors import UsageFault
@@ -20,9 +19,7 @@ from dpqr.report.reports import (
     SECTORS,
     CuratorFacts,
     croissant_card,
-    croissant_text,
     registry_record,
-    registry_text,
 )
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}
@@ -67,10 +64,6 @@ def test_what_nobody_stated_is_left_out():
     assert found["name"]
 
 
-def test_the_text_is_json():
-    assert json.loads(croissant_text(release_document(make_release()), STATED, HASHES, COLUMNS)) == card()
-
-
 # The registry's record: valid by the schema of its date, and refused where a person has to speak first.
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "deployments-2026-07-15.json").read_text())
@@ -93,7 +86,7 @@ def record(release=make_release, **fields):
 
 @pytest.mark.parametrize("release", [make_release, make_stopped_release])
 def test_the_record_validates_and_fills_the_third_tier(release):
-    found = yaml.safe_load(registry_text(record(release), CURATOR))
+    found = registry_record(record(release), CURATOR)
     assert list(VALIDATOR.iter_errors(found)) == []
     assert found["tier"] == 3
     assert found["status"] == "Draft"

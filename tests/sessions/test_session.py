@@ -27,8 +27,9 @@ from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, Infeasib
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.ledger import Reason, Reservation
-from dpqr.prediction.planning import following_prediction, save_prediction_plan
+from dpqr.prediction.planner import following_prediction
 from dpqr.prediction.predict import planned_prediction, predict
+from dpqr.prediction.record import save_prediction_plan
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.python.approval import approve

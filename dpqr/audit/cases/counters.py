@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import tempfile
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 
 from dpqr.audit.case import Case, Claim, Numbers, Outcomes, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import AUDITED_QUERY, OfParts, noisy
+from dpqr.audit.cases.persons import person_table
 from dpqr.audit.law import Laws
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
@@ -30,7 +28,6 @@ from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.counter import Counter
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
-from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Measurement
 
 SHAPE = (3, 2)
@@ -151,20 +148,14 @@ class HistoryCase:
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` lives. The table is read once for each node, for which rows are used makes no difference here."""
-        with tempfile.TemporaryDirectory() as made:
-            path = Path(made) / "table.csv"
-            history = self.histories[side]
-            with path.open("w", newline="", encoding="utf-8") as file:
-                table = csv.writer(file)
-                table.writerow(("person", "day", "cell"))
-                for period, count in enumerate(history):
-                    table.writerows([("p", FIRST.later(period).start.isoformat(), "a")] * count)
-            nodes, counter = [], self.life.counter
+        days = [FIRST.later(period).start.isoformat() for period in range(len(self.histories[side]))]
+        table = [("p", day, "a") for day, count in zip(days, self.histories[side], strict=True) for _ in range(count)]
+        nodes, counter = [], self.life.counter
+        with person_table(("person", "day", "cell"), table) as source:
             for node in range(1, counter.tree.periods + 1):
                 since = FIRST.later(counter.tree.span(node).start - 1)
                 rows = PeriodRows(column="day", period=FIRST.later(node - 1), since=since, first=FIRST)
-                source = TableSource(paths=(str(path),), period=rows)
-                loaded = load_table(source, DOMAIN, Limits(), unit=counter.unit, noise=noise)
+                loaded = load_table(replace(source, period=rows), DOMAIN, Limits(), unit=counter.unit, noise=noise)
                 nodes.append((loaded.counts, self.life.drawn))
         return Outcomes.of([self.life.released(nodes, noise) for _ in range(runs)])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -71,10 +72,7 @@ class Kept:
     count: int
     epsilon: Fraction
     delta: Fraction
-
-    @property
-    def support(self) -> tuple[int, int]:
-        return 0, 1
+    support: ClassVar[tuple[int, int]] = (0, 1)
 
     def log_probabilities(self, values: IntArray, width: float = 1.0) -> FloatArray:
         law = KeepingLaw(self.epsilon / Fraction(width), self.delta)

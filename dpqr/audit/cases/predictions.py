@@ -40,7 +40,7 @@ from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Sided
 from dpqr.prediction.learners.moments import STEPS, MomentsLearner, NoisyMoments
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.stable import LipschitzLearner
-from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.perturbation import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.planner import FitCache, OnePoint
 from dpqr.prediction.votes import ExponentialVotes, PermuteAndFlipVotes, RandomisedVotes
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Literal, final, get_args
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 
@@ -75,11 +75,8 @@ class PartsEnsemble:
     values: FloatArray | None
     points: FloatArray
     parts: int
-
-    @property
-    def touched(self) -> int:
-        """One: a unit's records all lie in the part that it drew, whatever the relation and K."""
-        return 1
+    touched: ClassVar[int] = 1
+    """One: a unit's records all lie in the part that it drew, whatever the relation and K."""
 
     @property
     def predictions(self) -> int:
@@ -157,14 +154,6 @@ class Aggregate:
 
     Raises:
         UsageFault: a figure outside its range.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.prediction.ensembles.bases import RidgeBase
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> Aggregate(features=features, base=RidgeBase(), parts=10).name
-    'aggregate'
     """
 
     features: FeatureMap
@@ -172,21 +161,15 @@ class Aggregate:
     parts: int | None = None
     error: Fraction = TARGET_ERROR
     vote: Vote | None = None
+    name: ClassVar[str] = "aggregate"
+    releases: ClassVar[int] = 1
+    """How often its predictions are released."""
 
     def __post_init__(self) -> None:
         if self.parts is not None and not 1 <= self.parts <= MOST_PARTS:
             raise UsageFault(f"--parts must lie between 1 and {MOST_PARTS:,}")
         if not 0 < self.error < 1:
             raise UsageFault("--target-error must lie between 0 and 1, for example 0.1")
-
-    @property
-    def name(self) -> str:
-        return "aggregate"
-
-    @property
-    def releases(self) -> int:
-        """How often its predictions are released."""
-        return 1
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -80,23 +80,6 @@ class ExactKernel:
         A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e bounds an entry of the
         kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
         `evaluation_error`, the quotient by the grid's step included.)
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import Neighbours, PrivacyUnit
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
-    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> learner = ExactKernel(
-    ...     examples=examples,
-    ...     kernel=Kernel(name="gaussian"),
-    ...     loss=Square(),
-    ...     penalty=Fraction(1, 10),
-    ...     scale=LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=10),
-    ... )
-    >>> learner.at(np.array([[0], [1]])).fit(DenseHistogram(np.array([[5, 0], [0, 5]]))).round(1)
-    array([-0.7,  0.7])
     """
 
     examples: Examples

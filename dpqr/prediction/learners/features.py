@@ -125,13 +125,6 @@ class FourierFeatures:
 
     References:
         Rahimi and Recht 2007.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
-    >>> rows = CellFeatures(domain=domain)
-    >>> vectors = FourierFeatures(rows=rows, bandwidth=1.0, width=8, seed=0).of(np.array([[0, 2]]))
-    >>> float(np.linalg.norm(vectors).round(9))
-    1.0
     """
 
     rows: CellFeatures
@@ -155,13 +148,6 @@ class UniverseFeatures:
 
     The symmetric root is unique, so a model file is applied with the same features. A row of the universe may lack any
     cell, as a point to be predicted may.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
-    >>> rows = CellFeatures(domain=domain)
-    >>> vectors = UniverseFeatures(rows=rows, bandwidth=1.0).of(np.array([[0, 2], [1, 2]]))
-    >>> (vectors @ vectors.T).round(2).tolist()
-    [[1.0, 0.72], [0.72, 1.0]]
     """
 
     rows: CellFeatures
@@ -190,13 +176,6 @@ class PolynomialFeatures:
     """K(x, x') = <x, x'>^degree exactly: all products of `degree` features, times the root of their multiplicity.
 
     The constant among the features includes all lower degrees.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
-    >>> rows = CellFeatures(domain=domain)
-    >>> vectors = PolynomialFeatures(rows=rows, degree=2).of(np.array([[0, 2], [1, 2]]))
-    >>> (vectors @ vectors.T).round(2).tolist()
-    [[1.0, 0.44], [0.44, 1.0]]
     """
 
     rows: CellFeatures
@@ -232,12 +211,6 @@ class RandomPolynomialFeatures:
 
     References:
         Kar and Karnick 2012.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
-    >>> rows = CellFeatures(domain=domain)
-    >>> RandomPolynomialFeatures(rows=rows, degree=2, width=8, seed=0).of(np.array([[0, 2]])).shape
-    (1, 8)
     """
 
     rows: CellFeatures

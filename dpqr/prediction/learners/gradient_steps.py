@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,21 +43,6 @@ class GradientDescent:
         Theorem 3.8). The number of steps is public and fixed. Rounding of a step is not stretched by later ones; all of
         it is charged at either end, and so is `evaluation_error`.
         Statement P18 of the guide's topic proofs.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> from dpqr.prediction.learners.losses import Logistic
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = LossScale(unit=PrivacyUnit(), records=4)
-    >>> given = {"examples": examples, "loss": Logistic(), "scale": scale}
-    >>> learner = GradientDescent(radius=Fraction(5), horizon=Fraction(8), **given)
-    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
-    >>> learner.steps, (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
-    (17, [False, True])
     """
 
     examples: Examples
@@ -64,15 +50,12 @@ class GradientDescent:
     radius: Fraction
     horizon: Fraction
     scale: LossScale
+    penalty: ClassVar[Fraction] = Fraction(0)
+    """There is none."""
 
     @property
     def features(self) -> FeatureMap:
         return self.examples.features
-
-    @property
-    def penalty(self) -> Fraction:
-        """There is none."""
-        return Fraction(0)
 
     @property
     def slope(self) -> Fraction:
@@ -207,14 +190,6 @@ class OnlineLearner:
         Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
         is charged at either end, and so is `evaluation_error`.
         Statement P19 of the guide's topic proofs.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> float(OnlineLearner(examples=examples, steps=Steps(), slots=100).distance) < 0.5
-    True
     """
 
     examples: Examples
@@ -318,18 +293,6 @@ class Averaged:
         A solver's tolerance and rounding are charged for the members of all parts, at either end, so nothing rests on
         two runs being equal to the last digit; and so are the sum over parts and `evaluation_error`.
         Statement P20 of the guide's topic proofs.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.examples import Examples, LossScale
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = LossScale(unit=PrivacyUnit(), records=50, part=True)
-    >>> member = RidgeRegression(examples=examples, penalty=Fraction(1, 10), scale=scale)
-    >>> float(member.distance / Averaged(learner=member, parts=20).bound) > 19
-    True
     """
 
     learner: PartLearner

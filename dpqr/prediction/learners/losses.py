@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -69,21 +69,10 @@ class Logistic:
     array([0.693])
     """
 
-    @property
-    def lipschitz(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def smoothness(self) -> Fraction:
-        return Fraction(1, 4)
-
-    @property
-    def start(self) -> Fraction:
-        return Fraction(7, 10)
-
-    @property
-    def opposite(self) -> Fraction:
-        return Fraction(0)
+    lipschitz: ClassVar[Fraction] = Fraction(1)
+    smoothness: ClassVar[Fraction] = Fraction(1, 4)
+    start: ClassVar[Fraction] = Fraction(7, 10)
+    opposite: ClassVar[Fraction] = Fraction(0)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -target * predicted)
@@ -108,10 +97,8 @@ class Hinge:
     """
 
     width: Fraction = HINGE_WIDTH
-
-    @property
-    def lipschitz(self) -> Fraction:
-        return Fraction(1)
+    lipschitz: ClassVar[Fraction] = Fraction(1)
+    opposite: ClassVar[Fraction] = Fraction(0)
 
     @property
     def smoothness(self) -> Fraction:
@@ -120,10 +107,6 @@ class Hinge:
     @property
     def start(self) -> Fraction:
         return Fraction(1) + self.width
-
-    @property
-    def opposite(self) -> Fraction:
-        return Fraction(0)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         short, width = 1 - target * predicted, float(self.width)
@@ -193,17 +176,9 @@ class Square:
     array([0.25])
     """
 
-    @property
-    def lipschitz(self) -> Fraction:
-        return Fraction(4)
-
-    @property
-    def smoothness(self) -> Fraction:
-        return Fraction(2)
-
-    @property
-    def start(self) -> Fraction:
-        return Fraction(1)
+    lipschitz: ClassVar[Fraction] = Fraction(4)
+    smoothness: ClassVar[Fraction] = Fraction(2)
+    start: ClassVar[Fraction] = Fraction(1)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.square(predicted - target)
@@ -223,18 +198,10 @@ class ExactHinge:
     array([0.5, 0. ])
     """
 
-    @property
-    def base(self) -> Fraction:
-        """Slope where u is below 0."""
-        return Fraction(0)
-
-    @property
-    def lipschitz(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def start(self) -> Fraction:
-        return Fraction(1)
+    base: ClassVar[Fraction] = Fraction(0)
+    """Slope where u is below 0."""
+    lipschitz: ClassVar[Fraction] = Fraction(1)
+    start: ClassVar[Fraction] = Fraction(1)
 
     def shortfall(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         """u = 1 - y f."""

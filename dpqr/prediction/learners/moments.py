@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -61,9 +61,11 @@ class MomentsLearner:
 
     @property
     def squared_sensitivity(self) -> int:
+        """Of all sums together, in squared L2, in steps of 1 / STEPS^2."""
         return math.ceil(2 * self.unit.changes**2 * STEPS**4 * FEATURE_NORM**4)
 
     def sums(self, counts: Counts) -> IntArray:
+        """x_i x_j for i <= j, row by row of the upper triangle, then x_i y. Private."""
         codes, records = occupied_cells(counts)
         rows = self.examples.rows(codes, records.astype(np.float64))
         total = np.zeros((self.width + 1, self.width), dtype=np.int64)
@@ -91,7 +93,7 @@ class MomentsFigures:
 
     Attributes:
         width: number of features.
-        squared_sensitivity: see `Moments`.
+        squared_sensitivity: see `MomentsLearner`.
         steps: records that come or go between neighbours.
         records: declared; None: there is no forecast.
         reach: guess at the norm of a good function, as output perturbation has it.
@@ -126,37 +128,12 @@ class MomentsFigures:
 
 
 # Least squares from noisy moments: the sums of products of features and target get the noise, once.
-#
-# >>> from dpqr.kernel.noise.source import SeededNoise
-# >>> class Fixed:
-# ...     width, squared_sensitivity = 1, 2 * STEPS**4
-# ...     def sums(self, counts):
-# ...         return np.array([10**6 * STEPS**2, 5 * 10**5 * STEPS**2])
-# >>> weights = NoisyMoments(learner=Fixed(), variance=Fraction(2**50))
-# >>> round(float(weights.sample(None, SeededNoise(1))[0] * WEIGHT_STEP), 2)
-# 0.5
 
 STEPS = 2**12
 """Grid steps of a feature and a target in 1."""
 WEIGHT_STEP = 2.0**-30
 LARGEST_NORM = 2.0**4
 """Of the released function."""
-
-
-class Moments(Protocol):
-    """Integer sums over rows: x_i x_j for i <= j, row by row of the upper triangle, then x_i y."""
-
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        ...
-
-    @property
-    def squared_sensitivity(self) -> int:
-        """Of all sums together, in squared L2, in steps of 1 / STEPS^2."""
-        ...
-
-    def sums(self, counts: Counts) -> IntArray: ...
 
 
 @final
@@ -176,7 +153,7 @@ class NoisyMoments:
         the noise; here it is the norm that a symmetric matrix of such noise has in the mean, 2 sigma sqrt(width).
     """
 
-    learner: Moments
+    learner: MomentsLearner
     variance: Fraction
 
     def __post_init__(self) -> None:

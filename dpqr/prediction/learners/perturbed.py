@@ -169,30 +169,37 @@ class PerturbedLearner:
 
     @property
     def units(self) -> int:
+        """Losses that come, or are replaced, between neighbours."""
         return self.unit.rows
 
     @property
     def changes(self) -> int:
+        """Records that come or go between neighbours, one after the other; each has its share of `gradient`."""
         return self.unit.changes
 
     @property
     def gradient(self) -> Fraction:
+        """How far the gradient of the sum of losses moves in L2 between neighbours, at any point."""
         return self.loss.lipschitz * self.changes
 
     @property
     def opposite(self) -> Fraction:
+        """Largest slope of the sign that has the smaller one, for one target, as a share of the largest slope."""
         return self.loss.opposite / self.loss.lipschitz
 
     @property
     def curvature(self) -> Fraction:
+        """Largest second derivative of a loss on a row, over the strength."""
         return self.loss.smoothness * FEATURE_NORM**2 / self.strength
 
     @property
     def tapered(self) -> bool:
+        """Whether that is at most 4 p (1 - p) `curvature` where the slope is at p of the way between its ends."""
         return isinstance(self.loss, Tapered)
 
     @property
     def tolerance(self) -> Fraction:
+        """Largest distance of `fit` from the minimiser, for every pull and every table. Public."""
         return EXACTNESS * self.loss.lipschitz / self.strength
 
     def fit(self, counts: Counts, pull: FloatArray) -> FloatArray:

@@ -27,9 +27,6 @@ def gamma(operations: int) -> Fraction:
     """gamma_k = k u / (1 - k u): a product of k factors (1 + d)^(+-1), |d| <= u, is 1 + t with |t| <= gamma_k.
 
     Higham 2002, Accuracy and Stability of Numerical Algorithms, Lemma 3.1.
-
-    >>> gamma(1) > UNIT
-    True
     """
     return operations * UNIT / (1 - operations * UNIT)
 

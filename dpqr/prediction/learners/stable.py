@@ -204,19 +204,6 @@ class RidgeRegression:
         at most `heaviest`, whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that
         over lambda; it is charged for, and so is `evaluation_error`.
         Statement P17 of the guide's topic proofs.
-
-    >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.domain.domain import Domain
-    >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.features import CellFeatures
-    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
-    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = LossScale(unit=PrivacyUnit(), records=4)
-    >>> learner = RidgeRegression(examples=examples, penalty=Fraction(1, 10), scale=scale)
-    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
-    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
-    [False, True]
     """
 
     examples: Examples

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -103,8 +103,8 @@ ANSWERS, ROWS = "answers.", "synthetic"
 """How the names of files of answers begin, and of synthetic data."""
 
 
-def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
-    """Column names and the first synthetic rows, as texts; None where the release has none. Raises: DocumentError."""
+def first_rows(files: ReleaseFiles, count: int) -> Preview | None:
+    """The first synthetic rows; None where the release has none. Raises: DocumentError."""
     name = next((str(each) for each in files.record["files"] if str(each).startswith(ROWS)), None)
     if name is None:
         return None
@@ -117,7 +117,8 @@ def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[t
         columns = [[] if batch is None else batch.column(place).to_pylist() for place in range(len(names))]
     except (OSError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
-    return names, [tuple("" if cell is None else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+    rows = [tuple("" if cell is None else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+    return Preview(columns=names, rows=rows)
 
 
 def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
@@ -146,10 +147,6 @@ def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:
 
 
 # The parts of a page, whatever it is about: sections of words, facts, tables, charts and cards. Text, never HTML.
-
-if TYPE_CHECKING:
-    pass
-
 
 State = Literal["yes", "part", "no"]
 

@@ -6,8 +6,8 @@ from audit.wrong_builds import forgotten_factors, forgotten_rows
 from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.audit.attack import attack
-from dpqr.audit.cases.cells import cell_cases
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases
+from dpqr.audit.cases.persons import cell_cases
 from dpqr.kernel.noise.source import SeededNoise
 
 ALARM = 1e-6

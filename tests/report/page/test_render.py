@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.read_release import ReleaseFiles
-from dpqr.report.page.parts import ReportPage, file_hashes, first_rows, html, style, table_columns
+from dpqr.report.page.parts import Preview, ReportPage, file_hashes, first_rows, html, style, table_columns
 
 TEXTS, GROUNDS = ("ink", "soft", "link", "warn", "good", "half"), ("page", "sheet")
 SHAPES = ("fill", "second", "faint")
@@ -83,7 +83,7 @@ def files(tmp_path):
 
 
 def test_the_first_rows_are_texts(files):
-    assert first_rows(files, 2) == (("sex", "age"), [("F", "1"), ("", "2")])
+    assert first_rows(files, 2) == Preview(columns=("sex", "age"), rows=[("F", "1"), ("", "2")])
 
 
 def test_a_release_without_synthetic_rows_has_none(files):
