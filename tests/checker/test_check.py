@@ -212,7 +212,7 @@ def test_a_fault_in_the_checker_refuses_honest_records(right, wrong, made):
     assert right in source
     space = {"__name__": "faulty"}
     exec(compile(source.replace(right, wrong, 1), str(FILE), "exec"), space)
-    found = [space["check"](str(place), ledger and str(ledger)) for place, ledger in made.values()]
+    found = (space["check"](str(place), ledger and str(ledger)) for place, ledger in made.values())
     assert any(state in checker.CODES for each in found for state, _, _ in each)
 
 

@@ -180,7 +180,7 @@ def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
         check_update_rule(Optimist())
 
 
-DEAR = ("multiplicative-weights", "product", "perceptron")
+DEAR = ("multiplicative-weights", "product", "perceptron", "maximum-entropy", "median")
 
 
 @pytest.mark.parametrize("name", [*slowly(*DEAR), *(name for name in UPDATES.builtins if name not in DEAR)])
