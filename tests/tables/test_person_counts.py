@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pandas as pd
 import pytest
+from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -85,7 +86,7 @@ EVERY_PERSON = [rows for size in range(4) for rows in itertools.combinations_wit
 OTHERS = [(7, (0, 0)), (7, (2, 1)), (8, (2, 1)), (8, (2, 1)), (9, LEFT_OUT)]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *slowly(2)])
 def test_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
     """All that one person can bring in three rows, and all pairs of such persons, under the key of the seed."""
     before, _ = counted(OTHERS, seed=seed)
@@ -115,7 +116,7 @@ def test_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
 TOTALS = (totals((0,), 1), totals((0,), 3, times=3), totals((), 1), table((0,), 3))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *slowly(2)])
 def test_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
     """All that one person can bring in three rows, and all pairs of such persons; totals beyond the bounds included."""
     before, _ = counted(OTHERS, tables=TOTALS, seed=seed)

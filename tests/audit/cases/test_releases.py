@@ -151,6 +151,7 @@ def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     assert {15, 1} == set(seen.context[:, 0].tolist())
 
 
+@pytest.mark.slow
 def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
     """Three columns, the error, and three pairs; a search makes choices between."""
     seen = KNOWN["release-dependence-zcdp-replace"].outcomes(0, 25, SeededNoise(4))

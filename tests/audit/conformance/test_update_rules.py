@@ -175,6 +175,7 @@ class Optimist(Perceptron):
         return whole // 4 if level.variant == "sharp" else whole
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
     with pytest.raises(AssertionError, match=r"mistakes: \d+ are promised at level 3/\d+ \(sharp\) on \d cells"):
         check_update_rule(Optimist())

@@ -87,7 +87,7 @@ def test_the_parts_share_the_budget(wishes):
     assert [block.name for block in made.forecast] == [block.name for block in made.problem.workload.blocks]
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "10"])
+@pytest.mark.parametrize("epsilon", [*slowly("0.1"), "10"])
 def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
     """At epsilon 10 nearly all integer noise of the wide column is 0, so no power of a share tells its error."""
     made = in_parts(epsilon)
