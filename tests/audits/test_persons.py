@@ -49,10 +49,9 @@ def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> No
         assert share > 1 - 1e-9
 
 
-@in_one_test
+@in_one_test("blocks", [MARGINAL, PREDICATE])
 @every_relation
 @every_bound
-@pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
 def test_the_price_of_answers_is_not_too_high_either(relation, most, blocks) -> None:
     claim = replace(Claim.of(unit(relation, most), blocks, as_built_once), dropped=None)
     assert audit(claim, relation) > 1 - 1e-9

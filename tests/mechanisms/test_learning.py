@@ -8,6 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import approximate_cost, pure_epsilon
@@ -160,7 +161,7 @@ def persons(rows):
     }
 
 
-@pytest.mark.parametrize("unit", [ADDED, REPLACED], ids=["add-remove", "replace"])
+@in_one_test("unit", [ADDED, REPLACED])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(7)])
 def test_the_noise_of_a_grid_is_that_of_all_a_unit_moves_and_all_of_epsilon_is_used(unit, rows, epsilon):

@@ -112,7 +112,7 @@ def test_tables_that_differ_in_one_unit_differ_in_k_records_at_most(tmp_path, co
         assert lost.sum() == min(names.count(gone), most)
 
 
-@in_one_test
+@in_one_test()
 @every_form
 def test_a_row_that_lacks_one_of_the_values_is_nobodys(columns, per) -> None:
     unit, good = PrivacyUnit(columns=columns, per=per, rows=9), ["a" for _ in columns]

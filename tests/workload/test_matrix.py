@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.one_test import in_one_test
 
 from dpqr.workload import matrix as columns
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse, largest_distance, largest_norm
@@ -39,8 +40,8 @@ def norm(vector: np.ndarray, power: int) -> int:
     return max(entries) if power == 0 else sum(entry**power for entry in entries)
 
 
+@in_one_test("dtype", [np.int64, np.float64])
 @every_matrix
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     table = written(matrix)
     assert table.shape == (matrix.rows, matrix.cells)
@@ -52,6 +53,7 @@ def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
 
 
+@in_one_test()
 @every_matrix
 def test_tables_are_the_rows(matrix) -> None:
     for start, stop in itertools.combinations(range(matrix.rows + 1), 2):
@@ -60,8 +62,8 @@ def test_tables_are_the_rows(matrix) -> None:
         np.testing.assert_array_equal(table, written(matrix)[start:stop])
 
 
+@in_one_test("power", [0, 1, 2])
 @every_matrix
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_column_figures_are_the_largest_over_columns_and_over_pairs(matrix, power) -> None:
     by_column = written(matrix).T
     assert matrix.column_norm(power) == max(norm(column, power) for column in by_column)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload.matrix import Dense, Identity
@@ -26,8 +27,8 @@ def written(tree: NestedTree) -> np.ndarray:
     return np.concatenate([weight * (np.arange(count)[:, None] == groups) for groups, count, weight in levels])
 
 
+@in_one_test("dtype", [np.int64, np.float64])
 @every_tree
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_and_norms_are_those_of_the_coefficients(tree, dtype) -> None:
     table = written(tree)
     np.testing.assert_array_equal(tree.table(0, tree.rows), table)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import matrix as matrix_module
@@ -32,8 +33,8 @@ def written(matrix) -> np.ndarray:
     return np.concatenate([np.diag(matrix.diagonal[cells]), matrix.sums[:, cells]])
 
 
+@in_one_test("dtype", [np.int64, np.float64])
 @every_case
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     table = written(matrix)
     assert (matrix.rows, matrix.cells) == table.shape
@@ -48,8 +49,8 @@ def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
 
 
+@in_one_test("power", [0, 1, 2])
 @every_case
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
     dense = Dense(written(matrix))
     assert matrix.column_norm(power) == dense.column_norm(power)

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.one_test import in_one_test
 
 from dpqr.workload import ranges
 from dpqr.workload.block import Factor, QueryBlock
@@ -40,8 +41,8 @@ def test_places_are_the_ends_in_rising_order(matrix) -> None:
     np.testing.assert_array_equal(distinct[stops], matrix.stops)
 
 
+@in_one_test("dtype", [np.int64, np.float64])
 @every_case
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     table = matrix.table(0, matrix.rows)
     right = (np.arange(3 * matrix.cells).reshape(matrix.cells, 3) % 7 - 2).astype(dtype)
@@ -54,8 +55,8 @@ def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
         np.testing.assert_array_equal(matrix.table(index, index + 1), table[[index]])
 
 
+@in_one_test("power", [0, 1, 2])
 @every_case
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_column_figures_are_those_of_all_columns_and_pairs(matrix, power) -> None:
     columns = [tuple(column) for column in matrix.table(0, matrix.rows).T.tolist()]
     gaps = [[abs(a - b) for a, b in zip(one, two, strict=True)] for one in columns for two in columns]

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import trees as weighted_levels
@@ -41,8 +42,8 @@ def written(matrix) -> np.ndarray:
     return np.stack(rows)
 
 
+@in_one_test("dtype", [np.int64, np.float64])
 @every_tree
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     table = written(matrix)
     assert (matrix.rows, matrix.cells) == table.shape
@@ -55,8 +56,8 @@ def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
 
 
+@in_one_test("power", [0, 1, 2])
 @every_tree
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
     dense = Dense(written(matrix))
     assert matrix.column_norm(power) == dense.column_norm(power)
@@ -120,7 +121,7 @@ def test_a_long_tree_is_answered_without_its_coefficients() -> None:
     np.testing.assert_allclose(matrix.recover(matrix.apply(truth)), truth, atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("start", "stop", "whole", "cut"),
     [(0, 4, 2, 0), (0, 5, 3, 0), (1, 4, 1, 1), (1, 3, 0, 2), (0, 1, 0, 1), (2, 3, 0, 1), (3, 5, 1, 1), (2, 2, 0, 0)],
 )
