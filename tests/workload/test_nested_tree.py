@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
-from support.rounding_error import least_squares, quadratic_form
+from support.rounding_error import quadratic_form
+from support.written_out import require_norms, require_products, require_recovery
 
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.partition import BucketMatrix
@@ -27,19 +27,12 @@ def written(tree: NestedTree) -> np.ndarray:
     return np.concatenate([weight * (np.arange(count)[:, None] == groups) for groups, count, weight in levels])
 
 
-@in_one_test("dtype", [np.int64, np.float64])
 @every_tree
-def test_products_and_norms_are_those_of_the_coefficients(tree, dtype) -> None:
+def test_products_norms_and_recovery_are_those_of_the_coefficients(tree) -> None:
     table = written(tree)
-    np.testing.assert_array_equal(tree.table(0, tree.rows), table)
-    right = (np.arange(3 * tree.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
-    left = (np.arange(2 * tree.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
-    assert tree.apply(right).dtype == tree.adjoint(left).dtype == dtype
-    np.testing.assert_array_equal(tree.apply(right), table @ right)
-    np.testing.assert_array_equal(tree.adjoint(left), table.T @ left)
-    for power in (0, 1, 2):
-        assert tree.column_norm(power) == Dense(table).column_norm(power)
-        assert tree.column_distance(power) == Dense(table).column_distance(power)
+    require_products(tree, table)
+    require_norms(tree, table)
+    require_recovery(tree, table)
 
 
 def check_variances(tree: NestedTree, asked) -> None:
@@ -47,13 +40,6 @@ def check_variances(tree: NestedTree, asked) -> None:
     inverse = np.linalg.inv(written(tree).T @ written(tree))
     expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(written(tree), rows)
     np.testing.assert_allclose(tree.variances(asked), expected, atol=rounding)
-
-
-@every_tree
-def test_recovery_is_the_pseudo_inverse(tree) -> None:
-    values = np.arange(2.0 * tree.rows).reshape(-1, 2) ** 2 % 11
-    expected, rounding = np.linalg.pinv(written(tree)) @ values, least_squares(written(tree), values)
-    np.testing.assert_allclose(tree.recover(values), expected, atol=rounding)
 
 
 @every_tree

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from support.one_test import in_one_test
-from support.rounding_error import least_squares, quadratic_form
+from support.rounding_error import quadratic_form
+from support.written_out import require_norms, require_products, require_recovery
 
 from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -42,36 +43,12 @@ def written(matrix) -> np.ndarray:
     return np.stack(rows)
 
 
-@in_one_test("dtype", [np.int64, np.float64])
 @every_tree
-def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
+def test_products_norms_and_recovery_are_those_of_the_coefficients(matrix) -> None:
     table = written(matrix)
-    assert (matrix.rows, matrix.cells) == table.shape
-    np.testing.assert_array_equal(matrix.table(0, matrix.rows), table)
-    np.testing.assert_array_equal(matrix.row(matrix.rows - 1), table[-1])
-    right = (np.arange(3 * matrix.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
-    left = (np.arange(2 * matrix.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
-    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
-    np.testing.assert_array_equal(matrix.apply(right), table @ right)
-    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
-
-
-@in_one_test("power", [0, 1, 2])
-@every_tree
-def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
-    dense = Dense(written(matrix))
-    assert matrix.column_norm(power) == dense.column_norm(power)
-    assert matrix.column_distance(power) == dense.column_distance(power)
-    assert matrix.smallest <= written(matrix).min()
-
-
-@every_tree
-def test_recovery_is_the_pseudo_inverse(matrix) -> None:
-    values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
-    table = written(matrix)
-    np.testing.assert_allclose(
-        matrix.recover(values), np.linalg.pinv(table) @ values, atol=least_squares(table, values)
-    )
+    require_products(matrix, table)
+    require_norms(matrix, table)
+    require_recovery(matrix, table)
 
 
 @every_tree
