@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpqr.workload.matrix import Dense
-from support.rounding_error import least_squares
+from support.rounding_error import least_squares, quadratic_form
 
 
 def require_products(matrix, table):
@@ -34,3 +34,10 @@ def require_recovery(matrix, table):
     values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
     expected, rounding = np.linalg.pinv(table) @ values, least_squares(table, values)
     np.testing.assert_allclose(matrix.recover(values), expected, atol=rounding)
+
+
+def require_variances(matrix, table, queries):
+    """Of each query's answer under noise of variance 1: the quadratic form of the inverse."""
+    rows, inverse = queries.table(0, queries.rows), np.linalg.inv(table.T @ table)
+    expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(table, rows)
+    np.testing.assert_allclose(matrix.variances(queries), expected, atol=rounding)

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from support.one_test import in_one_test
-from support.rounding_error import quadratic_form
-from support.written_out import require_norms, require_products, require_recovery
+from support.written_out import require_norms, require_products, require_recovery, require_variances
 
 from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -64,10 +63,7 @@ def test_variances_are_the_quadratic_form(matrix, form, monkeypatch) -> None:
         "merged": BucketMatrix(Identity(3), np.arange(cells) % 3),
         "signed": Dense(np.arange(4 * cells).reshape(4, cells) % 7 - 3),
     }[form]
-    rows = queries.table(0, queries.rows)
-    inverse = np.linalg.inv(written(matrix).T @ written(matrix))
-    expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(written(matrix), rows)
-    np.testing.assert_allclose(matrix.variances(queries), expected, atol=rounding)
+    require_variances(matrix, written(matrix), queries)
 
 
 def test_a_multiple_has_every_coefficient_multiplied() -> None:
