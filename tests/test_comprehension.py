@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.5,
     "dict[str, Any]": 186,
-    "lines of the tests": 100900,
+    "lines of the tests": 101000,
     "a plain release: modules imported": 223,
     "a plain release: functions run": 1228,
     "a plain release: files they lie in": 151,
