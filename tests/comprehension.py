@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import mean
+
+from architecture import Nodes, parsed, product
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -44,22 +46,26 @@ print(json.dumps([ended, modules, len(run_functions), len({file for file, *_ in 
 """
 
 
-def figures() -> dict[str, float]:
-    """Every figure by its name; the fewer, the better."""
-    return {**_written(), **_run()}
+def figures(files: Mapping[str, Nodes]) -> dict[str, float]:
+    """Every figure by its name; the fewer, the better. files: the product's, as `walked_product` has them."""
+    return {**_written(files), **_run()}
 
 
-def _written() -> dict[str, float]:
+def walked_product() -> dict[str, Nodes]:
+    """All nodes of every source file of the product, by its path below dpqr: walked once for all figures."""
+    return {path: parsed(text) for path, text in product().items()}
+
+
+def _written(files: Mapping[str, Nodes]) -> dict[str, float]:
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "dpqr").rglob("*.py")}
-    trees = {path: ast.parse(text) for path, text in texts.items()}
-    functions = [each for tree in trees.values() for each in _functions(tree)]
+    functions = [each for nodes in files.values() for each in _functions(nodes)]
     classes = Counter(
         node.name
-        for tree in trees.values()
-        for node in ast.walk(tree)
+        for nodes in files.values()
+        for node in nodes
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
-    once = sum(helpers_used_once(tree) for tree in trees.values())
+    once = sum(helpers_used_once(nodes) for nodes in files.values())
     return {
         "lines of the package": sum(text.count("\n") for text in texts.values()),
         "files": len(texts),
@@ -67,39 +73,39 @@ def _written() -> dict[str, float]:
         "files under 60 lines": sum(text.count("\n") < 60 for text in texts.values()),
         "private helpers used once in their file, %": round(100 * once / len(functions), 1),
         "public class names defined more than once": sum(count > 1 for count in classes.values()),
-        "mean internal imports a file": round(mean(len(_imported(tree)) for tree in trees.values()), 1),
+        "mean internal imports a file": round(mean(len(_imported(nodes)) for nodes in files.values()), 1),
         "dict[str, Any]": sum(text.count("dict[str, Any]") for text in texts.values()),
         "lines of the tests": sum(path.read_text("utf-8").count("\n") for path in (ROOT / "tests").rglob("*.py")),
     }
 
 
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+def _functions(nodes: Nodes) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def helpers_used_once(tree: ast.Module) -> int:
+def helpers_used_once(nodes: Nodes) -> int:
     """Private functions whose name stands once more in their file."""
-    return sum(count == 1 for _, count in _uses_of_helpers(tree))
+    return sum(count == 1 for _, count in _uses_of_helpers(nodes))
 
 
-def unused_helpers(tree: ast.Module) -> list[str]:
+def unused_helpers(nodes: Nodes) -> list[str]:
     """Private functions that nothing in their file names, and no decorator hands on."""
-    return [each.name for each, count in _uses_of_helpers(tree) if not count and not each.decorator_list]
+    return [each.name for each, count in _uses_of_helpers(nodes) if not count and not each.decorator_list]
 
 
-def _uses_of_helpers(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
+def _uses_of_helpers(nodes: Nodes) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
     uses: Counter[str] = Counter()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             uses[node.id] += 1
         elif isinstance(node, ast.Attribute):
             uses[node.attr] += 1
-    private = (each for each in _functions(tree) if each.name.startswith("_") and not each.name.startswith("__"))
+    private = (each for each in _functions(nodes) if each.name.startswith("_") and not each.name.startswith("__"))
     return ((each, uses[each.name]) for each in private)
 
 
-def _imported(tree: ast.Module) -> set[str]:
-    froms = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+def _imported(nodes: Nodes) -> set[str]:
+    froms = (node.module or "" for node in nodes if isinstance(node, ast.ImportFrom))
     return {name for name in froms if name.startswith("dpqr")}
 
 
@@ -119,5 +125,5 @@ def _run() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for figure, value in figures().items():
+    for figure, value in figures(walked_product()).items():
         print(f"{figure:46} {value}")

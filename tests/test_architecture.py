@@ -1,7 +1,7 @@
 import ast
 
-import pytest
 from architecture import DOORS, GIVES, ROOMS, breaches, faces, module_name, package, product
+from support.one_test import in_one_test
 
 HOUSE = {
     "__init__.py": "def __getattr__(name):\n    return load('dpqr.python.release:release')",
@@ -106,7 +106,7 @@ def test_the_small_house_stands():
     assert breaches(HOUSE) == []
 
 
-@pytest.mark.parametrize(("path", "source", "said"), PLANTED)
+@in_one_test(("path", "source", "said"), PLANTED)
 def test_a_planted_breach_is_caught(path, source, said):
     found = breaches({**HOUSE, path: source})
     assert any(breach.startswith(f"{path}: ") and said in breach for breach in found), found

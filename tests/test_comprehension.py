@@ -1,7 +1,6 @@
-import ast
-
 import pytest
-from comprehension import ROOT, figures, helpers_used_once, unused_helpers
+from architecture import parsed
+from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
     "lines of the package": 99912,
@@ -21,8 +20,13 @@ CEILINGS = {
 
 
 @pytest.fixture(scope="module")
-def now():
-    return figures()
+def files():
+    return walked_product()
+
+
+@pytest.fixture(scope="module")
+def now(files):
+    return figures(files)
 
 
 @pytest.mark.parametrize("name", CEILINGS)
@@ -36,13 +40,12 @@ def test_every_figure_has_its_ceiling(now):
 
 def test_a_helper_used_once_is_seen():
     once = "def f():\n    return _g()\n\ndef _g(): ..."
-    assert helpers_used_once(ast.parse(once)) == 1
-    assert helpers_used_once(ast.parse(f"{once}\n\ndef h():\n    return _g()")) == 0
+    assert helpers_used_once(parsed(once)) == 1
+    assert helpers_used_once(parsed(f"{once}\n\ndef h():\n    return _g()")) == 0
 
 
-def test_no_helper_is_left_without_a_use():
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in (ROOT / "dpqr").rglob("*.py")}
+def test_no_helper_is_left_without_a_use(files):
     # Jupyter calls the one kind, and the gate, a file of its own, opens the seal.
-    left = {name for tree in trees.values() for name in unused_helpers(tree) if not name.startswith("_repr_")}
+    left = {name for nodes in files.values() for name in unused_helpers(nodes) if not name.startswith("_repr_")}
     assert left == {"_unseal"}
-    assert unused_helpers(ast.parse("def _g(): ...\ndef _h(): ...\n_h()")) == ["_g"]
+    assert unused_helpers(parsed("def _g(): ...\ndef _h(): ...\n_h()")) == ["_g"]

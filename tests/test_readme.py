@@ -11,6 +11,7 @@ import sys
 import pytest
 from architecture import ROOMS
 from support.guide_pages import GUIDE, PAGES, README, ROOT, TOPICS, screen_lines, topic
+from support.one_test import in_one_test
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
@@ -112,7 +113,7 @@ def test_every_command_and_option_has_help():
                 assert option.help or option.name in expected, (command.name, option.name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@in_one_test("page", PAGES)
 def test_every_option_that_is_named_exists(page):
     known = {name for command in every_command() for option in command.params for name in option.opts}
     known |= {name for command in every_command() for option in command.params for name in option.secondary_opts}
@@ -127,7 +128,7 @@ def test_every_option_is_named_by_readme_or_the_guide():
     assert [each.opts for each in options if named.isdisjoint((*each.opts, *each.secondary_opts))] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@in_one_test("page", PAGES)
 def test_every_topic_that_is_named_exists(page):
     named = re.findall(r"[Tt]opics? `(\w+)`", page.text)
     assert set(named) <= {each.name for each in TOPICS}

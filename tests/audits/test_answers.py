@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from audits.answers import DIGITS, ORDERS, Claim, audit_answers, gaussian_divergence, laplace_loss
 from audits.neighbours import Breach, pairs
+from support.one_test import in_one_test
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
@@ -83,14 +84,15 @@ def audit(name: str, claim: Claim, unit: PrivacyUnit) -> float:
     return audit_answers(claim, pairs(shape, records, unit.neighbours))
 
 
+@in_one_test("name", BLOCKS | STRATEGIES)
 @every_unit
 @every_maker
-@pytest.mark.parametrize("name", BLOCKS | STRATEGIES)
 def test_no_answers_cost_more_than_their_event(name, maker, unit) -> None:
     share = audit(name, claimed(name, maker, unit), unit)
     assert share > 1 - 1e-9 or name not in TIGHT
 
 
+@in_one_test()
 @every_unit
 @every_maker
 @tight
@@ -104,6 +106,7 @@ def test_ten_percent_less_noise_is_rejected(name, maker, unit) -> None:
         audit(name, replace(claim, law=less), unit)
 
 
+@in_one_test()
 @every_unit
 @every_maker
 @tight
@@ -133,8 +136,8 @@ SMALLER = {
 """Strategies whose largest weight is one smaller."""
 
 
+@in_one_test("name", ["two together", *SMALLER])
 @every_maker
-@pytest.mark.parametrize("name", ["two together", *SMALLER])
 def test_the_event_of_fewer_blocks_or_smaller_weights_is_rejected(name, maker) -> None:
     unit = UNITS["add-remove"]
     less = (strategy_block("less", (1,), (SMALLER[name],)),) if name in SMALLER else BLOCKS["marginal"]
@@ -149,7 +152,7 @@ def test_the_laplace_loss_is_what_all_outputs_show() -> None:
     assert laplace_loss(here - there, scale) == worst / scale
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@in_one_test("order", ORDERS)
 @pytest.mark.parametrize("move", [1, 2, 5])
 @pytest.mark.parametrize("variance", [Fraction(1, 5), Fraction(13, 4), Fraction(400)])
 def test_the_divergence_is_the_theorems(variance, move, order) -> None:

@@ -8,6 +8,7 @@ import pytest
 from audits.choices import Claim, audit_choice, exponential_law, permute_and_flip_law
 from audits.neighbours import Breach, databases, pairs
 from support.fakes import Says
+from support.one_test import in_one_test
 
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -80,6 +81,7 @@ def audit(claim: Claim, unit: PrivacyUnit):
     return audit_choice(claim, pairs(SHAPE, RECORDS, unit.neighbours))
 
 
+@in_one_test()
 @every_unit
 @every_choice
 @every_case
@@ -88,6 +90,7 @@ def test_no_selection_costs_more_than_its_event(case, choice, unit) -> None:
     assert losses.pure > 0.2
 
 
+@in_one_test()
 @every_unit
 @every_choice
 @tight_cases
@@ -97,6 +100,7 @@ def test_ten_percent_less_noise_is_rejected(case, choice, unit) -> None:
         audit(replace(claim, rate=claim.rate * Fraction(10, 9)), unit)
 
 
+@in_one_test()
 @every_unit
 @every_choice
 @tight_cases
@@ -106,6 +110,7 @@ def test_a_halved_event_is_rejected(case, choice, unit) -> None:
         audit(replace(claim, event=type(claim.event)(epsilon=EPSILON / 2)), unit)
 
 
+@in_one_test()
 @every_unit
 @every_choice
 @tight_cases

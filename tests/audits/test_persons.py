@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from audits.neighbours import Breach
 from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, neighbours
+from support.one_test import in_one_test
 from support.slow_cases import slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -40,7 +41,7 @@ def audit(claim: Claim, relation: Neighbours, others=OTHERS["two rows"]) -> floa
 @every_relation
 @every_bound
 @pytest.mark.parametrize("others", [OTHERS["two rows"], *slowly(OTHERS["a rule and two rows"])], ids=OTHERS.keys())
-@pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
+@pytest.mark.parametrize("blocks", [MARGINAL, *slowly(PREDICATE)], ids=["marginal", "predicate"])
 def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> None:
     """A person of 2 K rows, half of them kept and half of them counted as left out, loses all of it."""
     share = audit(Claim.of(unit(relation, most), blocks, as_built_once), relation, others)
@@ -48,9 +49,9 @@ def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> No
         assert share > 1 - 1e-9
 
 
+@in_one_test("blocks", [MARGINAL, PREDICATE])
 @every_relation
 @every_bound
-@pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
 def test_the_price_of_answers_is_not_too_high_either(relation, most, blocks) -> None:
     claim = replace(Claim.of(unit(relation, most), blocks, as_built_once), dropped=None)
     assert audit(claim, relation) > 1 - 1e-9

@@ -28,6 +28,7 @@ from checker.forgeries import (
     table_of_forgeries,
     write,
 )
+from support.one_test import in_one_test
 
 import dpqr
 import dpqr.releases.release as module
@@ -43,12 +44,12 @@ def made(tmp_path_factory):
     return {name: honest.release(where, name) for name in honest.QUICK}
 
 
-@pytest.mark.parametrize("place", honest.OLD, ids=lambda place: place.name)
+@in_one_test("place", honest.OLD)
 def test_old_releases_are_accepted(place):
     assert refused(place) == (0, "")
 
 
-@pytest.mark.parametrize("path", sorted((honest.ROOT / "tests/old_ledgers").iterdir()), ids=lambda path: path.name)
+@in_one_test("path", sorted((honest.ROOT / "tests/old_ledgers").iterdir()))
 def test_old_ledgers_add_up(path):
     found = checker.compared(SimpleNamespace(ledger=str(path)), "ledger's sums", [("", checker.claims_of_entries)])
     assert {state for state, _, _ in found} <= {"ok", "not checked"}
@@ -212,7 +213,7 @@ def test_a_fault_in_the_checker_refuses_honest_records(right, wrong, made):
     assert right in source
     space = {"__name__": "faulty"}
     exec(compile(source.replace(right, wrong, 1), str(FILE), "exec"), space)
-    found = [space["check"](str(place), ledger and str(ledger)) for place, ledger in made.values()]
+    found = (space["check"](str(place), ledger and str(ledger)) for place, ledger in made.values())
     assert any(state in checker.CODES for each in found for state, _, _ in each)
 
 

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from screens.cases import CASES, COLUMNS, FITTED, LINES, alike, kept, masked, prepare
 from support.repeatable_noise import repeatable_noise
+from support.slow_cases import slowly
 from support.terminal import watch
 
 from dpqr.cli.main import main
@@ -58,7 +59,7 @@ def test_other_text_and_other_figures_are_not_alike(shown, expected):
     assert not alike(shown, expected)
 
 
-@pytest.mark.parametrize("arguments", [("strategies", "--explain"), ("release", "table.csv", "--dry-run")])
+@pytest.mark.parametrize("arguments", [*slowly(("strategies", "--explain")), ("release", "table.csv", "--dry-run")])
 def test_a_pipe_is_as_wide_as_columns_says_and_no_word_is_broken(desk, monkeypatch, arguments):
     arguments = (*arguments, "--queries", "q.json", "--eps", "1")
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Bins, Labels
 from dpqr.domain.columns import MAX_CELLS, code_bins, moment, require_few, whole_bins
@@ -34,7 +35,7 @@ def period(day: date, every: str) -> tuple[int, ...]:
     return keys[every]
 
 
-@pytest.mark.parametrize("every", ["day", "week", "month", "quarter", "year"])
+@in_one_test("every", ["day", "week", "month", "quarter", "year"])
 @pytest.mark.parametrize(("low", "high"), [("2023-12-15", "2025-03-01"), ("1969-11-30", "1970-02-02")])
 def test_periods_follow_the_calendar(every: str, low: str, high: str) -> None:
     bins = bins_of("date", low, high, every=every)
@@ -128,7 +129,7 @@ def test_words_for_true_and_false() -> None:
     assert axis("boolean", trueValues=["J"], falseValues=["N"], own={"caseSensitive": False}).folded
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("keys", "says"),
     [
         ({"own": {"aliases": {"nort": ["N"]}}, **ENUM}, r"aliases.nort: 'nort' is no label .*did you mean 'north'"),
@@ -180,7 +181,7 @@ def test_whole_numbers_without_bins_have_one_bin_a_value() -> None:
     assert bins.titles() == ("-2", "-1", "0", "1", "2", "3")
 
 
-@pytest.mark.parametrize("closed", ["left", "right"])
+@in_one_test("closed", ["left", "right"])
 @pytest.mark.parametrize(("high", "width"), [(9, 2), (9, 5), (10, 4), (7, 8), (3, 100), (5, 1)])
 def test_a_width_counts_whole_values_and_the_last_bin_has_the_rest(high: int, width: int, closed: str) -> None:
     held = members(bins_of("integer", 0, high, width=width, closed=closed), range(-3, 200))
@@ -189,7 +190,7 @@ def test_a_width_counts_whole_values_and_the_last_bin_has_the_rest(high: int, wi
     assert 1 <= len(held[-1]) <= width
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 10, 11])
+@in_one_test("count", [1, 2, 3, 7, 10, 11])
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_a_count_of_bins_cuts_whole_values_evenly(count: int, closed: str) -> None:
     held = members(bins_of("integer", 0, 10, bins=count, closed=closed), range(-3, 20))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Bins, Codes, Labels, Rule
 from dpqr.domain.domain import (
@@ -178,7 +179,7 @@ def known(count, region):
     return KnownTotal(region=region, count=count)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("totals", "bounds"),
     [
         ([], (0, None)),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain import domain_file as public_facts
 from dpqr.domain.attribute import Attribute, Codes
@@ -97,7 +98,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("more", "said"), BAD)
+@in_one_test(("more", "said"), BAD)
 def test_facts_that_cannot_be_are_blamed_by_place(more, said):
     with pytest.raises(DocumentError, match=said):
         read_domain({"fields": FIELDS, **more})

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Hierarchy, HierarchyLevel, Labels
 from dpqr.domain.domain_file import domain_text, read_domain
@@ -104,7 +105,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("parent", "said"), WRONG)
+@in_one_test(("parent", "said"), WRONG)
 def test_wrong_parents_are_one_line_with_their_path(parent, said) -> None:
     with pytest.raises(DocumentError) as error:
         domain(parent)

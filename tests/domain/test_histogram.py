@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram, Packing, PersonTable, PersonTotal, SeparateTables, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -32,7 +33,7 @@ def by_hand(tensor: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     return sums
 
 
-@pytest.mark.parametrize("make", [dense, sparse])
+@in_one_test("make", [dense, sparse])
 @pytest.mark.parametrize("axes", every_axes())
 def test_marginals_are_sums_in_the_order_that_was_asked_for(make, axes) -> None:
     found = make(TENSOR).marginal(axes)

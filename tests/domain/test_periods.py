@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.periods import EVERY, MOST_PERIODS, Period, PeriodTree
 from dpqr.kernel.errors import UsageFault
@@ -72,7 +73,7 @@ def test_the_calendar_ends(text, steps) -> None:
 TREES = [PeriodTree(periods=periods, base=base) for periods in (1, 2, 7, 24, 64) for base in (2, 3, 5, 65)]
 
 
-@pytest.mark.parametrize("tree", TREES, ids=str)
+@in_one_test("tree", TREES)
 def test_paths_hold_every_period_once_and_a_period_lies_in_one_node_a_level(tree):
     """Levels are told apart by their widths; the bound is attained. Without its last node a path is an earlier one."""
     for period in range(1, tree.periods + 1):
@@ -92,7 +93,7 @@ def test_the_binary_tree_has_the_levels_of_the_literature():
         assert max(len(tree.path(period)) for period in range(1, periods + 1)) <= tree.levels
 
 
-@pytest.mark.parametrize("power", [1, 2])
+@in_one_test("power", [1, 2])
 @pytest.mark.parametrize("periods", [1, 4, 24, 64])
 def test_the_best_tree_is_no_worse_than_the_binary_one_and_the_plain_sum(periods, power):
     def square(tree):

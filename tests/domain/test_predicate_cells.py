@@ -3,6 +3,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.columns import whole_bins
@@ -133,7 +134,7 @@ ALL = [
 ] + [whole_bins(range(7)), whole_bins([0, 2, 3, 6])]
 
 
-@pytest.mark.parametrize("bins", ALL)
+@in_one_test("bins", ALL)
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_threshold_is_decided_as_the_values_of_the_bins_say(bins: Bins, strict: bool) -> None:
     held = samples(bins)
@@ -147,7 +148,7 @@ def test_a_threshold_is_decided_as_the_values_of_the_bins_say(bins: Bins, strict
         assert not mixed or mixed == [found.below]
 
 
-@pytest.mark.parametrize("bins", ALL)
+@in_one_test("bins", ALL)
 def test_the_remedy_names_thresholds_that_cut_nothing(bins: Bins) -> None:
     for strict, cell in product((True, False), range(bins.size)):
         text = remedy(bins, cell, strict=strict)
@@ -158,7 +159,7 @@ def test_the_remedy_names_thresholds_that_cut_nothing(bins: Bins) -> None:
             assert not side(bins, Fraction(edge), strict=word == "< or >=").cut
 
 
-@pytest.mark.parametrize("bins", ALL)
+@in_one_test("bins", ALL)
 def test_a_single_value_has_a_bin_of_its_own(bins: Bins) -> None:
     held = samples(bins)
     for value in HALVES:

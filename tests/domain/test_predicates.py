@@ -2,6 +2,7 @@ import random
 import re
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not, Or, parse, tokens
 from dpqr.domain.text.decoding import Location
@@ -25,7 +26,7 @@ def shown(node: Node) -> str:
             return f"({' | '.join(map(shown, parts))})"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "tree"),
     [
         ("a = 1", "a=1"),
@@ -48,7 +49,7 @@ def test_trees(text: str, tree: str) -> None:
     assert shown(parse(text, PLACE)) == tree
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("", "character 1: expected a column name"),
@@ -135,7 +136,7 @@ def test_positions_count_from_one() -> None:
     assert [token.start for token in tokens("a = 'b'", PLACE)] == [1, 3, 5, 8]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("a = 'open", "at character 5: the quote ' is never closed"),

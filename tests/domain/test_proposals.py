@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.open_columns import QueriedValue, queried_columns
@@ -94,14 +95,14 @@ def test_sizes_stay() -> None:
 # Names of columns that bring a hint to protect persons.
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name", ["id", "ID", "person_id", "patient.ID", "customerId", "SSN", "work email", "uuid", "Full_Name", "surname"]
 )
 def test_names_of_identifiers(name) -> None:
     assert named_like_identifier(name)
 
 
-@pytest.mark.parametrize("name", ["age", "paid", "identity", "idle", "street_name", "email_opt_in", "_", "7", "valid"])
+@in_one_test("name", ["age", "paid", "identity", "idle", "street_name", "email_opt_in", "_", "7", "valid"])
 def test_other_names(name) -> None:
     assert not named_like_identifier(name)
 
@@ -159,7 +160,7 @@ def test_cells_that_a_file_lists_are_fixed() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "proposed"),
     [
         ("age", ("integer", 0, 120)),

@@ -1,6 +1,7 @@
 """Keys that say how values are written: what they come to, and which are refused."""
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import PLAIN, Attribute, Spelling
 from dpqr.domain.domain_file import read_domain
@@ -40,7 +41,7 @@ def test_keys_that_state_the_default_change_nothing() -> None:
         assert binned(kind).spelling == PLAIN
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "keys", "says"),
     [
         ("date", {"format": "any"}, r"format: 'any' would guess which number is the month; write the pattern"),

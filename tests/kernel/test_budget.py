@@ -4,6 +4,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.budget import (
@@ -49,7 +50,7 @@ NO_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "value"), NUMBERS.items())
+@in_one_test(("text", "value"), NUMBERS.items())
 def test_decimal_text_is_exact(text, value):
     assert exact_decimal(text, option="--eps") == value
 
@@ -66,7 +67,7 @@ def test_everything_else_is_refused_in_one_short_line(parse):
         assert len(message) < 250, ascii(text)
 
 
-@pytest.mark.parametrize("text", ["0", "0.0", "1e-10", "9.99e-10", "1000.0001", "1e30", "1e999", "1e-999"])
+@in_one_test("text", ["0", "0.0", "1e-10", "9.99e-10", "1000.0001", "1e30", "1e999", "1e-999"])
 def test_an_epsilon_out_of_range_is_refused(text):
     with pytest.raises(UsageFault, match=r"--eps .*: epsilon must lie between 1e-9 and 1000"):
         PrivacyBudget.parse(text, "1e-9")
@@ -92,7 +93,7 @@ def test_no_delta_is_pure(delta):
     assert not PrivacyBudget.parse("0.3", "1e-30").pure
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("epsilon", "delta"),
     [
         (Fraction(0), Fraction(0)),
@@ -210,7 +211,7 @@ def test_a_bare_number_is_an_amount_without_a_delta():
     assert Cost(delta=TENTH)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "text"),
     [
         *((Fraction(text), text) for text in ("0", "1", "100", "0.1", "1e-9", "1e+15", "0.00001")),

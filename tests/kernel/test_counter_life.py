@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.periods import PeriodTree
 from dpqr.kernel.accountants.known import PREDICTING, RELEASING
@@ -53,7 +54,7 @@ def price(accountant, life, node):
     return counted.limit(node), counted.limit(life)
 
 
-@pytest.mark.parametrize("relation", Neighbours, ids=lambda each: each.value)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize(("columns", "rows"), UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize(("accountant", "delta"), LIVES)
 def test_no_history_costs_more_than_the_life_and_nothing_of_it_is_wasted(accountant, delta, columns, rows, relation):
@@ -72,7 +73,7 @@ def test_no_history_costs_more_than_the_life_and_nothing_of_it_is_wasted(account
         assert stated * node.delta == whole.delta
 
 
-@pytest.mark.parametrize("periods", LENGTHS)
+@in_one_test("periods", LENGTHS)
 @pytest.mark.parametrize(("accountant", "power"), [("basic", 2), ("zcdp", 1), ("gdp", 1)])
 def test_the_tree_has_the_least_error_that_the_accountant_allows(accountant, power, periods):
     """Of all bases: a node's variance grows as levels^2 where epsilons add up, as levels where rho or mu^2 do."""

@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import pytest
 from support.ledger_jobs import draws
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.known import PREDICTING
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, zcdp_to_epsilon
@@ -161,7 +162,7 @@ def by(accountant, delta=MICRO):
     return Pricing(accountant=accountant, delta=delta)
 
 
-@pytest.mark.parametrize(("accountant", "events"), RUNS)
+@in_one_test(("accountant", "events"), RUNS)
 def test_a_run_costs_what_its_own_accountant_proves_and_its_delta(accountant, events):
     delta = Fraction(0) if accountant == "basic" else MICRO
     assert PAIR.price(events, by(accountant)) == Cost(PREDICTING[accountant].epsilon(events, delta), delta)
@@ -183,7 +184,7 @@ def test_what_nobody_proves_is_refused(pricing, events, said):
         PAIR.price(events, pricing)
 
 
-@pytest.mark.parametrize(("accountant", "events"), RUNS)
+@in_one_test(("accountant", "events"), RUNS)
 def test_only_pure_sums_give_back_what_was_not_drawn(accountant, events):
     paid = PAIR.price(events, by(accountant))
     half = tuple((event, count // 2) for event, count in events if count > 1) or events
@@ -192,7 +193,7 @@ def test_only_pure_sums_give_back_what_was_not_drawn(accountant, events):
     assert PAIR.settled(paid, (), by(accountant)) == 0
 
 
-@pytest.mark.parametrize(("accountant", "events"), RUNS)
+@in_one_test(("accountant", "events"), RUNS)
 def test_a_guard_admits_the_events_that_were_paid_for_and_no_other_dearer_or_repeated_one(accountant, events):
     guard = PAIR.guard(PAIR.price(events, by(accountant)), events, by(accountant))
     with pytest.raises(BudgetRefused):

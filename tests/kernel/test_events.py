@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import (
@@ -52,7 +53,7 @@ def epsilon(figure):
     return [*(lambda kind=kind: kind(epsilon=figure) for kind in kinds), lambda: RhoSumEvent(rho=figure)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "make",
     [
         *positive(Fraction(0)),

@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -71,7 +72,7 @@ def textbook_advanced(draws, step, delta):
     return min(bound, draws * step)
 
 
-@pytest.mark.parametrize("delta", DELTAS, ids=float)
+@in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "step"), DRAWS)
 @pytest.mark.parametrize("kind", ["laplace", "permute-and-flip"])
 def test_pure_draws(draws, step, delta, kind):
@@ -91,7 +92,7 @@ def test_pure_draws(draws, step, delta, kind):
     assert best <= priced("zcdp", ((event, draws),), delta)
 
 
-@pytest.mark.parametrize("delta", DELTAS, ids=float)
+@in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "shift", "scale"), [(1, 8, 4), (5, 3, 6), (20, 10, 60), (60, 25, 400)])
 def test_laplace_noise_on_one_integer(draws, shift, scale, delta):
     event = DiscreteLaplaceEvent(sensitivity=shift, scale=Fraction(scale), coordinates=1)
@@ -116,7 +117,7 @@ def test_a_mixture_of_selections_and_measurements(delta):
     assert low < priced("pld", (picked, measured), delta) < optimum(both, delta)
 
 
-@pytest.mark.parametrize("delta", DELTAS, ids=float)
+@in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "squared", "variance"), [(1, 1, 20), (7, 2, 50), (100, 4, 10**6), (1000, 1, 300)])
 def test_gaussian_noise(draws, squared, variance, delta):
     """The continuous law's curve; the discrete one has at most the same rho, which is all that is claimed for it."""

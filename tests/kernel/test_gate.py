@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
@@ -121,13 +122,13 @@ def failure_of(act, expected=MechanismFailed):
     return caught.value
 
 
-@pytest.mark.parametrize("act", FAILURES)
+@in_one_test("act", FAILURES)
 def test_every_failure_becomes_the_same_constant(act):
     assert str(failure_of(act)) == str(failure_of(raising(ValueError)))
     assert "paid" in str(failure_of(act))
 
 
-@pytest.mark.parametrize("act", FAILURES)
+@in_one_test("act", FAILURES)
 def test_a_failure_keeps_nothing_of_the_original(act):
     error = failure_of(act)
     assert (error.__context__, error.__cause__) == (None, None)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import SumFilter, require_pure
 from dpqr.kernel.accountants.known import available
@@ -75,7 +76,7 @@ MISUSES = {
 }
 
 
-@pytest.mark.parametrize("misuse", MISUSES.values(), ids=MISUSES.keys())
+@in_one_test("misuse", MISUSES.values())
 def test_misuse_is_an_error_that_tells_nothing(misuse):
     with pytest.raises((TypeError, AttributeError)) as error:
         misuse(Private(SECRET))

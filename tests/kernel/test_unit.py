@@ -3,6 +3,7 @@
 from itertools import permutations
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit, named_unit
@@ -55,7 +56,7 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize(("given", "there"), SEVERAL.items())
 def test_a_unit_of_several_columns_is_a_part_of_a_person_and_says_so(given, there, relation) -> None:
     (columns, per), how = given, HOW[relation].format("such units")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
 from support.fakes import Told
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -57,7 +58,7 @@ class Pulled:
         return -pull / float(self.strength)
 
 
-@pytest.mark.parametrize("changes", [1, 2, 6])
+@in_one_test("changes", [1, 2, 6])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("normal", [False, True], ids=["spherical", "normal"])
 def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(normal, width, changes):
@@ -176,7 +177,7 @@ TOGETHER = [(ONE, MARGINAL), (MARGINAL, ONE), (ONE, STEEP), (STEEP, ONE), (PREFI
 """The dearest block first, last and in between; what is worst for one is not always worst for another."""
 
 
-@pytest.mark.parametrize("blocks", TOGETHER, ids=lambda each: "+".join(one.name for one in each))
+@in_one_test("blocks", TOGETHER)
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("relation", Neighbours, ids=lambda each: each.value)
 def test_blocks_that_are_drawn_together_are_charged_for_all_of_them(relation, rows, blocks):

@@ -3,6 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import RECORDS, DenseHistogram
 from dpqr.kernel.accountants.accountant import in_parallel
@@ -36,7 +37,7 @@ def query(*row: int) -> QueryBlock:
     return QueryBlock(name="query", factors=(factor,))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "unit", "l1", "squared"),
     [
         ((MARGINAL,), ADD_REMOVE, 1, 1),
@@ -133,7 +134,7 @@ def test_noise_outside_the_samplers_range_is_refused(least, most) -> None:
             refuse_noise(bad, most, "a scale of", *more)
 
 
-@pytest.mark.parametrize("drops", [False, True])
+@in_one_test("drops", [False, True])
 @pytest.mark.parametrize("rows", [0, 1, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_draw_from_left_out_records_is_parallel_for_an_added_row_alone(relation, rows, drops) -> None:

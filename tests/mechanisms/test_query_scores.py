@@ -9,6 +9,7 @@ from audits.neighbours import pairs
 from support import brute_force_persons as persons
 from support.brute_force_persons import person
 from support.fakes import Given
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -59,8 +60,7 @@ def largest_move(made: QueryScores, unit: PrivacyUnit) -> int:
     )
 
 
-@every_unit
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "ratios", "added", "replaced"),
     [
         ((ZERO_ONE, PREFIX), (1, 1), 1, 1),
@@ -69,6 +69,7 @@ def largest_move(made: QueryScores, unit: PrivacyUnit) -> int:
         ((SIGNED, ZERO_ONE), (1, 7), 7, 7),
     ],
 )
+@every_unit
 def test_the_sensitivity_is_the_largest_move_of_any_score(blocks, ratios, added, replaced, unit) -> None:
     made = scores(*blocks, ratios=ratios, expected=np.full(sum(b.rows for b in blocks), -100))
     assert made.sensitivity(unit) == (added if unit is ADD_REMOVE else replaced)

@@ -4,6 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from models.trees import calibrated, shaped, summed
+from support.one_test import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -44,7 +45,7 @@ def tally(codes, shape):
     return counts
 
 
-@pytest.mark.parametrize("seed", range(8))
+@in_one_test("seed", range(8))
 def test_cells_come_in_their_proportion(seed):
     """No cell off by more than 7 deviations of independent draws (chance below 1e-9 in all); systematic ones do better.
 

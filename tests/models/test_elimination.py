@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from models.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
+from support.one_test import in_one_test
 
 from dpqr.models.factored import (
     LARGEST_SEPARATOR,
@@ -24,7 +25,7 @@ ROUNDING = rounding.summed(8)
 """Each term passes a few roundings: sums, products and a division."""
 
 
-@pytest.mark.parametrize("seed", range(8))
+@in_one_test("seed", range(8))
 def test_marginals_of_any_attributes_in_any_order(seed):
     """One by one, with tables cut to slices as well; and all pairs that no clique holds."""
     tree = shaped(seed)
@@ -137,7 +138,7 @@ def test_where_the_wanted_attributes_part(shape, groups, wanted, shared, sides):
     assert {parted.below, parted.above} == sides
 
 
-@pytest.mark.parametrize("seed", range(8))
+@in_one_test("seed", range(8))
 def test_both_sides_and_the_separator_hold_all_that_is_wanted(seed):
     tree = shaped(seed)
     for wanted in (wanted for count in range(2, 7) for wanted in combinations(range(6), count)):

@@ -2,7 +2,7 @@ import math
 from itertools import combinations, permutations
 
 import numpy as np
-import pytest
+from support.one_test import in_one_test
 
 from dpqr.models import junction_tree
 from dpqr.models.junction_tree import SMALL, Clique, JunctionTree, _growth, by_size, cells, maximal_cliques, within
@@ -16,7 +16,7 @@ def random_tree(seed):
     return shape, groups, JunctionTree.over(shape, groups)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@in_one_test("seed", range(20))
 def test_whatever_two_cliques_share_lies_on_the_path_between_and_groups_have_the_smallest_home(seed):
     """Equivalent: of every attribute, exactly one clique has it without its parent having it."""
     shape, groups, tree = random_tree(seed)
@@ -70,7 +70,7 @@ def best(shape, groups):
     return min(sizes)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@in_one_test("seed", range(12))
 def test_cliques_hold_every_group_and_attribute_and_none_lies_in_another(seed):
     shape, groups = random_case(seed)
     cliques = maximal_cliques(shape, groups)
@@ -80,7 +80,7 @@ def test_cliques_hold_every_group_and_attribute_and_none_lies_in_another(seed):
         assert not set(one) <= set(other)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@in_one_test("seed", range(12))
 def test_small_cases_come_close_to_the_best_elimination(seed):
     shape, groups = random_case(100 + seed)
     if len(shape) > 6:
@@ -102,7 +102,7 @@ def test_small_domains_are_one_clique():
     assert maximal_cliques((2, 3), ()) == ((0,), (1,))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@in_one_test("seed", range(12))
 def test_within_is_the_size_compared_whether_groups_come_in_one_part_or_two(seed):
     shape, groups = random_case(200 + seed)
     reached, some = cells(shape, maximal_cliques(shape, groups)), frozenset(sorted(groups)[::2])
@@ -117,7 +117,7 @@ def test_the_complete_graph_of_many_attributes_is_refused_quickly():
     assert cells((10, 3), [(0, 1), (1,)]) == 33
 
 
-@pytest.mark.parametrize("seed", range(8))
+@in_one_test("seed", range(8))
 def test_a_tree_grows_by_what_is_foretold_or_more(seed):
     rng = np.random.default_rng(seed)
     shape = tuple(map(int, rng.integers(6, 12, 9)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.rounding_error import summed
 from support.small_universes import dense, marginal
 
@@ -42,7 +43,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
+@in_one_test("block", BLOCKS.values())
 def test_it_answers_as_its_cells_do_whether_blocks_were_announced_or_not(block) -> None:
     announced = PiecewiseDistribution(edges=EDGES, masses=MASSES, total=90.0)
     prepare(announced, [*BLOCKS.values()])

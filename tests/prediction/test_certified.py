@@ -15,12 +15,14 @@ from support.hostile_fits import (
     hostile_fit,
     hostile_pull,
 )
+from support.slow_cases import slowly
 
 from dpqr.prediction.learners.corners import Corner, CornerSolver, Pivots
 from dpqr.prediction.learners.losses import ExactHinge
 from dpqr.prediction.learners.solver import Solver
 
 FITS = 200
+several = pytest.mark.parametrize("fits", [FITS // 4, *slowly(FITS)])
 
 
 def whole_corner(learner, table):
@@ -59,8 +61,9 @@ def proved_distance(learner, table, found):
     return float(sum(each * each for each in apart)) ** 0.5
 
 
+@several
 @pytest.mark.parametrize("name", CORNERED)
-def test_every_fit_of_a_loss_with_a_corner_is_certified(name, monkeypatch):
+def test_every_fit_of_a_loss_with_a_corner_is_certified(name, fits, monkeypatch):
     """A tenth of these tables or so leave the path of barriers, and pivots in doubles certify nearly all of these; the
     rest are solved exactly."""
     ways, path, pivots = Counter(), CornerSolver._pivoted, Corner.solved
@@ -73,14 +76,14 @@ def test_every_fit_of_a_loss_with_a_corner_is_certified(name, monkeypatch):
         ways["exact" if corner.vectors.dtype == object else "doubles"] += 1
         return pivots(corner, ends)
 
-    for seed in range(FITS):
+    for seed in range(fits):
         learner, table = hostile_fit(seed, name)
         with monkeypatch.context() as patched:
             patched.setattr(CornerSolver, "_pivoted", pivoted)
             patched.setattr(Corner, "solved", solved)
             found = learner.fit(table)
         assert proved_distance(learner, table, found) <= float(learner.solver.tolerance)
-    assert 0.02 * FITS < ways["left the path"] < 0.3 * FITS
+    assert 0.02 * fits < ways["left the path"] < 0.3 * fits
     assert ways["doubles"] >= ways["left the path"] > ways["exact"]
 
 
@@ -112,25 +115,28 @@ def test_a_fit_that_stops_early_is_not_certified(name, monkeypatch):
     assert refused > FITS // 20
 
 
+@several
 @pytest.mark.parametrize("name", SMOOTH)
-def test_every_fit_of_a_smooth_loss_is_certified(name):
-    for seed in range(FITS):
+def test_every_fit_of_a_smooth_loss_is_certified(name, fits):
+    for seed in range(fits):
         learner, table = hostile_fit(seed, name)
         found = learner.fit(table)
         assert distance_in_digits(learner, table, found) <= float(learner.solver.tolerance)
 
 
+@several
 @pytest.mark.parametrize("name", SMOOTH)
-def test_steps_that_slopes_measure_certify_what_values_do_not(name, monkeypatch):
+def test_steps_that_slopes_measure_certify_what_values_do_not(name, fits, monkeypatch):
     monkeypatch.setattr(Solver, "_newton", lambda *_: None)
     monkeypatch.setattr(Solver, "_accelerated", lambda solver, objective, point: (point, False))
-    for seed in range(FITS // 2):
+    for seed in range(fits // 2):
         learner, table = hostile_fit(seed, name)
         found = learner.fit(table)
         assert distance_in_digits(learner, table, found) <= float(learner.solver.tolerance)
 
 
-def test_every_fit_of_a_perturbed_objective_is_certified(monkeypatch):
+@several
+def test_every_fit_of_a_perturbed_objective_is_certified(fits, monkeypatch):
     """Most of these tables have too many records for doubles; extended precision certifies all of them, and none is
     left to gradient steps."""
     refined, used = Solver.refine, Counter()
@@ -143,11 +149,11 @@ def test_every_fit_of_a_perturbed_objective_is_certified(monkeypatch):
 
     monkeypatch.setattr(Solver, "refine", counted)
     monkeypatch.setattr(Solver, "_accelerated", lambda solver, objective, point: (point, False))
-    for seed in range(2 * FITS):
+    for seed in range(2 * fits):
         learner, table, pull = hostile_pull(seed)
         found = learner.fit(table, pull)
         assert distance_in_digits(learner, table, found, pull) <= float(learner.tolerance)
-    assert used["refined"] > FITS
+    assert used["refined"] > fits
     assert used["certified"] == used["refined"]
 
 

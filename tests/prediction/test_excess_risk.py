@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.prediction_tables import UNITS, counts, domain, online
+from support.slow_cases import slow_but
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import DenseHistogram
@@ -162,7 +163,9 @@ def norm(smoothness):
     return float(np.sqrt((vectors.T @ BEST) ** 2 @ values ** (1 - 2 * smoothness)))
 
 
-@pytest.mark.parametrize(("theta", "smoothness"), [("3/5", 1.0), ("3/5", 0.25), ("3/4", 1.0), ("9/10", 0.25)])
+@pytest.mark.parametrize(
+    ("theta", "smoothness"), slow_but({1, 2}, [("3/5", 1.0), ("3/5", 0.25), ("3/4", 1.0), ("9/10", 0.25)])
+)
 def test_its_order_is_that_of_the_theory(theta, smoothness):
     """The exponent min(theta, 2 r (1 - theta)), but for the logarithm, between 10^9 and 10^12 records."""
     power = float(Fraction(theta))

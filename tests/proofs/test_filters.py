@@ -17,6 +17,7 @@ from proofs.exact import (
     rho_to_epsilon,
     trade_off_slack,
 )
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import in_parallel
 from dpqr.kernel.accountants.analytic import GaussianDP
@@ -91,7 +92,7 @@ MOVES = {
 """Of each unit by how much one pair of neighbours moves the counts of kept and of left-out records."""
 
 
-@pytest.mark.parametrize("name", UNITS)
+@in_one_test("name", UNITS)
 @pytest.mark.parametrize(("kept", "left_out"), list(product((Fraction(2), Fraction(5)), repeat=2)))
 def test_p2_the_price_of_both_counts_is_the_largest_loss_of_any_neighbours(name, kept, left_out):
     """A count with noise of scale s that moves by m loses exactly m / s; losses of both draws add up on a path."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mpmath import exp
 from proofs.exact import LEAST, real
+from support.one_test import in_one_test
 
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -26,8 +27,8 @@ def moved_places(unit, most, places):
     return max(len(one ^ other) for one in held for other in others)
 
 
+@in_one_test(("cells", "most"), [*product((1, 2, 3, 4), (1, 2, 3))])
 @every_unit
-@pytest.mark.parametrize(("cells", "most"), [*product((1, 2, 3, 4), (1, 2, 3))])
 def test_p43_a_person_moves_as_many_cells_as_is_stated(unit, cells, most):
     moved = moved_places(unit, most, cells)
     block = QueryBlock(name="persons", factors=(Factor.identity(0, cells),), most_cells=most)

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from support.guide_pages import ROOT, topic
+from support.one_test import in_one_test
 
 PAGE = topic("proofs").text
 CHECKS = Path(__file__).parent
@@ -39,7 +39,7 @@ def test_the_numbers_run_from_one_on():
     assert {int(number[1:]) for number in STATEMENTS} == set(range(1, len(STATEMENTS) + 1))
 
 
-@pytest.mark.parametrize("number", STATEMENTS)
+@in_one_test("number", STATEMENTS)
 def test_the_code_of_a_statement_names_it(number):
     codes = re.findall(r"`(dpqr[\w.]*:\w+)`", STATEMENTS[number])
     assert codes
@@ -56,7 +56,7 @@ def test_no_docstring_names_a_statement_that_does_not_name_it():
     assert found == len(named)
 
 
-@pytest.mark.parametrize("number", STATEMENTS)
+@in_one_test("number", STATEMENTS)
 def test_the_tests_of_a_statement_exist(number):
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", STATEMENTS[number])
     assert named
@@ -64,7 +64,7 @@ def test_the_tests_of_a_statement_exist(number):
         assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), (path, name)
 
 
-@pytest.mark.parametrize("number", STATEMENTS)
+@in_one_test("number", STATEMENTS)
 def test_the_check_of_a_statement_checks_it(number):
     (path,) = set(re.findall(r"`(tests/proofs/\w+\.py)`", STATEMENTS[number]))
     names = re.findall(r"^def test_((?:p\d+_)+)", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)

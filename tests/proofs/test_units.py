@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -56,7 +57,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.neighbours.value} {unit.rows} {unit.cell_rows}")
+@in_one_test("unit", UNITS)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_p28_p29_no_neighbours_move_answers_further_and_some_move_them_so_far(name, unit):
     factor, matrix = BLOCKS[name]

@@ -40,7 +40,7 @@ NO_CLAIM = {"date", "publisher", *(f"versions.{name}" for name in VERSIONS)}
 and what made it, which widens nothing, for within the tolerance is no success by itself."""
 OTHERS = (None, True, 7, -1, 1.5, "7", "", [], [[]], {}, {"a": 1})
 """What takes the place of a value of another type."""
-PARTS = 30
+PARTS = 60
 """The plain run tries one mutation of so many."""
 KINDS = ("release", "rich", "counter", "questions", "session", "numbers", "labels", "run", "model")
 

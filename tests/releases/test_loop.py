@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
 from support.plan_phases import changed
+from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -309,7 +310,7 @@ def prefixes(axis):
         (Marginals(), (TRIPLE, pair(2, 1))),
     ],
 )
-@pytest.mark.parametrize("certify", [None, Fraction(1, 10)])
+@pytest.mark.parametrize("certify", [None, *slowly(Fraction(1, 10))])
 def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks, certify) -> None:
     split = Split(bounds=certify) if certify else Split(errors=None)
     plan = planned(schedule, MultiplicativeWeights(), blocks, split)

@@ -169,7 +169,7 @@ def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened
     assert all(code in (2, 7) for _, code, _ in words), words
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
 @pytest.mark.parametrize("every", [9, slow_one(1)])
 def test_a_disk_that_somebody_fills_while_a_question_is_answered(opened, copied, disk, what, every):
     """A question that has begun is answered from what was set aside. Only in the milliseconds after this is released
@@ -244,7 +244,8 @@ def goes_on(place):
 COMMAND = ["interactive", "ask", "desk", "--where", "sex = 1 and age = 3", "--ledger", "ledger.sqlite"]
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
 def test_the_command_on_a_full_disk_says_the_same_of_tables_that_differ(disk, what):
     """One of which has twice the records that the session's model expects."""
     expected = "\n".join(["sex,age", *(f"{n % 2},{n // 2 % 4}" for n in range(200))]) + "\n"

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fakes import Says
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import RECORDS, DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -83,7 +84,7 @@ def test_queries_are_scored_on_the_finest_grid() -> None:
     assert QueryCandidates(blocks=(PREFIX,)).sensitivity(REPLACE) == 1
 
 
-@pytest.mark.parametrize("value", BROKEN)
+@in_one_test("value", BROKEN)
 @pytest.mark.parametrize("kind", [BlockCandidates, QueryCandidates])
 def test_no_hypothesis_can_break_or_overflow_a_score(kind, value) -> None:
     """Whatever it answers, scores are public grounds only: finite, in range, made without a warning."""

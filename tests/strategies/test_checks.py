@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fakes import Says, measured
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
@@ -109,8 +110,8 @@ def test_plans_read_the_mechanisms_own_law_and_event(check) -> None:
         assert check.event(blocks, REPLACE, RHO) == mechanism.event
 
 
+@in_one_test(("value", "stops"), [(58, False), (59, True), (69, True), (70, False)])
 @every_check
-@pytest.mark.parametrize(("value", "stops"), [(58, False), (59, True), (69, True), (70, False)])
 def test_the_loop_stops_strictly_below_the_threshold(check, value, stops) -> None:
     assert check.satisfied(measured((TOTAL, [value])), Says({"total": 64.0}), Fraction(6)) is stops
     assert check.satisfied(measured((TOTAL, [70])), Says({"total": 64.0}), 6 + Fraction(1, 10**30))

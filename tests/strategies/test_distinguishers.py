@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from audits.choices import exponential_law, permute_and_flip_law
 from support.fakes import Says
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
@@ -56,7 +57,7 @@ def test_rho_buys_epsilon_squared_over_a_factor(distinguisher, factor) -> None:
     assert epsilon**2 <= factor * Fraction(1, 50) <= (epsilon + Fraction(1, 10**9)) ** 2
 
 
-@pytest.mark.parametrize("gamma", [Fraction(1, 5), Fraction(1, 10), Fraction(1, 10**4)])
+@in_one_test("gamma", [Fraction(1, 5), Fraction(1, 10), Fraction(1, 10**4)])
 @pytest.mark.parametrize("others", [1, 3, 5])
 @pytest.mark.parametrize(
     ("distinguisher", "law"),

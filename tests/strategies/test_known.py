@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 
-import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.plugins import lacking
 from dpqr.strategies.known import ROLES
@@ -17,7 +17,7 @@ def by_name(value):
     return value.role if hasattr(value, "role") else value
 
 
-@pytest.mark.parametrize(("registry", "name"), EVERY, ids=by_name)
+@in_one_test(("registry", "name"), EVERY)
 def test_strategy_plays_its_role(registry, name):
     """`auto` names the schedule that runs its plans, and so only plans."""
     module, _, protocol = registry.protocol.partition(":")
@@ -25,7 +25,7 @@ def test_strategy_plays_its_role(registry, name):
     assert lacking(getattr(import_module(module), protocol), registry.load(name)(), name) is None
 
 
-@pytest.mark.parametrize(("registry", "name"), EVERY, ids=by_name)
+@in_one_test(("registry", "name"), EVERY)
 def test_strategy_is_a_frozen_value(registry, name):
     made = registry.load(name)
     kind = type(made())

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -100,7 +101,9 @@ def loaded(table, unit):
 
 
 @pytest.mark.parametrize(("rows_each", "most"), [(1, 1), (2, 1), (3, 1), (3, 2)])
-@pytest.mark.parametrize("others", [[], [("b", 0, 0)] * 4 + [("c", 1, 1), ("c", 0, 1)]], ids=["alone", "among others"])
+@pytest.mark.parametrize(
+    "others", [*slowly([]), [("b", 0, 0)] * 4 + [("c", 1, 1), ("c", 0, 1)]], ids=["alone", "among others"]
+)
 def test_neighbours_differ_by_no_more_than_is_charged(rows_each, most, others) -> None:
     """Whatever one person has, cut to K or not: in every norm, each table by itself and all together."""
     unit = PrivacyUnit(columns=("who",), rows=rows_each, cell_rows=most)

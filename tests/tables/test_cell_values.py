@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
+from support.one_test import in_one_test
 from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
@@ -126,7 +127,7 @@ WIDTHS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 60}
 """The most digits that each decimal of Arrow holds. The oldest Arrow that is allowed has the last two alone."""
 
 
-@pytest.mark.parametrize("closed", ["left", "right"])
+@in_one_test("closed", ["left", "right"])
 @pytest.mark.parametrize("kind", [getattr(pa, name)(most, 2) for name, most in WIDTHS.items() if hasattr(pa, name)])
 def test_decimals_are_placed_exactly(closed, kind) -> None:
     bins = bins_of([-(10**70), "-0.015", "0.01", "0.3", "0.305", 10**70], closed)
@@ -203,7 +204,7 @@ def test_whole_numbers_of_any_type(edges, closed, values, kind, rule) -> None:
     assert coded(values, kind, bins, rule=rule) == by_definition(values, bins, rule)
 
 
-@pytest.mark.parametrize("closed", ["left", "right"])
+@in_one_test("closed", ["left", "right"])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
 def test_edges_beyond_the_type_and_at_its_ends(closed, kind) -> None:
     bounds = np.iinfo(kind)
@@ -256,7 +257,7 @@ def test_texts(kind, texts) -> None:
 NUMBERS = [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()]
 
 
-@pytest.mark.parametrize("kind", [pa.bool_(), *NUMBERS], ids=str)
+@in_one_test("kind", [pa.bool_(), *NUMBERS])
 @pytest.mark.parametrize("cells", [[], [1], [None], [1, 0, None, 1, None, 0, 1, 1, 0, 1, None]], ids=len)
 def test_values(kind, cells) -> None:
     bits = pa.array([None if cell is None else bool(cell) for cell in cells], pa.bool_())

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -99,9 +100,7 @@ TEXTS = pa.array(
 NUMBERS = pa.array([-5] * 9 + [None] * 3 + [0, 7, 7, 7, 7] + [2**40] * 9)
 
 
-@pytest.mark.parametrize(
-    "people", [TEXTS, NUMBERS, NUMBERS.drop_null().cast("string").sort(), TEXTS.dictionary_encode()]
-)
+@in_one_test("people", [TEXTS, NUMBERS, NUMBERS.drop_null().cast("string").sort(), TEXTS.dictionary_encode()])
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_rows_in_the_order_of_persons_are_counted_one_person_at_a_time(people, size) -> None:
     """The same rows are kept as where all persons are held, in one pass or in three."""
@@ -110,7 +109,7 @@ def test_rows_in_the_order_of_persons_are_counted_one_person_at_a_time(people, s
     assert of_persons(people, in_order=True, size=size) == expected
 
 
-@pytest.mark.parametrize("size", [1, 2, 100])
+@in_one_test("size", [1, 2, 100])
 @pytest.mark.parametrize("people", [["a", "b", "a"], ["a", "B"], [9, 10, 9], [10, 9]])
 def test_another_order_than_promised_ends_the_run(people, size) -> None:
     with pytest.raises(DataError, match="fault of the engine"):

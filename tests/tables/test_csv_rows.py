@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.one_test import in_one_test
 
 from dpqr.tables import csv_table as csv_rows
 from dpqr.tables.csv_table import CsvRows
@@ -96,7 +97,7 @@ def test_texts_with_and_without_quotes_are_read_alike() -> None:
     assert rows((text + '"q\n",\n').encode()) == [*plain, ("q\n", "")]
 
 
-@pytest.mark.parametrize("row", [b"123,4567", b'1,"3\n\n7"', b'"1","45"', b"1,\xc3\xa91234"])
+@in_one_test("row", [b"123,4567", b'1,"3\n\n7"', b'"1","45"', b"1,\xc3\xa91234"])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("piece", [1, 3, 2**20])
 def test_a_row_may_be_as_long_as_the_limit_and_no_longer(row, end, piece) -> None:

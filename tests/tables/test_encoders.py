@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
 from dpqr.domain.domain import Domain
@@ -56,7 +57,7 @@ WHEN = [datetime(1970, 1, 1), datetime(1970, 1, 2, 23, 59), datetime(1970, 1, 4,
 SPAN = [0, 1, 2, 7]
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@in_one_test("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 def test_days_of_timestamps(unit, zone) -> None:
     """A zoned timestamp counts by its instant in UTC, wherever the zone's days begin."""
@@ -140,7 +141,7 @@ CODED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("axis", "cells", "rules", "expected"), CODED.values(), ids=CODED)
+@in_one_test(("axis", "cells", "rules", "expected"), CODED.values())
 def test_cells_of_each_type_and_their_codes(axis, cells, rules, expected) -> None:
     assert codes(axis, cells, rules) == expected
 

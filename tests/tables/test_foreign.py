@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 from pyarrow import ipc
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
@@ -131,7 +132,7 @@ def test_a_date_that_is_on_no_calendar_ends_no_run(tmp_path: Path, load: Any) ->
     assert load(read_domain(dates), tmp_path / "t.sav").tolist() == [1, 0, 3, 0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ending", "form", "cell", "meant"),
     [
         (".dta", "%td", 0, dt.datetime(1960, 1, 1)),

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.one_test import in_one_test
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
@@ -158,10 +159,9 @@ def test_the_frame_stays_as_it_was(frame) -> None:
 CODES = read_domain({"a": 3})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cell", "kept"),
     [(1, 1), ("2", 1), (2.0, 1), (True, 0), ([1], 0), (10**5000, 0), ("\ud800", 0), (b"1", 1), (b"\xff", 0), (1j, 0)],
-    ids=map(str, range(10)),
 )
 def test_no_object_ends_a_run(cell, kept) -> None:
     column = np.empty(2, dtype=object)
@@ -259,7 +259,7 @@ def read(values, dtype=object, part=EVERYTHING):
     return column_reader(pd.Series(values, dtype=dtype))(part)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cell", "text"),
     [
         ("x", "x"),
@@ -283,7 +283,6 @@ def read(values, dtype=object, part=EVERYTHING):
         (pd.NaT, None),
         (pd.NA, None),
     ],
-    ids=map(str, range(20)),
 )
 def test_an_object_is_the_text_of_a_csv_cell(cell, text) -> None:
     column = np.empty(2, dtype=object)
@@ -355,7 +354,7 @@ def joined(name):
     return pd.concat(series, ignore_index=True), [*one, *two]
 
 
-@pytest.mark.parametrize("name", PARTS)
+@in_one_test("name", PARTS)
 def test_a_column_that_was_put_together_of_several_is_read_as_one(name):
     """Every slice, across the joints and beside them: from pandas 3 on Arrow's cells come in chunks."""
     series, cells = joined(name)
@@ -367,7 +366,7 @@ def test_a_column_that_was_put_together_of_several_is_read_as_one(name):
         assert read_back == (["f", None, "1", "2", "true"] if name == "objects" else cells)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@in_one_test("name", PARTS)
 def test_what_is_checked_before_payment_is_the_type_that_is_read_after_it(name):
     """But for how long a text may be and whether it stands in a dictionary. No cell of the column was looked at."""
     series, cells = joined(name)
@@ -392,7 +391,7 @@ class Unread(pd.Series):
         raise AssertionError("a cell was looked at")
 
 
-@pytest.mark.parametrize("name", [name for name in PARTS if name != "plain whole numbers"])
+@in_one_test("name", [name for name in PARTS if name != "plain whole numbers"])
 def test_the_type_of_a_column_is_found_without_its_cells(name):
     series, _ = joined(name)
     looked_at = without_values(Unread(series))

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Labels, Spelling
 from dpqr.domain.domain import Domain
@@ -50,13 +51,13 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("attribute", "cells", "labels"), CELLS)
+@in_one_test(("attribute", "cells", "labels"), CELLS)
 def test_the_label_of_a_cell(attribute, cells, labels):
     found = label_texts(cells, attribute).to_pylist()
     assert [None if each is None else each.decode() for each in found] == labels
 
 
-@pytest.mark.parametrize(("attribute", "cells", "labels"), CELLS[:8])
+@in_one_test(("attribute", "cells", "labels"), CELLS[:8])
 def test_a_stated_column_finds_each_learned_label_in_its_own_cells(attribute, cells, labels):
     """What is counted as a label is what a release over a domain file with that label counts."""
     listed = tuple(sorted({label for label in labels if label}))

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Labels, Spelling
 from dpqr.domain.columns import whole_bins
@@ -44,7 +45,7 @@ ZONED = [datetime(2026, 3, 1, 1, tzinfo=EAST), datetime(2026, 4, 1, 1, tzinfo=EA
 TEXTS = ["2026-03-01", "2026-03-31T23:59:59", "2026-04-01T01:00:00+02:00", "2026-03-01T01:00:00+02:00", "31.03.2026"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cells", "places"),
     [
         (pa.array(DAYS), [1, 3]),
@@ -57,7 +58,6 @@ TEXTS = ["2026-03-01", "2026-03-31T23:59:59", "2026-04-01T01:00:00+02:00", "2026
         (pa.nulls(3), []),
         (pa.array([], pa.date32()), []),
     ],
-    ids=["days", "date64", "moments", "seconds", "zoned", "texts", "dictionary", "no value", "no row"],
 )
 def test_a_row_is_in_the_period_of_its_own_date(cells, places):
     assert kept(cells) == places

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.one_test import in_one_test
 from support.scripted_noise import ScriptedNoise
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
@@ -44,7 +45,7 @@ def people(cells):
     return [None if one is None else one.decode() for one in as_text(found).to_pylist()], present.tolist()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cells", "found", "present"),
     [
         (pa.array(["b", None, "", "b", " "]), ["b", "b", " "], [True, False, False, True, True]),
@@ -109,7 +110,7 @@ def test_a_number_and_its_text_fall_into_one_group() -> None:
     assert groups(splitter, ["x", *map(str, range(500))])[1:] == groups(splitter, list(range(500)))
 
 
-@pytest.mark.parametrize("count", [2, 3, 10])
+@in_one_test("count", [2, 3, 10])
 @pytest.mark.parametrize("cells", [NAMES, list(range(3000)), ["a" * 63 + chr(number + 200) for number in range(3000)]])
 def test_groups_are_about_equally_large(cells, count) -> None:
     """Six standard deviations, in a seeded run."""

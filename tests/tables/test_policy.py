@@ -1,6 +1,7 @@
 from dataclasses import fields, replace
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.tables.limits import Limits
@@ -50,7 +51,7 @@ def test_what_is_not_stated_is_the_policys():
         resolve_policy(Policy(), Policy(records=39))
 
 
-@pytest.mark.parametrize("policy", [FIXED, Policy()], ids=["stated", "default"])
+@in_one_test("policy", [FIXED, Policy()])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_states_the_same_passes_and_who_states_otherwise_is_refused_and_told_the_policy(policy, name):
     assert resolve_policy(FIXED, Policy(**{name: getattr(FIXED, name)})) == replace(FIXED, fail=False)
@@ -91,7 +92,7 @@ LOOSER = [
 ]
 
 
-@pytest.mark.parametrize("change", LOOSER, ids=str)
+@in_one_test("change", LOOSER)
 def test_a_policy_never_becomes_looser(change):
     with pytest.raises(BudgetRefused, match="changes only towards stricter"):
         require_stricter(FIXED, replace(FIXED, **change))

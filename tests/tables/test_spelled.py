@@ -3,6 +3,7 @@ import time
 from datetime import date, datetime
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Spelling
 from dpqr.tables.cell_values import moment_reader, number, number_reader
@@ -47,7 +48,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("spelling", "text", "value"), NUMBERS)
+@in_one_test(("spelling", "text", "value"), NUMBERS)
 def test_numbers(spelling, text, value) -> None:
     assert number_reader(spelling)(text) == value
 
@@ -91,7 +92,7 @@ DAYS = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "text", "value"), DAYS)
+@in_one_test(("pattern", "text", "value"), DAYS)
 def test_days(pattern, text, value) -> None:
     expected = None if value is None else (value - date(1970, 1, 1)).days
     assert moment_reader(Spelling(pattern=pattern), days=True)(text) == expected

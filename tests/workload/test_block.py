@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
 from dpqr.workload import block as block_module
@@ -78,6 +79,7 @@ def test_answers_are_products_with_the_coefficients(block) -> None:
     assert answers.shape == (block.rows,)
 
 
+@in_one_test()
 @every_block
 def test_sparse_counts_and_float_marginals_get_the_same_answers(block) -> None:
     expected = block.answer(DenseHistogram(COUNTS))
@@ -100,6 +102,7 @@ def test_the_adjoint_is_the_transpose(block, dtype) -> None:
     np.testing.assert_array_equal(gathered.reshape(-1), own.T @ values.astype(np.int64))
 
 
+@in_one_test()
 @every_block
 def test_coefficients_are_over_the_blocks_own_cells(block) -> None:
     marginal = DenseHistogram(COUNTS).marginal(block.axes).reshape(-1)
@@ -109,6 +112,7 @@ def test_coefficients_are_over_the_blocks_own_cells(block) -> None:
     assert block.largest_coefficient >= np.abs(own).max()
 
 
+@in_one_test()
 @every_block
 def test_one_row_alone_asks_the_same(block) -> None:
     block = replace(block, scale=Fraction(3, 4), weight=Fraction(2, 5))

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import Factor, QueryBlock
@@ -34,7 +35,7 @@ def test_rows_are_orthogonal_contrasts_of_nearly_one_norm(size):
     assert Contrasts.of(size).column_norm(2) == pytest.approx((1 - 1 / size) * np.diag(grams).mean(), rel=0.05)
 
 
-@pytest.mark.parametrize("axes", [(0,), (0, 1), (2, 0), (0, 1, 2)])
+@in_one_test("axes", [(0,), (0, 1), (2, 0), (0, 1, 2)])
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
 def test_sensitivity_is_what_a_record_moves(axes, norm):
     block = interaction(marginal(*axes), "apart")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
@@ -67,7 +68,7 @@ def test_a_mean_and_a_variance_follow_from_their_rows(where: str | None) -> None
     assert answers @ floats(spread.formula.square) == pytest.approx(used @ low**2)
 
 
-@pytest.mark.parametrize("entry", [{"mean": "pay"}, {"variance": "pay"}, {"proportion": "pay >= 10 or region = 'N'"}])
+@in_one_test("entry", [{"mean": "pay"}, {"variance": "pay"}, {"proportion": "pay >= 10 or region = 'N'"}])
 @pytest.mark.parametrize("by", [[], ["hours"], ["region"]])
 def test_a_record_moves_numerator_and_denominator_by_one_count_together(entry: dict[str, Any], by: list[str]) -> None:
     block = read({**entry, "by": by}).workload.blocks[0]
@@ -115,7 +116,7 @@ def test_axes_of_groups_are_positions_among_the_columns_that_are_asked_about() -
     assert [document.domain.names[axis] for axis in document.workload.figures[0].by] == ["region"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("entry", "path", "words"),
     [
         ({"mean": "region"}, ".mean", "holds labels; name a column of numbers"),

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.one_test import in_one_test
+from support.written_out import require_products
 
 from dpqr.workload import matrix as columns
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse, largest_distance, largest_norm
@@ -40,18 +42,11 @@ def norm(vector: np.ndarray, power: int) -> int:
 
 
 @every_matrix
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
-    table = written(matrix)
-    assert table.shape == (matrix.rows, matrix.cells)
-    right = (np.arange(3 * matrix.cells).reshape(matrix.cells, 3) % 7 - 2).astype(dtype)
-    left = (np.arange(2 * matrix.rows).reshape(matrix.rows, 2) % 5 - 1).astype(dtype)
-    assert matrix.apply(right).dtype == dtype
-    assert matrix.adjoint(left).dtype == dtype
-    np.testing.assert_array_equal(matrix.apply(right), table @ right)
-    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+def test_products_are_those_of_the_coefficients(matrix) -> None:
+    require_products(matrix, written(matrix))
 
 
+@in_one_test()
 @every_matrix
 def test_tables_are_the_rows(matrix) -> None:
     for start, stop in itertools.combinations(range(matrix.rows + 1), 2):
@@ -60,8 +55,8 @@ def test_tables_are_the_rows(matrix) -> None:
         np.testing.assert_array_equal(table, written(matrix)[start:stop])
 
 
+@in_one_test("power", [0, 1, 2])
 @every_matrix
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_column_figures_are_the_largest_over_columns_and_over_pairs(matrix, power) -> None:
     by_column = written(matrix).T
     assert matrix.column_norm(power) == max(norm(column, power) for column in by_column)

@@ -2,6 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
@@ -231,7 +232,7 @@ def test_what_ordered_labels_refuse(asked, message: str, ask) -> None:
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4])
+@in_one_test("size", [1, 2, 4])
 @pytest.mark.parametrize("others", [0, 1, 2])
 def test_prefix_agrees_with_its_written_out_matrix(size: int, others: int) -> None:
     prefix = Prefix(size, others)

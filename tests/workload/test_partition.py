@@ -5,6 +5,8 @@ Matrices over buckets against their written-out coefficients over cells.
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
+from support.written_out import require_products
 
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.partition import Bisection, Boxes, BucketMatrix
@@ -15,6 +17,7 @@ SHAPES = [(1,), (2,), (7,), (8,), (4, 4), (5, 3), (2, 9), (3, 2, 4), (1, 1)]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
 
+@in_one_test()
 @every_shape
 def test_every_cell_is_in_the_box_that_its_place_names(shape) -> None:
     bisection = Bisection(shape)
@@ -27,6 +30,7 @@ def test_every_cell_is_in_the_box_that_its_place_names(shape) -> None:
         np.testing.assert_array_equal(every.cells, np.bincount(places, minlength=2**level))
 
 
+@in_one_test()
 @every_shape
 def test_places_of_the_next_level_are_halves(shape) -> None:
     bisection = Bisection(shape)
@@ -70,21 +74,12 @@ every_inner = pytest.mark.parametrize("inner", INNER.values(), ids=INNER.keys())
 
 
 @every_inner
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_products_are_those_of_the_coefficients(inner, dtype) -> None:
-    matrix, table = BucketMatrix(inner, BUCKETS), inner.table(0, inner.rows)[:, BUCKETS]
-    assert (matrix.rows, matrix.cells) == table.shape
-    np.testing.assert_array_equal(matrix.table(0, matrix.rows), table)
-    np.testing.assert_array_equal(matrix.row(1), table[1])
-    right = (np.arange(3 * matrix.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
-    left = (np.arange(2 * matrix.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
-    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
-    np.testing.assert_array_equal(matrix.apply(right), table @ right)
-    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+def test_products_are_those_of_the_coefficients(inner) -> None:
+    require_products(BucketMatrix(inner, BUCKETS), inner.table(0, inner.rows)[:, BUCKETS])
 
 
+@in_one_test("power", [0, 1, 2])
 @every_inner
-@pytest.mark.parametrize("power", [0, 1, 2])
 def test_no_column_is_larger_than_the_stated_norm(inner, power) -> None:
     matrix = BucketMatrix(inner, BUCKETS)
     dense = Dense(matrix.table(0, matrix.rows))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
@@ -47,7 +48,7 @@ def holds(where: str | None, region: int, sex: int, pay: int) -> bool:
     }[where]
 
 
-@pytest.mark.parametrize("where", PREDICATES)
+@in_one_test("where", PREDICATES)
 @pytest.mark.parametrize("by", [[], ["region"], ["sex", "region"]])
 def test_sums_and_prefixes_count_the_records_that_fulfil_it(where: str, by: list[str]) -> None:
     names = ("region", "sex", "pay")

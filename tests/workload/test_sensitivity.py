@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.one_test import in_one_test
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload import matrix
@@ -114,8 +115,8 @@ EXACT = {
 }
 
 
+@in_one_test("norm", Norm)
 @every_unit
-@pytest.mark.parametrize("norm", Norm)
 @pytest.mark.parametrize("factors", EXACT.values(), ids=EXACT.keys())
 def test_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
     block = QueryBlock(name="exact", factors=factors)
@@ -157,8 +158,8 @@ def test_of_persons_it_is_never_below_the_truth(unit, norm) -> None:
         assert sensitivity((block,), norm, unit) >= truth((block,), norm, unit), (seed, block)
 
 
+@in_one_test("norm", Norm)
 @every_person
-@pytest.mark.parametrize("norm", Norm)
 def test_of_persons_it_is_the_truth_for_the_usual_blocks(norm, unit) -> None:
     for name, factors in EXACT.items():
         block = QueryBlock(name=name, factors=factors)
@@ -197,7 +198,7 @@ def test_a_distance_is_found_once(monkeypatch) -> None:
     assert len(searches) == 2  # L1 and L2, once each
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize(("rows", "most"), [(1, 1), (2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
 def test_rows_that_may_not_come_together_in_one_cell(relation, rows, most):
     """Tables that count at most `most` rows of a person in a cell: over all that one person, or two, can have."""

@@ -1,7 +1,7 @@
 """Which columns stand apart."""
 
 import numpy as np
-import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts
@@ -26,7 +26,7 @@ def predicate(axis):
     return Factor(axes=(axis,), sizes=(SIZES[axis],), matrix=Dense(np.ones((1, SIZES[axis]), dtype=np.int64)))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "apart"),
     [
         ([[cells(0), cells(1)], [prefix(2)]], (2,)),
@@ -38,7 +38,6 @@ def predicate(axis):
         ([[prefix(2)], [prefix(4)]], ()),
         ([[prefix(2)], []], ()),
     ],
-    ids=["one", "two", "joined", "cells alone", "a predicate", "too few cells", "nothing else", "the total beside"],
 )
 def test_ordered_columns_stand_apart_where_no_query_joins_them(blocks, apart):
     workload = Workload(tuple(QueryBlock(name=str(place), factors=tuple(one)) for place, one in enumerate(blocks)))

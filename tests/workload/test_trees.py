@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from support.rounding_error import least_squares, quadratic_form
+from support.one_test import in_one_test
+from support.written_out import require_norms, require_products, require_recovery, require_variances
 
 from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -42,35 +43,11 @@ def written(matrix) -> np.ndarray:
 
 
 @every_tree
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
+def test_products_norms_and_recovery_are_those_of_the_coefficients(matrix) -> None:
     table = written(matrix)
-    assert (matrix.rows, matrix.cells) == table.shape
-    np.testing.assert_array_equal(matrix.table(0, matrix.rows), table)
-    np.testing.assert_array_equal(matrix.row(matrix.rows - 1), table[-1])
-    right = (np.arange(3 * matrix.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
-    left = (np.arange(2 * matrix.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
-    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
-    np.testing.assert_array_equal(matrix.apply(right), table @ right)
-    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
-
-
-@every_tree
-@pytest.mark.parametrize("power", [0, 1, 2])
-def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
-    dense = Dense(written(matrix))
-    assert matrix.column_norm(power) == dense.column_norm(power)
-    assert matrix.column_distance(power) == dense.column_distance(power)
-    assert matrix.smallest <= written(matrix).min()
-
-
-@every_tree
-def test_recovery_is_the_pseudo_inverse(matrix) -> None:
-    values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
-    table = written(matrix)
-    np.testing.assert_allclose(
-        matrix.recover(values), np.linalg.pinv(table) @ values, atol=least_squares(table, values)
-    )
+    require_products(matrix, table)
+    require_norms(matrix, table)
+    require_recovery(matrix, table)
 
 
 @every_tree
@@ -86,10 +63,7 @@ def test_variances_are_the_quadratic_form(matrix, form, monkeypatch) -> None:
         "merged": BucketMatrix(Identity(3), np.arange(cells) % 3),
         "signed": Dense(np.arange(4 * cells).reshape(4, cells) % 7 - 3),
     }[form]
-    rows = queries.table(0, queries.rows)
-    inverse = np.linalg.inv(written(matrix).T @ written(matrix))
-    expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(written(matrix), rows)
-    np.testing.assert_allclose(matrix.variances(queries), expected, atol=rounding)
+    require_variances(matrix, written(matrix), queries)
 
 
 def test_a_multiple_has_every_coefficient_multiplied() -> None:
@@ -120,7 +94,7 @@ def test_a_long_tree_is_answered_without_its_coefficients() -> None:
     np.testing.assert_allclose(matrix.recover(matrix.apply(truth)), truth, atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("start", "stop", "whole", "cut"),
     [(0, 4, 2, 0), (0, 5, 3, 0), (1, 4, 1, 1), (1, 3, 0, 2), (0, 1, 0, 1), (2, 3, 0, 1), (3, 5, 1, 1), (2, 2, 0, 0)],
 )

@@ -67,7 +67,7 @@ REFUTED = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0, 1, 2, 3}, REFUTED))
+@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0, 3}, REFUTED))
 def test_what_is_forgotten_is_refuted(wrong, name, runs):
     with WRONG[wrong].made():
         assert loss(name, runs).breach

@@ -2,6 +2,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.audit.cases.releases import (
     ABSENT,
@@ -150,6 +151,7 @@ def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     assert {15, 1} == set(seen.context[:, 0].tolist())
 
 
+@pytest.mark.slow
 def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
     """Three columns, the error, and three pairs; a search makes choices between."""
     seen = KNOWN["release-dependence-zcdp-replace"].outcomes(0, 25, SeededNoise(4))
@@ -158,7 +160,9 @@ def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
     assert min(rounds) == 7 < max(rounds)
 
 
-@pytest.mark.parametrize("case", [case for name, case in KNOWN.items() if name.startswith("release-search-")])
+@pytest.mark.parametrize(
+    "case", thinned([case for name, case in KNOWN.items() if name.startswith("release-search-")], 2)
+)
 def test_what_a_run_draws_follows_what_it_released(case):
     seen = case.outcomes(0, 25, SeededNoise(4))
     assert seen.context.shape == (25, 2 * MOST_DRAWN)

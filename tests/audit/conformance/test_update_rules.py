@@ -175,12 +175,13 @@ class Optimist(Perceptron):
         return whole // 4 if level.variant == "sharp" else whole
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
     with pytest.raises(AssertionError, match=r"mistakes: \d+ are promised at level 3/\d+ \(sharp\) on \d cells"):
         check_update_rule(Optimist())
 
 
-DEAR = ("multiplicative-weights", "product", "perceptron")
+DEAR = ("multiplicative-weights", "product", "perceptron", "maximum-entropy", "median")
 
 
 @pytest.mark.parametrize("name", [*slowly(*DEAR), *(name for name in UPDATES.builtins if name not in DEAR)])

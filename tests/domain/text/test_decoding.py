@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.form import TableSchema
@@ -37,7 +38,7 @@ def field(**parts: Any) -> dict[str, Any]:
     return {"fields": [{"name": "a", "type": "string", **parts}]}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "expected"),
     [
         (field(dqpr={}), "d.json: $.fields[0]: unknown key 'dqpr'; did you mean 'dpqr'?"),

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.domain.text.documents import parse_json, read_document, read_regular_file, write_fixes
@@ -23,7 +24,7 @@ def test_numbers_stay_exact_and_nesting_is_read_up_to_its_limit() -> None:
         parse_json(b'{"a": [NaN, NaN], "b": NaN}', "d")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         (b'{"a": 1,\n  "b" 2}', "d.json: $: not JSON at line 2 column 7"),
@@ -53,7 +54,7 @@ def test_what_is_no_strict_json_is_refused_with_its_place(text: bytes, expected:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("{", "line 1 column 2: the text ends too early"),

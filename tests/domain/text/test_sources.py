@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.text.sources import parse_plain, plain, public_documents, states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -40,7 +41,7 @@ def test_one_content_has_one_form(tmp_path):
 LONG = Decimal("0.1234567890123456789")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value", [0, -3, 2**80, 0.5, Decimal("0.5"), Decimal("1E+5"), LONG, True, None, "x", [LONG, {"a": [1, "$decimal"]}]]
 )
 def test_numbers_keep_their_value(value):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import PlanFilter, Portion
 from dpqr.kernel.accountants.analytic import (
@@ -46,7 +47,7 @@ def rounded(rho, **changed):
     return replace(RoundedGaussianEvent(squared_sensitivity=2, variance=1 / Fraction(rho)), **changed)
 
 
-@pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.1", "1", "3", "40", "1000"])
+@in_one_test("epsilon", ["0", "1e-9", "0.1", "1", "3", "40", "1000"])
 @pytest.mark.parametrize("rho", ["1e-9", "0.001", "0.0281", "1", "30", "1200"])
 def test_the_curve_is_the_printed_one_rounded_up(rho, epsilon):
     with mpmath.workdps(700):
@@ -147,7 +148,7 @@ def test_a_cut_never_buys_less_than_rho_does():
 PLACES = ("0", "1e-30", "1e-9", "0.3", "1", "2", "4.5", "5.9999", "6", "6.0001", "7.5", "12", "40", "1e3", "1e5")
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@in_one_test("sign", [1, -1])
 @pytest.mark.parametrize("place", PLACES)
 def test_the_tail_within_a_relative_ten_to_the_minus_forty(place, sign):
     with sixty_digits(), mpmath.workdps(100):

@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.loss_laws import MOST_SHIFT, GaussianPair, PurePair, RangedPair, ShiftPair, dominating_pair
 from dpqr.kernel.errors import BudgetRefused
@@ -150,7 +151,7 @@ def test_permute_and_flip_exceeds_the_ranged_curve():
     assert hockey_stick((better, 1 - better), (1 - better, better), 0.6) > curve(law, 0.1, 0.6) + 0.01
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("event", "pair"),
     [
         (ExponentialEvent(epsilon=Fraction(1, 3)), RangedPair(epsilon=Fraction(1, 3))),
@@ -170,7 +171,6 @@ def test_permute_and_flip_exceeds_the_ranged_curve():
         (RoundedGaussianEvent(squared_sensitivity=4, variance=Fraction(9)), GaussianPair(squared_mu=Fraction(4, 9))),
         (MuSumEvent(squared_mu=Fraction(1)), None),
     ],
-    ids=str,
 )
 def test_every_event_has_its_pair(event, pair):
     assert dominating_pair(event) == pair
@@ -189,7 +189,7 @@ def test_large_epsilons_neither_overflow_nor_lose_mass():
         assert -1000 < lowest < -890
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(2), Fraction(7, 2), Fraction(5)])
+@in_one_test("epsilon", [Fraction(2), Fraction(7, 2), Fraction(5)])
 @pytest.mark.parametrize("parts", [3.3, 10.5, 17.9])
 def test_floats_move_losses_up_and_never_down(epsilon, parts):
     """In exact arithmetic splitting keeps both masses; what floats get wrong may only take from Q's, summed in 50

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import (
     EveryFilter,
@@ -254,8 +255,8 @@ KEPT = ((ExponentialEvent(epsilon=Fraction(1, 10)), 3), (laplace("0.2"), 2))
 every_accountant = pytest.mark.parametrize("accountant", PREDICTING.values(), ids=PREDICTING)
 
 
+@in_one_test("epsilon", ["0.01", "0.5", "3"])
 @every_accountant
-@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "3"])
 def test_the_larger_group_is_the_price(accountant, epsilon) -> None:
     alone = accountant.epsilon(KEPT, DELTA)
     count = accountant.epsilon(((laplace(epsilon), 2),), DELTA)
@@ -272,8 +273,8 @@ def test_what_a_theorem_does_not_cover_it_does_not_cover_in_a_group(accountant) 
     assert (accountant.epsilon(((out(gaussian), 1), *KEPT), DELTA) is not None) == covered
 
 
+@in_one_test("repeated", [out(laplace(1)), laplace(1)])
 @every_accountant
-@pytest.mark.parametrize("repeated", [out(laplace(1)), laplace(1)], ids=["left out", "kept"])
 def test_a_guard_admits_both_groups_and_neither_twice(accountant, repeated) -> None:
     guard = accountant.guard(PrivacyBudget(Fraction(8), DELTA), ((out(laplace(1)), 1), (laplace(1), 1)))
     guard.charge(out(laplace(1)))

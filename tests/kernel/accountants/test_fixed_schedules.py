@@ -6,6 +6,7 @@ from itertools import product
 import mpmath
 import pytest
 from scipy.stats import binom
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants import fixed_schedules, numerics
 from dpqr.kernel.accountants.accountant import Portion
@@ -48,7 +49,7 @@ def printed(draws, step, i):
     return mpmath.fsum(terms) / (1 + mpmath.exp(loss)) ** draws
 
 
-@pytest.mark.parametrize("draws", [1, 2, 3, 8])
+@in_one_test("draws", [1, 2, 3, 8])
 @pytest.mark.parametrize("step", [Fraction(1, 10**8), Fraction(1, 100), Fraction(7, 10), Fraction(30)])
 @pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(99, 100)])
 def test_the_curve_is_that_of_randomised_response_rounded_up(draws, step, part):
@@ -142,7 +143,7 @@ def test_a_cut_to_the_last_digit_still_leaves_room_for_the_rounding_of_its_price
     assert budget.epsilon * (1 - Fraction(1, 2**29)) < proved <= budget.epsilon
 
 
-@pytest.mark.parametrize("draws", [1, 3, 8])
+@in_one_test("draws", [1, 3, 8])
 @pytest.mark.parametrize("short", [40, 45, 48])
 def test_the_smallest_deltas_are_rounded_up_too(draws, short):
     """Just below the largest loss nearly all digits cancel."""
@@ -177,7 +178,7 @@ def textbook(step, draws, delta):
     return step * mpmath.sqrt(2 * draws * mpmath.log(1 / delta)) + draws * step * mpmath.expm1(step)
 
 
-@pytest.mark.parametrize("losses", CASES, ids=str)
+@in_one_test("losses", CASES)
 @pytest.mark.parametrize("delta", ["1e-30", "1e-9", "0.01"])
 def test_it_is_the_formula_rounded_up(losses, delta):
     with mpmath.workdps(50):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants import loss_laws as loss_sums
 from dpqr.kernel.accountants.loss_laws import PurePair, RangedPair, ShiftPair, compose_losses, grid_step
@@ -41,7 +42,7 @@ def randomised_response(count, step, epsilon):
     return math.fsum(np.exp(logs) * -np.expm1(np.minimum(epsilon - (count - 2 * lies) * step, 0.0)))
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(3)])
+@in_one_test("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(3)])
 @pytest.mark.parametrize("pairs", [MIXED, {PurePair(epsilon=TENTH): 40}, {RangedPair(epsilon=TENTH): 1}], ids=len)
 def test_delta_is_that_of_direct_convolution_rounded_up(pairs, epsilon):
     step = grid_step([pair.epsilon for pair in pairs], TENTH)

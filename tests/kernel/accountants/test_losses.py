@@ -2,6 +2,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import larger, pure_losses
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -110,7 +111,7 @@ def test_losses_of_a_composition_keep_their_counts():
     assert pure_losses(()) == ()
 
 
-@pytest.mark.parametrize("price", [pure_epsilon, concentrated_rho])
+@in_one_test("price", [pure_epsilon, concentrated_rho])
 @pytest.mark.parametrize("stranger", [None, 1, "event", object()])
 def test_strangers_are_refused_by_the_name_of_their_type_alone(price, stranger):
     with pytest.raises(BudgetRefused, match=f"type {type(stranger).__name__} has no price"):

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.numerics import (
     EPSILON_PRECISION,
@@ -31,7 +32,7 @@ def test_upward_is_above_by_one_to_two_steps_of_the_grid(text):
     assert (found * GRID).denominator == 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 170, EXACT_FACTORIALS - 1, EXACT_FACTORIALS, 257, 10**4, 10**7, 10**12])
+@in_one_test("n", [0, 1, 2, 170, EXACT_FACTORIALS - 1, EXACT_FACTORIALS, 257, 10**4, 10**7, 10**12])
 def test_log_factorials_are_good_to_twenty_digits(n):
     with mpmath.workdps(60), sixty_digits():
         assert abs(mpmath.mpf(str(log_factorial(n))) - mpmath.loggamma(n + 1)) < mpmath.mpf("1e-20")
@@ -48,7 +49,7 @@ def test_sixty_digits_inside_and_the_callers_own_outside():
     assert getcontext().prec == before
 
 
-@pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(1), Fraction(10**9)])
+@in_one_test("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(1), Fraction(10**9)])
 @pytest.mark.parametrize("start", [Fraction(1), Fraction(1, 1000), Fraction(10**6)])
 def test_it_stops_just_below_the_bound_from_any_start(bound, start):
     found = largest(lambda x: x <= bound, start)
@@ -81,7 +82,7 @@ def test_what_holds_at_zero_is_zero_and_what_was_proved_is_not_tried():
     assert lowest(lambda x: False, Fraction(10)) == 10
 
 
-@pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(10**9)])
+@in_one_test("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(10**9)])
 @pytest.mark.parametrize("room", [1, 3, 10**6])
 def test_a_crossing_is_found_from_below_with_few_looks(bound, room):
     looks = []

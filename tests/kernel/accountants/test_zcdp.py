@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, total_rho, zcdp_to_epsilon
@@ -41,7 +42,7 @@ def bisect(falling, low, high):
     return high
 
 
-@pytest.mark.parametrize("rho", RHOS, ids=str)
+@in_one_test("rho", RHOS)
 @pytest.mark.parametrize("text", DELTAS)
 def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
     with mpmath.workdps(40):
@@ -61,7 +62,7 @@ def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
         assert exact - mpmath.mpf("1e-30") <= found <= exact * (1 + mpmath.mpf("1e-12")) + mpmath.mpf("3e-24")
 
 
-@pytest.mark.parametrize("rho", RHOS, ids=str)
+@in_one_test("rho", RHOS)
 @pytest.mark.parametrize("text", DELTAS)
 def test_it_lies_between_the_gaussians_exact_curve_and_the_textbook(rho, text):
     """Gaussian noise has exactly this rho, so nothing below its curve can be true (Bun and Steinke 2016, Prop. 1.3)."""

@@ -4,6 +4,7 @@ from math import exp, log
 import mpmath
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -94,7 +95,7 @@ def exact_sum_quantile(scale, draws, beta):
     return int(np.count_nonzero(beyond[1:] > beta))
 
 
-@pytest.mark.parametrize("beta", [0.05, 1e-6])
+@in_one_test("beta", [0.05, 1e-6])
 @pytest.mark.parametrize(
     ("scale", "draws"), [(Fraction(1, 2), 40), (Fraction(3), 1), (Fraction(3), 2), (Fraction(5), 30)]
 )
@@ -110,7 +111,7 @@ def test_sum_tail_approaches_the_mean_of_many_and_of_nothing_is_nothing():
     assert law.sum_tail(0, 0.1) == 0
 
 
-@pytest.mark.parametrize("beta", [0.3, 0.05, 1e-3])
+@in_one_test("beta", [0.3, 0.05, 1e-3])
 @pytest.mark.parametrize("scale", [Fraction(1, 20), Fraction(1, 2), Fraction(2), Fraction(7)])
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (3, 1, -1), (1,) * 9], ids=str)
 def test_weighted_tail_holds(scale, weights, beta):

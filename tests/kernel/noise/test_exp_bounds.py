@@ -3,6 +3,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.noise import bits as exp_bounds
 from dpqr.kernel.noise.bits import LAST_CELL, _inverse_growth, distance_grid, distances_below, exp_above, exp_bracket
@@ -91,7 +92,7 @@ def distances_for(rate):
     return sorted(near | cells | {0, 1, 2, 3, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1})
 
 
-@pytest.mark.parametrize("bits", [8, 14])
+@in_one_test("bits", [8, 14])
 @pytest.mark.parametrize("rate", RATES)
 def test_cells_lie_below_and_near(rate, bits):
     distances = distances_for(rate)

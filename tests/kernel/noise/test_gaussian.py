@@ -7,6 +7,7 @@ from math import sqrt
 import mpmath
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.noise import gaussian
 from dpqr.kernel.noise.bits import CHUNK, LAST_CELL, LazyUniform
@@ -75,8 +76,8 @@ def test_huge_variances_follow_the_normal_quantiles(variance, kind, follows_norm
     assert kind(variance).deviation == pytest.approx(sqrt(variance), rel=1e-8)
 
 
+@in_one_test("count", [0, 1, 7, CHUNK + 1])
 @every_kind
-@pytest.mark.parametrize("count", [0, 1, 7, CHUNK + 1])
 def test_gives_as_many_as_asked_and_is_nearly_silent_at_a_tiny_variance(count, kind):
     assert kind(Fraction(100)).sample(count, SeededNoise(1)).shape == (count,)
     tiny = SMALLEST_VARIANCE if kind is RoundedGaussian else Fraction(1, 50)
@@ -98,7 +99,7 @@ def test_refuses_other_variances(kind, variance):
 # Discrete Gaussian noise.
 
 
-@pytest.mark.parametrize("beta", [0.3, 0.05, 1e-3])
+@in_one_test("beta", [0.3, 0.05, 1e-3])
 @pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(1, 2), Fraction(4), Fraction(30)])
 @pytest.mark.parametrize("weights", [(1,), (3, 1, -1), (1,) * 9], ids=str)
 def test_weighted_tail_holds(variance, weights, beta):
@@ -126,7 +127,7 @@ def test_proposal_times_coin_is_the_law(variance):
     assert len(rests) == 1
 
 
-@pytest.mark.parametrize("variance", [*VARIANCES, Fraction(2**100)])
+@in_one_test("variance", [*VARIANCES, Fraction(2**100)])
 def test_cells_lie_below_and_near(variance):
     envelope = _envelope(variance)
     deviation = sqrt(variance)
@@ -171,7 +172,7 @@ def test_the_bounds_of_large_variances_meet_the_sums_of_small_ones():
         assert small.sum_tail(draws, beta) <= large.sum_tail(draws, beta) <= 1.01 * small.sum_tail(draws, beta) + 1
 
 
-@pytest.mark.parametrize("beta", [0.05, 1e-6])
+@in_one_test("beta", [0.05, 1e-6])
 @pytest.mark.parametrize(
     ("variance", "draws"), [(Fraction(1, 3), 40), (Fraction(9), 1), (Fraction(9), 2), (Fraction(25), 30)]
 )
@@ -247,7 +248,7 @@ def test_the_weighted_tail_is_the_two_sided_bound_of_normal_noise(variance):
         assert bound <= DiscreteGaussian(variance).weighted_tail(beta) <= bound * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("beta", [0.3, 1e-2, 1e-9])
+@in_one_test("beta", [0.3, 1e-2, 1e-9])
 @pytest.mark.parametrize("draws", [1, 2, 3, 40])
 @pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1, 3), Fraction(9), Fraction(400)])
 def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(variance, draws, beta):
@@ -307,7 +308,7 @@ def test_the_law_by_integration_of_what_is_kept(variance):
         assert kept / mass == pytest.approx(scale, rel=1e-3)
 
 
-@pytest.mark.parametrize("variance", [*ROUNDED_VARIANCES, Fraction(2**100)])
+@in_one_test("variance", [*ROUNDED_VARIANCES, Fraction(2**100)])
 def test_cells_of_places_lie_below_and_near(variance):
     cells, deviation = _cells(variance), sqrt(variance)
     sizes = sorted({int(deviation * k / 50) + d for k in range(600) for d in (0, 1)} | {2**62})
@@ -408,7 +409,7 @@ def test_the_other_figures_are_those_of_the_law(variance):
         assert noise._log_moment(point) == pytest.approx(exact, rel=1e-6)
 
 
-@pytest.mark.parametrize("variance", FIGURED)
+@in_one_test("variance", FIGURED)
 @pytest.mark.parametrize("point", [0.05, 0.7, 4.0])
 def test_a_weighted_sum_is_no_wider_than_its_bound_says(variance, point):
     """E exp(t k) <= exp(t^2 w / 2), by which the bound follows; and w is near the law's own variance from 1 on."""

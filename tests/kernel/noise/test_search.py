@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 from support.rounding_error import summed
+from support.slow_cases import slow_but
 
 from dpqr.kernel.noise import selection
 from dpqr.kernel.noise.selection import (
@@ -36,7 +37,7 @@ def tally(draws, seed, **how):
     return np.bincount(drawn, minlength=len(SCORES))
 
 
-@pytest.mark.parametrize(("trials", "loose"), [(1, 0), (1, 30), (3, 60), (1024, 0)])
+@pytest.mark.parametrize(("trials", "loose"), slow_but({1, 2}, [(1, 0), (1, 30), (3, 60), (1024, 0)]))
 def test_the_law_is_that_of_the_scores(trials, loose, monkeypatch, p_value) -> None:
     """One trial at a time, so that failing, refining and falling back all happen often."""
     monkeypatch.setattr(selection, "TRIALS", trials)
@@ -268,7 +269,7 @@ def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> Non
     assert looked_at == [3, 1, 0, 2]
 
 
-@pytest.mark.parametrize(("tossed", "loose"), [(1, 0), (1, 9), (256, 40)])
+@pytest.mark.parametrize(("tossed", "loose"), slow_but({1}, [(1, 0), (1, 9), (256, 40)]))
 def test_the_law_of_flips_is_that_of_the_scores(tossed, loose, monkeypatch, p_value) -> None:
     monkeypatch.setattr(selection, "TOSSED", tossed)
     monkeypatch.setattr(selection, "TRIALS", 4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from models.trees import shaped, summed
 from support import rounding_error as rounding
+from support.one_test import in_one_test
 
 from dpqr.models.fit.log_linear import Branch, MarginalTree, Propagation
 
@@ -34,7 +35,7 @@ def listed(tree, tables):
     return logs
 
 
-@pytest.mark.parametrize("seed", range(12))
+@in_one_test("seed", range(12))
 def test_sum_marginals_and_beliefs_are_those_of_all_cells(seed):
     tree, groups, tables, base = case(seed)
     logs = listed(tree, [*zip(groups, tables, strict=True), *base])

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.slow_cases import slow_but
 from support.staged_runs import COUNTS, NET, PREDICATES, REPLACE, N, Watching, largest_error, planned, run, stated
 
 from dpqr.kernel.accountants.accountant import EveryFilter, require_pure
@@ -27,7 +28,8 @@ RHO = {"epsilon": 1, "delta": Fraction(1, 10**9), "accountant": ZeroConcentrated
 
 @pytest.mark.parametrize("update", [MultiplicativeWeights(), Perceptron(), NET])
 @pytest.mark.parametrize(
-    ("unit", "n", "most"), [(REPLACE, N, None), (ADDED, N, None), (ADDED, None, None), (HIDDEN, None, 2 * N)]
+    ("unit", "n", "most"),
+    slow_but({2, 3}, [(REPLACE, N, None), (ADDED, N, None), (ADDED, None, None), (HIDDEN, None, 2 * N)]),
 )
 def test_certificates_hold_and_the_best_one_is_of_what_is_released(update, unit, n, most):
     plan = planned(stated(unit=unit, n=n, most=most), update=update)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.small_universes import dense, marginal, problem
 
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
@@ -67,7 +68,7 @@ def tail(moves, epsilon, beta):
     return next(k for k in range(10**6) if 2 * q ** (k + 1) / (1 + q) <= beta)
 
 
-@pytest.mark.parametrize("bought", [False, True])
+@in_one_test("bought", [False, True])
 @pytest.mark.parametrize(
     ("blocks", "rows"),
     [

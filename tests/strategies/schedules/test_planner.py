@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.small_universes import marginal, problem
 
 from dpqr.kernel.accountants.analytic import GaussianDP
@@ -47,7 +48,7 @@ PREDICATE = block(Factor(axes=(5,), sizes=(3,), matrix=Dense(np.array([[1, 0, 1]
 LEVEL = Factor(axes=(2,), sizes=(4,), matrix=BucketMatrix(Identity(2), np.array([0, 1, 1, 0])))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "name", "rivalled"),
     [
         ((block(LEVEL, Factor.identity(0, 2)), block(Factor.identity(0, 2), Factor.identity(2, 4))), "strategy", False),

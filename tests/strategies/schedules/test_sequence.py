@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.ordered_releases import WIDE, crowd, names, planned, released, table
 from support.schedule_states import next_step
+from support.slow_cases import slowly
 from support.small_universes import marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -78,7 +79,7 @@ def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypa
     assert np.isfinite(release.answers[0].noisy.deviation).all()
 
 
-@pytest.mark.parametrize("delta", ["0", "0.001"])
+@pytest.mark.parametrize("delta", ["0", *slowly("0.001")])
 def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> None:
     shape = (256, 64, 3)
     other = QueryBlock(name="other cdf", factors=(Factor(axes=(1,), sizes=(64,), matrix=Prefix(64)),))

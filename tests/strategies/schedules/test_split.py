@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
+from support.one_test import in_one_test
 from support.plan_phases import without
 from support.schedule_states import next_step
 
@@ -80,7 +81,7 @@ def test_under_basic_composition_the_share_is_exact(share, rounds) -> None:
     assert plan.events == ((DiscreteLaplaceEvent(sensitivity=1, scale=1 / share, coordinates=1), 1), *rest.events)
 
 
-@pytest.mark.parametrize("accountant", ["basic", "advanced", "zcdp"])
+@in_one_test("accountant", ["basic", "advanced", "zcdp"])
 @pytest.mark.parametrize("schedule", [Rounds(rounds=2), Rounds(rounds=9), Rounds(rounds=2, opening=False)])
 def test_no_plan_with_a_count_costs_more_than_its_budget_or_leaves_much(accountant, schedule) -> None:
     plan = counted(schedule, budget=APPROXIMATE, own=roles(accountant))
@@ -149,7 +150,7 @@ ALONE = [
 ]
 
 
-@pytest.mark.parametrize(("accountant", "schedule"), ALONE, ids=lambda one: getattr(one, "name", one))
+@in_one_test(("accountant", "schedule"), ALONE)
 @pytest.mark.parametrize("share", [None, Fraction(1, 2)])
 def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accountant, schedule, share) -> None:
     budget, own = PURE if accountant == "basic" else APPROXIMATE, roles(accountant)
@@ -251,7 +252,7 @@ def draws(plan):
     return [(phase.noun, phase.count, phase.price) for phase in plan.phases], plan.events, plan.epsilon
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schedule", "problem", "may"),
     [
         (CHOOSING, PROBLEM_OF_PAIRS, True),
@@ -263,17 +264,6 @@ def draws(plan):
         (Marginals(), replace(PROBLEM_OF_PAIRS, n=10**6), False),
         (Marginals(), replace(PROBLEM_OF_LARGE_PAIRS, n=10), True),
         (Strategy(), PROBLEM, False),
-    ],
-    ids=[
-        "rounds",
-        "all blocks",
-        "the opening is all",
-        "as many rounds",
-        "search",
-        "counted",
-        "table",
-        "one-way marginals alone",
-        "strategy",
     ],
 )
 def test_errors_are_bought_by_default_where_a_block_may_end_unmeasured(schedule, problem, may) -> None:
@@ -308,7 +298,7 @@ def test_the_default_share_takes_half_a_percent_of_noise(accountant, share) -> N
     assert 1.004 < plan.noise / plain.noise < 1.006
 
 
-@pytest.mark.parametrize("accountant", ["basic", "advanced", "zcdp"])
+@in_one_test("accountant", ["basic", "advanced", "zcdp"])
 @pytest.mark.parametrize("asked", [{}, {"errors": TENTH}, {"bounds": TENTH}], ids=str)
 @pytest.mark.parametrize("schedule", [CHOOSING, Marginals(table=0)], ids=["rounds", "search"])
 def test_no_plan_costs_more_than_its_budget_or_leaves_much(accountant, asked, schedule) -> None:
@@ -388,7 +378,7 @@ def test_a_block_is_measured_by_itself_its_rows_its_cells_or_its_interaction() -
     assert unmeasured(PAIRS, [interaction(QueryBlock(name="", factors=pair.factors[:1]), "column")]) == PAIRS
 
 
-@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@in_one_test("accountant", ["basic", "zcdp"])
 @pytest.mark.parametrize("schedule", [CHOOSING, Marginals(table=0)], ids=["rounds", "search"])
 @pytest.mark.parametrize("bought", [{"errors": TENTH}, {"bounds": TENTH}], ids=str)
 def test_portions_are_cut_in_one_call(accountant, schedule, bought) -> None:

@@ -7,6 +7,7 @@ from itertools import combinations
 import mpmath
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -264,7 +265,7 @@ def test_it_takes_one_query_only_and_a_public_number_of_records():
         SingleQuery.newest(problem(QUERY_SHAPE), [measured([dense([1, 0], QUERY_SHAPE, (0,))], [[1]])])
 
 
-@pytest.mark.parametrize("size", [2, 3, 8, 64, 13440, 10**30])
+@in_one_test("size", [2, 3, 8, 64, 13440, 10**30])
 @pytest.mark.parametrize("factor", [Fraction(1, 7), Fraction(4), Fraction(4 * 40**2), Fraction(10**25, 3)])
 def test_agrees_with_many_digits(size, factor):
     with mpmath.workdps(120):

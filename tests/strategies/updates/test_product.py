@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.small_universes import measured, problem
 
 from dpqr.models.compound import ProductDistribution
@@ -69,7 +70,7 @@ def test_without_a_column_apart_it_is_the_fit_of_the_model():
     np.testing.assert_array_equal(found.answer(SEX), rule.model.update(alone, rule.start(alone), [OF_SEX]).answer(SEX))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@in_one_test("seed", range(8))
 def test_consistent_cumulative_counts_are_never_further_from_the_truth(seed):
     generator = np.random.default_rng(seed)
     truth = generator.multinomial(200, np.full(32, 1 / 32)) * generator.integers(2, size=32)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from support.codebooks import fields_of
+from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import PLACEHOLDER, read_domain
 from dpqr.domain.form import Constraints, Treatment
@@ -29,7 +30,7 @@ def stated(text):
     return read_types([f"a={text}"]).outline.fields[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("base", "over", "both"),
     [
         ("integer:0..99", "integer:width=10", "integer:0..99:width=10"),
@@ -234,7 +235,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("text", COLUMNS)
+@in_one_test("text", COLUMNS)
 def test_columns(text):
     assert fields_of(read_types([text])) == {"a": COLUMNS[text]}
 
@@ -255,7 +256,7 @@ def test_several_columns_and_several_options():
     assert fields_of(read_types([])) == {}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "said"),
     [
         ("", "--types '': expected COLUMN=TYPE...; for example: "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.codebooks import SAMPLES, fields_of
+from support.one_test import in_one_test
 
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -26,7 +27,7 @@ def categories(*values):
 NUMERIC = '<varFormat type="numeric"/>'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("inside", "field"),
     [
         (categories("1", "2"), {"type": "integer", "constraints": {"enum": [1, 2]}}),

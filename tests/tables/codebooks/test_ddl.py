@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from support.codebooks import fields_of
+from support.one_test import in_one_test
 
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -18,7 +19,7 @@ def fields(text):
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "field"),
     [
         ("a serial primary key", {"type": "integer", "constraints": {"required": True}}),

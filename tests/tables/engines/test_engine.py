@@ -6,6 +6,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from support.guide_rule import ENGINE
+from support.one_test import in_one_test
 
 import dpqr
 from dpqr.domain.attribute import Attribute, Codes
@@ -76,7 +77,7 @@ def test_what_an_engine_raises_is_not_shown(error) -> None:
     assert SECRET not in repr(caught.traceback)
 
 
-@pytest.mark.parametrize("part", ["name", "names", "kind", "public"])
+@in_one_test("part", ["name", "names", "kind", "public"])
 @pytest.mark.parametrize("error", [RuntimeError, DataError])
 def test_whatever_an_engine_refuses_before_payment_has_one_sentence(part, error) -> None:
     def refuse(*_):

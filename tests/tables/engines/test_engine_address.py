@@ -1,4 +1,5 @@
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.location import anchor_path
@@ -26,7 +27,7 @@ def test_an_address_names_a_server_and_a_schema(text, server, schema):
     assert read_address(found.text, "--ledger") == found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "postgresql://jobs:xyzzy@db/b",
@@ -48,7 +49,7 @@ def test_a_password_is_refused_and_not_repeated(text):
     assert "xyz" not in str(met.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "mysql://u:xyzzy@db/b",

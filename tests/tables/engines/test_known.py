@@ -1,4 +1,5 @@
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.engines.address import EngineAddress
@@ -8,7 +9,7 @@ from dpqr.tables.source import TableSource
 DUCK = "duckdb:people.duckdb?table=people"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "scheme", "place", "table"),
     [
         (DUCK, "duckdb", "people.duckdb", "people"),
@@ -41,7 +42,7 @@ def test_a_query_is_no_part_of_an_address(text) -> None:
         TableSource(paths=(text,))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "postgresql://u:HIDDEN@db/b?table=t",

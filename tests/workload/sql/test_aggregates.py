@@ -1,6 +1,7 @@
 """Aggregates beyond those of the sixty statements."""
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.queries_file import read_queries
@@ -16,7 +17,7 @@ def test_a_sample_variance_is_noted():
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "entry"),
     [
         ("SUM(1)", {"marginal": []}),
@@ -34,7 +35,7 @@ def test_other_spellings(asked, entry):
     assert translate(SqlText(f"SELECT {asked} FROM d")).entries == (entry,)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "asked",
     [
         "AVG(CASE WHEN a > 3 THEN 1 END)",

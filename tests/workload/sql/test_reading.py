@@ -1,6 +1,7 @@
 """SQL read over a domain: faults of its entries stand where the SQL asks, and empty branches fall away."""
 
 import pytest
+from support.one_test import in_one_test
 from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
@@ -66,12 +67,12 @@ def test_there_are_a_hundred_statements():
     assert len(REFUSED) >= 60
 
 
-@pytest.mark.parametrize(("sql", "entries"), ASKED, ids=[sql[:40] for sql, _ in ASKED])
+@in_one_test(("sql", "entries"), ASKED)
 def test_statements_ask_what_their_json_twins_ask(sql, entries):
     assert list(translate(SqlText(sql, columns=COLUMNS)).entries) == entries
 
 
-@pytest.mark.parametrize(("marked", "words"), REFUSED, ids=[sql[:40] for sql, _ in REFUSED])
+@in_one_test(("marked", "words"), REFUSED)
 def test_anything_else_is_refused_by_name_where_it_stands(marked, words):
     before, _, after = marked.partition("^")
     place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"

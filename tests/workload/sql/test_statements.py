@@ -1,13 +1,14 @@
 """What is no SELECT from one table is refused, in a line or two."""
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.reading import translate
 from dpqr.workload.sql.statements import SqlColumns, SqlText, quoted_name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "sql",
     [
         "",
