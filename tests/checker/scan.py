@@ -1,0 +1,103 @@
+"""An honest scan: releases of varied kinds, each read by one or more files of the checker, whose verdicts are compared.
+
+    PYTHONPATH=tests python -m checker.scan COUNT WHERE dpqr/checker/check.py [ANOTHER.py]
+
+makes COUNT releases in the new directory WHERE (one that is there is read again) and reads them with each file: how
+many it refuses, and where the files differ.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+from itertools import product
+from pathlib import Path
+
+from checker import honest
+
+import dpqr
+
+SCHEDULES = (None, "rounds", "marginals", "ordered", "strategy", "queries")
+ACCOUNTANTS = ("basic", "zcdp", "gdp", "advanced", "optimal", "pld")
+UNITS = (
+    {},
+    {"unit": "person", "max_rows": 2},
+    {"unit": "person", "max_rows": 3, "max_rows_per_cell": 2},
+    {"unit": ("person", "region"), "max_rows": 2},
+)
+NEIGHBOURS = ({}, {"neighbours": "replace"})
+EPSILONS = (0.1, 1, 4)
+
+
+def kinds(seed=41):
+    """(name, queries, options) of every combination, in a shuffled order."""
+    every = list(product(honest.QUERIES, SCHEDULES, ACCOUNTANTS, UNITS, NEIGHBOURS, EPSILONS))
+    random.Random(seed).shuffle(every)
+    for queries, schedule, accountant, unit, neighbours, eps in every:
+        options = {"eps": eps, **unit, **neighbours}
+        options |= {"schedule": schedule} if schedule else {}
+        options |= {"accountant": accountant, "delta": "1e-9"} if accountant != "basic" else {}
+        options |= {"n": 300 if unit else 600} if neighbours else {}
+        yield f"{queries}, {schedule or 'auto'}, {', '.join(map(str, options.values()))}", queries, options
+
+
+def made(count, where):
+    """The directories of that many releases; combinations that dpqr refuses are left out."""
+    where.mkdir(parents=True)
+    data, found = honest.table(), 0
+    for name, queries, options in kinds():
+        document = {"dpqr": "queries/1", "domain": honest.DOMAIN, "queries": honest.QUERIES[queries]}
+        try:
+            dpqr.release(data, queries=document, out=where / name, **options)
+        except dpqr.DpqrError:
+            continue
+        found += 1
+        yield where / name
+        if found == count:
+            return
+
+
+def opened(path):
+    """A file of the checker as a module."""
+    spec = importlib.util.spec_from_file_location(f"checker_{abs(hash(path))}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def verdict(module, place):
+    """Refusals, and the reasons why something is not checked, by section."""
+    found = module.check(str(place))
+    return [
+        sorted(each for each in found if (each[0] == "not checked") == reasons and each[0] != "ok")
+        for reasons in (False, True)
+    ]
+
+
+def main(count, where, *files):
+    """Print what each file refuses, and where they differ."""
+    modules = [opened(path) for path in files]
+    places = sorted(Path(where).iterdir()) if Path(where).exists() else made(int(count), Path(where))
+    read, refusals, unlike, said_unlike = 0, [0] * len(files), 0, 0
+    for place in places:
+        verdicts = [verdict(module, place) for module in modules]
+        read += 1
+        for number, (against, _) in enumerate(verdicts):
+            refusals[number] += bool(against)
+            for each in against:
+                print(f"{files[number]}: {place.name}: {': '.join(each)}")
+        unlike += len({bool(against) for against, _ in verdicts}) > 1
+        if any(reasons != verdicts[0][1] for _, reasons in verdicts):
+            said_unlike += 1
+            for number, (_, reasons) in enumerate(verdicts):
+                others = [each for _, them in verdicts for each in them]
+                alone = [each for each in reasons if others.count(each) < len(verdicts)]
+                print(f"{files[number]}: {place.name}: alone: {alone}")
+    print(f"{read} releases; refused: {dict(zip(files, refusals, strict=True))}")
+    print(f"verdicts differ: {unlike}; reasons differ: {said_unlike}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
