@@ -376,11 +376,11 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
 
 PARTITIONS = {
-    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "total"),
+    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "coarse cells", "total"),
     *("number of records", "records", "records left out", "table of all columns"),
 }
 """What counts each row in one cell at most."""
-TABLES = ("marginal", "marginals", "opening", "table of all columns")
+TABLES = ("marginal", "marginals", "opening", "cells", "table of all columns")
 BY_ROWS = ("prefix", "ranges", "conjunctions")
 MOST_COLUMNS = 20_000
 Column = tuple[Fraction, ...]
@@ -390,7 +390,7 @@ def kind_of(name: str, e: Evidence) -> str:
     """The kind of entry that asks for a block, or that names it."""
     entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
     if name.startswith("coarse(") and kind_of(name[7:-1], e) in PARTITIONS:  # cells of it are counted together
-        return "cells"
+        return "coarse cells"
     kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
     return next((each for each in kinds if each in entry), name.split("(")[0])
 
@@ -439,7 +439,7 @@ def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
 
 def interaction_of(name: str) -> tuple[str, ...]:
     """The columns of "interaction(marginal(sex,age))"."""
-    return tuple(name.split("(")[-1].rstrip(")").split(","))
+    return tuple(each.strip() for each in name.split("(")[-1].rstrip(")").split(","))
 
 
 def contrasts(size: int) -> list[list[int]]:
