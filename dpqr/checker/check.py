@@ -824,7 +824,7 @@ def summed_answers(e: Evidence) -> Answers:
     for (one, part), (name, block) in product(tables, e.blocks.items()):
         columns, sums = block["columns"], Counter[Any]()
         fewer = e.most_in_cell and len(columns) < len(e.sizes)  # such tables count other rows
-        if fewer or kind_of(name, e) not in TABLES or block["queries"] != cells_of(e, columns):
+        if fewer or kind_of(name, e) not in (*TABLES, "total") or block["queries"] != cells_of(e, columns):
             continue
         for cell, value in paired(product(*map(range, e.sizes.values())), part["values"]):
             at = dict(paired(e.sizes, cell))
@@ -1125,10 +1125,10 @@ def left_out_in_receipt(e: Evidence) -> Any:
 
 def price_of_run(e: Evidence) -> Iterator[Claim]:
     """What was drawn is what was planned, where nothing is chosen; it costs no more than the plan proves."""
-    proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
     at_once = set(e.phases) <= {"left out", "opening", "persons"} if e.phases else "draws" not in e.document
     if at_once and (e.phases or not e.of_release):
         yield "events, as planned", tally(e.events), tally(e.planned)
+    proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
     yield "events: their price", math.inf if run is None else run, Range(0, proved * (1 + Fraction(1, 10**9)))
 
 

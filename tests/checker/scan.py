@@ -2,8 +2,7 @@
 
     PYTHONPATH=tests python -m checker.scan COUNT WHERE dpqr/checker/check.py [ANOTHER.py]
 
-makes COUNT releases in the new directory WHERE (one that is there is read again) and reads them with each file: how
-many it refuses, and where the files differ.
+makes COUNT releases in the new directory WHERE (one that is there is read again) and reads them with each file.
 """
 
 from __future__ import annotations
@@ -67,36 +66,19 @@ def opened(path):
     return module
 
 
-def verdict(module, place):
-    """Refusals, and the reasons why something is not checked, by section."""
-    found = module.check(str(place))
-    return [
-        sorted(each for each in found if (each[0] == "not checked") == reasons and each[0] != "ok")
-        for reasons in (False, True)
-    ]
-
-
 def main(count, where, *files):
-    """Print what each file refuses, and where they differ."""
+    """Print what each file refuses, what not all leave unchecked, and how many verdicts differ."""
     modules = [opened(path) for path in files]
-    places = sorted(Path(where).iterdir()) if Path(where).exists() else made(int(count), Path(where))
-    read, refusals, unlike, said_unlike = 0, [0] * len(files), 0, 0
+    places = sorted(Path(where).iterdir()) if Path(where).exists() else list(made(int(count), Path(where)))
+    unlike = 0
     for place in places:
-        verdicts = [verdict(module, place) for module in modules]
-        read += 1
-        for number, (against, _) in enumerate(verdicts):
-            refusals[number] += bool(against)
-            for each in against:
-                print(f"{files[number]}: {place.name}: {': '.join(each)}")
-        unlike += len({bool(against) for against, _ in verdicts}) > 1
-        if any(reasons != verdicts[0][1] for _, reasons in verdicts):
-            said_unlike += 1
-            for number, (_, reasons) in enumerate(verdicts):
-                others = [each for _, them in verdicts for each in them]
-                alone = [each for each in reasons if others.count(each) < len(verdicts)]
-                print(f"{files[number]}: {place.name}: alone: {alone}")
-    print(f"{read} releases; refused: {dict(zip(files, refusals, strict=True))}")
-    print(f"verdicts differ: {unlike}; reasons differ: {said_unlike}")
+        verdicts = [{each for each in module.check(str(place)) if each[0] != "ok"} for module in modules]
+        for path, found in zip(files, verdicts, strict=True):
+            for each in sorted(found):
+                if each[0] != "not checked" or any(each not in other for other in verdicts):
+                    print(f"{path}: {place.name}: {': '.join(each)}")
+        unlike += len({any(state != "not checked" for state, _, _ in found) for found in verdicts}) > 1
+    print(f"{len(places)} releases; verdicts differ: {unlike}")
 
 
 if __name__ == "__main__":
