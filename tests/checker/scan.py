@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m checker.scan COUNT WHERE dpqr/checker/check.py [ANOTHER.py]
 
-makes COUNT releases in the new directory WHERE (one that is there is read again) and reads them with each file.
+makes COUNT releases in WHERE (those of an earlier scan are read again) and reads them with each file.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ EPSILONS = (0.1, 1, 4)
 def kinds(seed=41):
     """(name, queries, options) of every combination, in a shuffled order."""
     every = list(product(honest.QUERIES, SCHEDULES, ACCOUNTANTS, UNITS, NEIGHBOURS, EPSILONS))
-    random.Random(seed).shuffle(every)
-    for queries, schedule, accountant, unit, neighbours, eps in every:
+    for queries, schedule, accountant, unit, neighbours, eps in random.Random(seed).sample(every, len(every)):
         options = {"eps": eps, **unit, **neighbours}
         options |= {"schedule": schedule} if schedule else {}
         options |= {"accountant": accountant, "delta": "1e-9"} if accountant != "basic" else {}
