@@ -3,8 +3,8 @@
 
 It shares no code with dpqr. It is written from the description of the records (`dpqr guide formats`) and from the
 theorems that are named beside the formulas. It needs Python 3.9 and no package. RELEASE: a directory, or a file of
-predictions or of a released function. Begin with part 9, the table of rules: a row names a field of the record and how
-it follows from others. Parts 2 to 8 hold what the rows use. The program walks the table, compares, and says
+predictions or of a released function. Part 9 is the table of checks: a row names a field of the record and how it
+follows from others. Parts 2 to 8 hold what the rows use. The program walks the table, compares, and says
 
     ok: SECTION: how many fields follow
     refused: SECTION: FIELD: stated X, follows Y
@@ -54,13 +54,18 @@ def need(true: object, words: str) -> None:
 
 
 def read_json(text: str) -> Any:
-    """JSON whose objects state no key twice."""
+    """JSON; no object states a key twice, and a float beside an exact figure is the smallest that is not below it."""
 
-    def once(pairs: list[tuple[str, Any]]) -> Document:
-        need(len({key for key, _ in pairs}) == len(pairs), "a JSON object states a key twice")
-        return dict(pairs)
+    def read(pairs: list[tuple[str, Any]]) -> Document:
+        part = dict(pairs)
+        need(len(part) == len(pairs), "a JSON object states a key twice")
+        if set(part) == {"exact", "float"}:
+            nearest = float(exact(part))
+            above = nearest if nearest >= exact(part) else math.nextafter(nearest, math.inf)
+            need(part["float"] == above, f"float {part['float']} stands beside {part['exact']}")
+        return part
 
-    return json.loads(text, object_pairs_hook=once)
+    return json.loads(text, object_pairs_hook=read)
 
 
 def canonical(document: Any) -> str:
@@ -128,43 +133,50 @@ def shown(value: Any) -> str:
 
 # 2. Events: a draw by its kind and parameters, and its privacy loss in each currency.
 
+Formula = Callable[[dict[str, Fraction]], Fraction]
 
-Losses = dict[str, Callable[..., Fraction]]
-LAPLACE: Losses = {"epsilon": lambda sensitivity, scale, **_: sensitivity / scale}
-CHOICE: Losses = {"epsilon": lambda epsilon: epsilon}
-GAUSSIAN: Losses = {"rho": lambda squared_sensitivity, variance, **_: squared_sensitivity / (2 * variance)}
-ROUNDED: Losses = {**GAUSSIAN, "squared_mu": lambda squared_sensitivity, variance: squared_sensitivity / variance}
-THRESHOLD: Losses = {
-    "epsilon": lambda sensitivity, threshold_scale, answer_scale, directions: (
-        sensitivity / threshold_scale + directions * sensitivity / answer_scale
-    ),
-    "span": lambda sensitivity, threshold_scale, answer_scale, **_: (
-        sensitivity / threshold_scale + 2 * sensitivity / answer_scale
-    ),
-}
-KINDS: dict[str, tuple[str, Losses]] = {
+
+class Kind(NamedTuple):
+    """Parameters of a kind of event (? may be absent), its losses, and the length of an interval that holds all."""
+
+    parameters: str
+    epsilon: Formula | None = None
+    rho: Formula | None = None
+    squared_mu: Formula | None = None
+    span: Formula | None = None
+
+
+KINDS = {
     # Dwork and Roth 2014, Theorem 3.6, by the triangle inequality of whatever norm.
-    "discrete-laplace": ("sensitivity scale coordinates?", LAPLACE),
-    "spherical-laplace": ("sensitivity scale coordinates", LAPLACE),
+    "discrete-laplace": Kind("sensitivity scale coordinates?", epsilon=lambda p: p["sensitivity"] / p["scale"]),
+    "spherical-laplace": Kind("sensitivity scale coordinates", epsilon=lambda p: p["sensitivity"] / p["scale"]),
     # Canonne, Kamath and Steinke 2020, Theorem 4.
-    "discrete-gaussian": ("squared_sensitivity variance", GAUSSIAN),
+    "discrete-gaussian": Kind(
+        "squared_sensitivity variance", rho=lambda p: p["squared_sensitivity"] / p["variance"] / 2
+    ),
     # Bun and Steinke 2016, Proposition 1.6; Dong, Roth and Su 2019, Theorem 2.7; rounding reads the noisy value alone.
-    "rounded-gaussian": ("squared_sensitivity variance", ROUNDED),
+    "rounded-gaussian": Kind(
+        "squared_sensitivity variance",
+        rho=lambda p: p["squared_sensitivity"] / p["variance"] / 2,
+        squared_mu=lambda p: p["squared_sensitivity"] / p["variance"],
+    ),
     # Dwork and Roth 2014, Theorem 3.10; its losses span an interval of length epsilon (Durfee and Rogers 2019).
-    "exponential": ("epsilon", {**CHOICE, "span": CHOICE["epsilon"]}),
-    "permute-and-flip": ("epsilon", CHOICE),  # McKenna and Sheldon 2020
+    "exponential": Kind("epsilon", epsilon=lambda p: p["epsilon"], span=lambda p: p["epsilon"]),
+    "permute-and-flip": Kind("epsilon", epsilon=lambda p: p["epsilon"]),  # McKenna and Sheldon 2020
     # Dwork and Roth 2014, Theorem 3.23: the threshold once, the answer that passes as often as answers move apart.
-    "above-threshold": ("sensitivity threshold_scale answer_scale directions", THRESHOLD),
+    "above-threshold": Kind(
+        "sensitivity threshold_scale answer_scale directions",
+        epsilon=lambda p: p["sensitivity"] * (1 / p["threshold_scale"] + p["directions"] / p["answer_scale"]),
+        span=lambda p: p["sensitivity"] * (1 / p["threshold_scale"] + 2 / p["answer_scale"]),
+    ),
     # Their losses take a theorem for each learner: not derived here.
-    "perturbed-objective": ("sensitivity scale coordinates units curvature closing", {}),
-    "gaussian-objective": ("squared_sensitivity variance changes curvature closing opposite? tapered?", {}),
+    "perturbed-objective": Kind("sensitivity scale coordinates units curvature closing"),
+    "gaussian-objective": Kind("squared_sensitivity variance changes curvature closing opposite? tapered?"),
     # What a filter may spend in all, in its own currency.
-    "pure-sum": ("epsilon", CHOICE),
-    "rho-sum": ("rho", {"rho": lambda rho: rho}),
-    "mu-sum": ("squared_mu", {"rho": lambda squared_mu: squared_mu / 2, "squared_mu": lambda squared_mu: squared_mu}),
+    "pure-sum": Kind("epsilon", epsilon=lambda p: p["epsilon"]),
+    "rho-sum": Kind("rho", rho=lambda p: p["rho"]),
+    "mu-sum": Kind("squared_mu", rho=lambda p: p["squared_mu"] / 2, squared_mu=lambda p: p["squared_mu"]),
 }
-CHOICES = ("exponential", "permute-and-flip", "above-threshold")
-"""Kinds that add no noise to an answer."""
 
 
 class Event(NamedTuple):
@@ -184,7 +196,7 @@ def event(part: Document, left_out: bool = False) -> Event:
     if part["kind"] == "left-out" and not left_out:
         return event(part["event"], left_out=True)
     need(part["kind"] in KINDS, f"an event of the unknown kind {part['kind']!r} has no price")
-    names, stated = KINDS[part["kind"]][0].split(), set(part) - {"kind", "count"}
+    names, stated = KINDS[part["kind"]].parameters.split(), set(part) - {"kind", "count"}
     must, may = {name for name in names if name[-1] != "?"}, {name.rstrip("?") for name in names}
     need(must <= stated <= may, f"an event {part['kind']} states other parameters than its kind has")
     return Event(part["kind"], tuple((name, exact(part[name])) for name in sorted(stated)), left_out)
@@ -205,15 +217,17 @@ def tally(composition: Composition) -> Counter[Event]:
 
 
 def loss(currency: str, one: Event) -> Fraction | None:
-    """The loss of one draw: `epsilon`, `rho` of zCDP, or `squared_mu` of Gaussian DP; None where none is known."""
-    losses, values = KINDS[one.kind][1], dict(one.parameters)
-    if currency in losses or "epsilon" not in losses:
-        return losses[currency](**values) if currency in losses else None
-    epsilon = losses["epsilon"](**values)
-    # A draw whose losses span an interval is as dear as half the interval as an epsilon: Cesar and Rogers 2021 for
-    # rho, Dong, Durfee and Rogers 2020 for mu. Else Bun and Steinke 2016, Proposition 1.4: rho = epsilon^2 / 2.
-    if "span" in losses and values.get("directions", 1) == 1:
-        epsilon = losses["span"](**values) / 2
+    """The loss of one draw: `epsilon`, `rho` of zCDP, or `squared_mu` of Gaussian DP; None where none is known.
+
+    A draw whose losses span an interval is as dear as half the interval as an epsilon: Cesar and Rogers 2021 for rho,
+    Dong, Durfee and Rogers 2020 for mu. Else Bun and Steinke 2016, Proposition 1.4: rho = epsilon^2 / 2.
+    """
+    kind, parameters = KINDS[one.kind], dict(one.parameters)
+    formula: Formula | None = getattr(kind, currency)
+    if formula is not None or kind.epsilon is None:
+        return formula and formula(parameters)
+    halved = kind.span is not None and parameters.get("directions", 1) == 1
+    epsilon = kind.span(parameters) / 2 if kind.span and halved else kind.epsilon(parameters)
     return epsilon**2 / 2 if currency == "rho" else mu2_of_pure(epsilon)
 
 
@@ -241,7 +255,7 @@ def dec(value: Fraction) -> Decimal:
 
 
 def least(holds: Callable[[Decimal], bool], high: Decimal, steps: int = 190) -> Fraction:
-    """The smallest x > 0 with holds(x), from above; holds(high) is true."""
+    """The smallest x > 0 with holds(x), from above, by halving; holds(high) is true."""
     low = Decimal(0)
     for _ in range(steps):
         middle = (low + high) / 2
@@ -306,24 +320,30 @@ def of_mu2(squared_mu: Fraction, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def advanced(losses: Composition, delta: Fraction, straight: Fraction) -> Fraction:
+def advanced(composition: Composition, delta: Fraction) -> Fraction | None:
     """Kairouz, Oh and Viswanath 2015, Theorem 3.5, its first and third bound."""
+    straight = total("epsilon", composition)
+    if not straight or not delta:
+        return straight
     with sixty_digits():
-        sizes = [(dec(loss("epsilon", one) or Fraction(0)), count) for one, count in losses]
+        sizes = [(dec(loss("epsilon", one) or Fraction(0)), count) for one, count in composition]
         drift = sum(count * e * (e.exp() - 1) / (e.exp() + 1) for e, count in sizes)
         squares = sum(count * e**2 for e, count in sizes)
         return min(straight, Fraction(drift + (-2 * dec(delta).ln() * squares).sqrt()))
 
 
 @lru_cache(maxsize=1024)
-def optimal(losses: Composition, delta: Fraction, straight: Fraction) -> Fraction:
+def optimal(composition: Composition, delta: Fraction) -> Fraction | None:
     """Kairouz, Oh and Viswanath 2015, Theorem 3.3, all draws as dear as the dearest; `advanced` if that is less."""
-    sizes = [(loss("epsilon", one) or Fraction(0), count) for one, count in losses]
+    simpler = advanced(composition, delta)
+    if not simpler or not delta:
+        return simpler
+    sizes = [(loss("epsilon", one) or Fraction(0), count) for one, count in composition]
     draws = sum(count for epsilon, count in sizes if epsilon)
     if draws > MOST_DRAWS:
         raise NotChecked(f"optimal composition of more than {MOST_DRAWS} draws takes too long")
     with sixty_digits():
-        size = dec(max(sizes)[0])
+        size = dec(max(epsilon for epsilon, _ in sizes))
         terms = [(math.comb(draws, k), ((draws - k) * size).exp(), (k * size).exp()) for k in range(draws + 1)]
         wanted = dec(delta) * (1 + size.exp()) ** draws
 
@@ -331,32 +351,44 @@ def optimal(losses: Composition, delta: Fraction, straight: Fraction) -> Fractio
             grown = epsilon.exp()
             return sum(ways * max(Decimal(0), up - grown * down) for ways, up, down in terms) <= wanted
 
-        return min(advanced(losses, delta, straight), least(holds, draws * size, 64))
+        return min(simpler, least(holds, draws * size, 64))
 
 
-def of_one_group(name: str, losses: Composition, delta: Fraction) -> Fraction | None:
-    """epsilon at delta of events that one row may be in all of; None: the theorem does not cover them."""
-    if not all(KINDS[one.kind][1] for one, _ in losses):
-        raise NotChecked("prices of a perturbed objective take a theorem for each learner")
-    pure = total("epsilon", losses)
-    if name == "basic" or (name in ("advanced", "optimal", "pld") and (pure == 0 or not delta)):
-        return pure
-    if name in ("rho", "squared_mu"):
-        return total(name, losses)
-    if name in ("zcdp", "gdp"):
-        whole, convert = (total("rho", losses), of_rho) if name == "zcdp" else (total("squared_mu", losses), of_mu2)
-        return whole if not whole else convert(whole, delta) if delta else None
-    if name == "analytic" and not any("gaussian" in one.kind for one, _ in losses):
-        return pure
-    if name not in ("advanced", "optimal"):
-        raise NotChecked(f"prices under {name} take numerical integrals of privacy losses")
-    return pure if pure is None else (advanced if name == "advanced" else optimal)(losses, delta, pure)
+def converted(currency: str, composition: Composition, delta: Fraction) -> Fraction | None:
+    """epsilon at delta of the sum of rho (zCDP) or of squared mu (Gaussian DP); without a delta only 0 is known."""
+    whole = total(currency, composition)
+    if not whole or not delta:
+        return None if whole else whole
+    return of_rho(whole, delta) if currency == "rho" else of_mu2(whole, delta)
+
+
+ACCOUNTANTS: dict[str, Callable[[Composition, Fraction], Fraction | None]] = {
+    "basic": lambda composition, _: total("epsilon", composition),
+    "advanced": advanced,
+    "optimal": optimal,
+    "zcdp": lambda composition, delta: converted("rho", composition, delta),
+    "gdp": lambda composition, delta: converted("squared_mu", composition, delta),
+    # Sums that are not converted: currencies of a ledger.
+    "rho": lambda composition, _: total("rho", composition),
+    "squared_mu": lambda composition, _: total("squared_mu", composition),
+}
 
 
 def price(name: str, composition: Composition, delta: Fraction) -> Fraction | None:
-    """A row is kept or left out, so the two groups of draws cost the larger of the two (McSherry 2009, Theorem 4)."""
+    """A row is kept or left out, so the two groups of draws cost the larger of the two (McSherry 2009, Theorem 4).
+
+    None: the theorem does not cover an event.
+    """
+    if any(one.kind.endswith("-objective") for one, _ in composition):
+        raise NotChecked("prices of a perturbed objective take a theorem for each learner")
+    if (name == "pld" and not delta) or (
+        name == "analytic" and all("gaussian" not in one.kind for one, _ in composition)
+    ):
+        name = "basic"
+    if name not in ACCOUNTANTS:
+        raise NotChecked(f"prices under {name} take numerical integrals of privacy losses")
     groups = [tuple((one, n) for one, n in composition if one.left_out == out and n) for out in (False, True)]
-    kept, left_out = (of_one_group(name, group, delta) for group in groups)
+    kept, left_out = (ACCOUNTANTS[name](group, delta) for group in groups)
     return None if kept is None or left_out is None else max(kept, left_out)
 
 
@@ -375,56 +407,58 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
 
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
 
-PARTITIONS = {
-    *("marginal", "marginals", "where", "hierarchy", "opening", "cells", "total"),
-    *("number of records", "records", "records left out", "table of all columns"),
-}
-"""What counts each row in one cell at most."""
-TABLES = ("marginal", "marginals", "opening", "table of all columns")
-BY_ROWS = ("prefix", "ranges", "conjunctions")
-MOST_COLUMNS = 20_000
 Column = tuple[Fraction, ...]
+TABLES = ("marginal", "marginals", "opening", "cells", "table of all columns")
+"""Counts of all cells of some columns."""
+PARTITIONS = (
+    *(*TABLES, "where", "hierarchy", "coarse cells", "total"),
+    *("number of records", "records", "records left out"),
+)
+"""What counts each row in one cell at most."""
+BY_ROWS = ("prefix", "ranges", "conjunctions")
+WEIGHTED = ("strategy", "buckets", "first look", "interaction")
+"""What answers may be weighted sums of, by weights that no record holds."""
+MOST_COLUMNS = 20_000
+
+
+def entry_of(name: str, e: Evidence) -> Document:
+    """The entry of the queries file that names a block."""
+    entries: list[Document] = e.request["queries"]["queries"]
+    return next((each for each in entries if each.get("name") == name), {})
 
 
 def kind_of(name: str, e: Evidence) -> str:
     """The kind of entry that asks for a block, or that names it."""
-    entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
-    if name.startswith("coarse(") and kind_of(name[7:-1], e) in PARTITIONS:  # cells of it are counted together
-        return "cells"
+    if name.startswith("coarse("):  # cells of it are counted together
+        return "coarse cells" if kind_of(name[7:-1], e) in PARTITIONS else "coarse"
     kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
-    return next((each for each in kinds if each in entry), name.split("(")[0])
+    return next((each for each in kinds if each in entry_of(name, e)), name.split("(")[0])
 
 
-WEIGHTED = ("strategy", "buckets", "first look")
-"""What answers may be weighted sums of, by weights that no record holds."""
+def columns_in(name: str) -> tuple[str, ...]:
+    """The columns of "cells(sex, age)"."""
+    return tuple(each.strip() for each in name.split("(")[-1].rstrip(")").split(","))
 
 
 def columns_of(block: Document, e: Evidence) -> list[Column]:
-    """The different columns of a block's matrix, in units of its grid."""
-    name, grid, one, none = block["name"], Fraction(block["grid"]), Fraction(1), Fraction(0)
-    kind = kind_of(name, e)
-    if kind == "interaction":
-        of_columns = [
-            [[row[cell] for row in contrasts(e.sizes[each])] for cell in range(e.sizes[each])]
-            for each in interaction_of(name)
-        ]
-        return [tuple(Fraction(math.prod(each)) for each in product(*cell)) for cell in product(*of_columns)]
+    """The different columns of a block's matrix, in units of its grid; of a table two are enough."""
+    name, kind, grid = block["name"], kind_of(block["name"], e), Fraction(block["grid"])
+    inner: list[Column]
     if kind in PARTITIONS and grid == 1:
-        return [(one,)] if block["queries"] == 1 else [(one, none), (none, one)]
-    if kind == "sum":
-        entry: Document = next((each for each in e.request["queries"]["queries"] if each.get("name") == name), {})
-        inner, cells = of_sum(e, entry.get("sum", name[4:].split(")")[0]), grid), min(block["queries"], 2)
+        inner, groups = [(Fraction(1),)], min(block["queries"], 2)
+    elif kind == "sum":
+        inner, groups = of_sum(e, entry_of(name, e).get("sum", name[4:].split(")")[0]), grid), min(block["queries"], 2)
     else:
-        by_cell: dict[Any, list[str]] = {}
+        details: dict[Any, list[str]] = {}
         for row in e.answers.get(name, []):
-            by_cell.setdefault(row["cells"], []).append(row["detail"])
-        details, cells = next(iter(by_cell.values()), []), min(len(by_cell), 2)
+            details.setdefault(row["cells"], []).append(row["detail"])
         if not details or kind not in BY_ROWS:
             raise NotChecked(f"the sensitivity of {kind!r}: the record does not hold its rows")
-        need(all(each == details for each in by_cell.values()), f"{name}: two cells of it have other rows")
-        inner = of_conditions([conditions(each) for each in details])
-    zeros = (none,) * len(inner[0])  # rows of another cell of the `by` columns count for queries of their own
-    return inner if cells == 1 else [(*each, *zeros) for each in inner] + [(*zeros, *each) for each in inner]
+        first = next(iter(details.values()))
+        need(all(each == first for each in details.values()), f"{name}: two cells of it have other rows")
+        inner, groups = of_conditions([conditions(each) for each in first]), min(len(details), 2)
+    zeros = (Fraction(0),) * len(inner[0])  # rows of another cell of the `by` columns count for queries of their own
+    return inner if groups == 1 else [(*each, *zeros) for each in inner] + [(*zeros, *each) for each in inner]
 
 
 def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
@@ -435,21 +469,6 @@ def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
     return [((low + high) / 2 / grid,) for low, high in paired(edges[:-1], edges[1:])]
-
-
-def interaction_of(name: str) -> tuple[str, ...]:
-    """The columns of "interaction(marginal(sex,age))"."""
-    return tuple(name.split("(")[-1].rstrip(")").split(","))
-
-
-def contrasts(size: int) -> list[list[int]]:
-    """Rows (1, .., 1, -k, 0, .., 0) for k from 1 to size - 1, each times an integer that makes their norms alike."""
-    times = [round(32 * math.sqrt(size * (size - 1) / (k * (k + 1)))) for k in range(1, size)]
-    common = math.gcd(*times)
-    return [
-        [time // common * each for each in [1] * k + [-k] + [0] * (size - 1 - k)]
-        for k, time in enumerate(times, start=1)
-    ]
 
 
 def conditions(detail: str) -> dict[str, Any]:
@@ -494,13 +513,47 @@ def moves(columns: list[Column], replace: bool, power: int) -> Fraction:
     return max(sum((abs(a - b) ** power for a, b in paired(*pair)), Fraction(0)) for pair in pairs)
 
 
+def moved_by_unit(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction, bool]:
+    """How far one unit moves what one draw measured, and whether the event must state just that, or at least that.
+
+    Blocks that are measured together add up. K rows move K times as far, squares K^2 times; with at most m of them in
+    one cell, squares of a table of counts are largest where as many as possible are m.
+    """
+    whole, just = Fraction(0), True
+    for one in measured:
+        name, _ = e.block_of(one["name"])
+        block = e.blocks.get(name, {"name": name, "queries": len(one["values"]), "grid": one["grid"]})
+        need(block["grid"] == one["grid"], f"{name}: grids of the plan and of the draw differ")
+        columns, rows = columns_of(block, e), e.rows**power
+        if len(one["values"]) == 1 < block["queries"]:  # a choice of one query
+            columns, just = [(max(each),) for each in columns], False
+        elif e.most_in_cell and power == 2 and kind_of(name, e) in TABLES and len(columns) > 1:
+            rows = e.rows // e.most_in_cell * e.most_in_cell**2 + (e.rows % e.most_in_cell) ** 2
+        just = just and not (e.replace and len(columns[0]) > 1)
+        whole += moves(columns, e.replace, power) * rows
+    return whole, just
+
+
+def moved_in_person_tables(e: Evidence, power: int) -> int:
+    """How far one unit moves all tables of persons: a count by 1, a total and what it lacks of the range by the range
+    together, both `times` as much on a finer grid. A replaced unit leaves as many cells as it enters. By 0: the cells.
+    """
+    moved = 0
+    for one in e.people:
+        total, twice = one.get("total"), 2 if e.replace else 1
+        range_of = total["most"] - total["least"] if total else 1
+        cells = one["queries"] // 2 if total else one["queries"]
+        entered = min(one["max_cells"], cells) * twice if total else min(one["max_cells"] * twice, cells)
+        moved += entered * int(one.get("times", 1) * range_of) ** power
+    return moved
+
+
 # 5. Noise: deviations and tails of the laws, in units of the grid.
 
 
-def law_of(law: Document) -> tuple[str, str, Fraction]:
-    """A noise law's kind, and the name and the value of its parameter."""
-    name = "scale" if law["kind"] == "discrete-laplace" else "variance"
-    return law["kind"], name, exact(law[name])
+def law_of(law: Document) -> tuple[str, Fraction]:
+    """A noise law's kind, and its parameter: a scale or a variance."""
+    return law["kind"], exact(law["scale" if law["kind"] == "discrete-laplace" else "variance"])
 
 
 @lru_cache(maxsize=256)
@@ -546,19 +599,6 @@ def half_interval(kind: str, parameter: Fraction, beta: float) -> int:
     return low
 
 
-def of_weighted_sum(kind: str, parameter: Fraction, beta: float) -> float:
-    """b with Pr[|sum of c_i draw_i| > b |c|_2] <= beta, raised by 2^-20: Chernoff's bound; of Laplace noise Markov's
-    inequality for the second or the fourth moment, whichever says more."""
-    variance = deviation(kind, parameter) ** 2
-    if kind != "discrete-laplace":
-        # A discrete Gaussian has no larger moments than a normal draw of its parameter (Canonne, Kamath and Steinke).
-        width = float(parameter) if kind == "discrete-gaussian" else variance
-        return math.sqrt(2 * width * math.log(2 / beta)) * (1 + 2.0**-20)
-    q, gap = math.exp(-1 / float(parameter)), -math.expm1(-1 / float(parameter))
-    fourth = 2 * q * (1 + 4 * q + q * q) / gap**4 + 3 * variance**2
-    return min(math.sqrt(variance / beta), math.sqrt(math.sqrt(fourth / beta))) * (1 + 2.0**-20)
-
-
 # 6. What lies there: the record, its plan, its answers.
 
 
@@ -574,150 +614,119 @@ class Evidence:
         self.plan: Document = self.document["plan"]
         self.version = tuple(map(int, self.document["version"].split(".")[:2]))
         self.of_release = self.document["dpqr"] == "release/1"
+        self.private = self.document["private"] and not self.document.get("rehearsal")
+        # What was charged, and what was planned.
         self.events, self.planned = events(self.document["events"]), events(self.plan["events"])
         self.epsilon, self.delta = (exact(self.plan["budget"][name]) for name in ("epsilon", "delta"))
-        self.private = self.document["private"] and not self.document.get("rehearsal")
-        self.unit: Document = self.plan["unit"] if self.of_release else {"words": self.plan["unit"]}
-        self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
-        whose = self.unit["words"].split(" with all their rows")[0]
-        self.names = re.findall(r"'([^']*)'|\"([^\"]*)\"", whose) if whose != self.unit["words"] else []
-        self.names = [one or other for one, other in self.names]
-        self.people: list[Document] = self.plan.get("person_tables") or []
-        self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
-        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
-        self.blocks: dict[str, Document] = {one["name"]: one for one in self.plan.get("workload", {}).get("blocks", [])}
-        self.sizes: dict[str, int] = {
-            each["name"]: each["cells"] for each in (self.plan.get("domain") or {}).get("columns", [])
-        }
         self.phases: Document = self.document["spent"].get("phases", {}) if self.of_release else {}
         self.prices: Document = self.document["spent"]["epsilon"] if self.of_release else self.document["spent"]
-        self.answers: dict[str, list[Document]] = {}
-        table = self.path / self.document["files"][0] if self.of_release else self.path
-        text = table.read_text("utf-8") if table.suffix in (".csv", ".json") and self.of_release else ""
-        rows: Iterable[Document] = csv.DictReader(text.splitlines())
-        if text and table.suffix == ".json":
-            rows = [{key: "" if part is None else str(part) for key, part in row.items()} for row in read_json(text)]
-        for row in rows:
-            names = list(row)
-            cells = tuple(row[each] for each in names[1 : names.index("detail")]) if "detail" in row else ()
-            self.answers.setdefault(row["query"], []).append({"detail": "", **row, "cells": cells})
-
-    def starts(self) -> dict[str, int]:
-        """The position of each block's first query among all."""
-        found, before = {}, 0
-        for name, block in self.blocks.items():
-            found[name] = before
-            before += block["queries"]
-        return found
+        self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
+        # Whom it protects.
+        self.unit: Document = self.plan["unit"] if self.of_release else {"words": self.plan["unit"]}
+        self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
+        self.most_in_cell: int = self.unit.get("max_rows_per_cell") or 0
+        # What was asked.
+        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
+        self.people: list[Document] = self.plan.get("person_tables") or []
+        columns: list[Document] = (self.plan.get("domain") or {}).get("columns", [])
+        self.sizes: dict[str, int] = {each["name"]: each["cells"] for each in columns}
+        self.blocks: dict[str, Document] = {}
+        self.first: dict[str, int] = {}  # the position of each block's first query among all
+        for block in self.plan.get("workload", {}).get("blocks", []):
+            self.first[block["name"]] = sum(each["queries"] for each in self.blocks.values())
+            self.blocks[block["name"]] = block
+        self.answers = rows_of(self.path / self.document["files"][0]) if self.of_release else {}
 
     def block_of(self, name: str) -> tuple[str, int | None]:
         """A block, and of "prefix(age)[7]" the row 7."""
         single = re.fullmatch(r"(.*)\[([0-9]+)\]", name)
         return (single[1], int(single[2])) if single and single[1] in self.blocks else (name, None)
 
+    def measured(self) -> Iterator[tuple[Document, Document]]:
+        """Each round with each part that it measured."""
+        for one in self.document["transcript"]:
+            for part in one["measured"] or []:
+                yield one, part
+
+
+def rows_of(table: Path) -> dict[str, list[Document]]:
+    """The rows of a file of answers, by query; none of another form than CSV and JSON."""
+    rows: Iterable[Document] = []
+    if table.suffix == ".csv":
+        rows = csv.DictReader(table.read_text("utf-8").splitlines())
+    elif table.suffix == ".json":
+        stated = read_json(table.read_text("utf-8"))
+        rows = [{key: "" if part is None else str(part) for key, part in row.items()} for row in stated]
+    found: dict[str, list[Document]] = {}
+    for row in rows:
+        names = list(row)
+        cells = tuple(row[each] for each in names[1 : names.index("detail")]) if "detail" in row else ()
+        found.setdefault(row["query"], []).append({"detail": "", **row, "cells": cells})
+    return found
+
 
 # 7. Draws and answers.
 
 
-def of_unit(e: Evidence, power: int, table: bool = False) -> int:
-    """How many times as far as one row the rows of one unit move a block, or a table of counts: K, in squared L2 K^2.
-
-    With at most m rows in one cell of a table its counts have the largest squares where as many as possible are m.
-    """
-    if power == 1 or not table:
-        return int(e.rows**power)
-    most = e.unit.get("max_rows_per_cell") or e.rows
-    return int(e.rows // most * most**2 + (e.rows % most) ** 2)
-
-
-def cells_of(e: Evidence, names: list[str]) -> int:
-    """Cells of a table of these columns."""
-    return math.prod(one["cells"] for one in e.plan["domain"]["columns"] if one["name"] in names)
-
-
-def moved_in_person_tables(e: Evidence, power: int = 0) -> int:
-    """How far one unit moves all tables of persons: a count by 1, a total and what it lacks of the range by the range
-    together, both `times` as much on a finer grid. A replaced unit leaves as many cells as it enters. By 0: the cells.
-    """
-    moved = 0
-    for one in e.people:
-        total, twice = one.get("total"), 2 if e.replace else 1
-        range_of = total["most"] - total["least"] if total else 1
-        cells = one["queries"] // 2 if total else one["queries"]
-        entered = min(one["max_cells"], cells) * twice if total else min(one["max_cells"] * twice, cells)
-        moved += entered * int(one.get("times", 1) * range_of) ** power
-    return moved
-
-
-def person_grid(one: Document) -> Fraction:
-    """Of a table of persons: the step of totals, over the times that it is counted."""
-    return Fraction((one.get("total") or {}).get("step", 1)) / int(one.get("times", 1))
-
-
-def change(e: Evidence, measured: list[Document], power: int) -> tuple[Fraction, bool]:
-    """How far one unit moves what one draw measured, and whether the event must state just that, or at least that."""
-    whole, just = Fraction(0), True
-    for one in measured:
-        name, row = e.block_of(one["name"])
-        block = e.blocks.get(name, {"name": name, "queries": len(one["values"]), "grid": one["grid"]})
-        need(block["grid"] == one["grid"], f"{name}: grids of the plan and of the draw differ")
-        columns = columns_of(block, e)
-        if len(one["values"]) == 1 < block["queries"]:  # a choice of one query; any of them, where its row is not named
-            columns, just = [(max(each) if row is None else each[min(row, len(each) - 1)],) for each in columns], False
-        just = just and not (e.replace and len(columns[0]) > 1)
-        table = kind_of(name, e) in TABLES and len(columns) > 1
-        whole += moves(columns, e.replace, power) * of_unit(e, power, table)
-    return whole, just
+LOST = NotChecked("draws that were paid, and lost in a crash")
+CHOICES = ("exponential", "permute-and-flip", "above-threshold")
+"""Kinds that add no noise to an answer."""
 
 
 def claims_of_draws(e: Evidence) -> Iterator[Claim]:
     """Each draw is a charged event with the sensitivity of what it measured, and each charged event was drawn."""
-    dropped, errors = e.document.get("dropped"), (e.document.get("errors") or {}).get("draws", [])
-    draws: list[tuple[str, Document]] = [("dropped", dropped)] if dropped else []
-    draws += [("person_tables", e.document["person_tables"])] if e.document.get("person_tables") else []
-    draws += [(f"transcript.{n}", one) for n, one in enumerate(e.document["transcript"])]
-    draws += [(f"errors.draws.{n}", one) for n, one in enumerate(errors)]
+    document = e.document
+    draws: list[tuple[str, Document]] = [(n, document[n]) for n in ("dropped", "person_tables") if document.get(n)]
+    draws += [(f"transcript.{n}", one) for n, one in enumerate(document["transcript"])]
+    draws += [(f"errors.draws.{n}", one) for n, one in enumerate((document.get("errors") or {}).get("draws", []))]
+    # Charges number the events. Those of an interactive session are not all in the record.
     charges = sorted(n for _, one in draws for n in one.get("charges", [one.get("charge")]))
-    every, lost = range(sum(count for _, count in e.events)), lost_draws(e)
-    unnamed = [] if e.session else [n for n in every if n not in charges]
+    every = range(sum(count for _, count in e.events))
+    unnamed = 0 if e.session else len(set(every) - set(charges))
+    planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
+    lost = [name for name, phase in planned.items() if phase in e.phases and not document.get(name)]
     yield "charges of all draws", charges, [n for n in every if n in charges]
-    yield "charges that no draw names", len(unnamed), Range(0, len(lost))
-    if unnamed:
-        yield ", ".join(lost), None, NotChecked("draws that were paid, and lost in a crash")
+    yield "charges that no draw names", unnamed, Range(0, len(lost))
     left = tally(e.events)
+    if any(one.kind in CHOICES for one in left):
+        yield "events", None, NotChecked("what choices must cost: their events state no sensitivity")
     for where, one in draws:
         if where.startswith("transcript"):
             yield from claims_of_choice(e, where, one)
-        if one["law"] is None:
-            continue
-        kind, law, parameter = law_of(one["law"])
-        power, size = (1, "sensitivity") if law == "scale" else (2, "squared_sensitivity")
-        yield f"{where}.law.deviation", one["law"]["deviation"], deviation(kind, parameter)
-        fits = [each for each in +left if each.kind == kind and each.left_out == bool(one.get("parallel"))]
-        of_law = {each: dict(each.parameters)[size] for each in fits if (law, parameter) in each.parameters}
-        need(of_law, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)}")
-        values = sum(len(each["values"]) for each in one.get("measured") or [])
-        moving = moved_in_person_tables(e) if where == "person_tables" else 1 if values <= 1 else e.rows
-        stated = {each: dict(each.parameters).get("coordinates", moving) for each in of_law}
-        paid = max(of_law, key=of_law.__getitem__)
-        try:
-            moved, just = change_of_draw(e, where, one, power)
-            enough = [each for each in of_law if of_law[each] >= moved]
-            alone = moving == 1  # then events say so, from 0.6 on
-            paid = min(
-                enough, key=lambda each: (of_law[each], ("coordinates" in dict(each.parameters)) != alone), default=paid
-            )
-            yield f"{where}: {size} of its event", of_law[paid], Range(moved, moved if just else math.inf)
-        except NotChecked as reason:
-            yield where, None, reason
-        yield f"{where}: coordinates of its event", stated[paid], Range(moving, moving)
-        left[paid] -= 1
-    if not e.session and all(one["law"] for _, one in draws):
-        rest = [one for one in +left if one.kind not in CHOICES and not (unnamed and may_be_lost(e, lost, one))]
-        yield "events that no draw names", [one.kind for one in rest], []
+        if one["law"] is not None:
+            yield from claims_of_noise(e, where, one, left)
+    if unnamed:
+        yield ", ".join(lost), None, LOST
+    elif not e.session and all(one["law"] for _, one in draws):
+        yield "events that no draw names", [one.kind for one in +left if one.kind not in CHOICES], []
 
 
-def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
+def claims_of_noise(e: Evidence, where: str, one: Document, left: Counter[Event]) -> Iterator[Claim]:
+    """A charged event is for this draw's law and sensitivity; it is taken from those that are left."""
+    kind, parameter = law_of(one["law"])
+    power, size = (1, "sensitivity") if kind == "discrete-laplace" else (2, "squared_sensitivity")
+    values = sum(len(each["values"]) for each in one.get("measured") or [])
+    moving = moved_in_person_tables(e, 0) if where == "person_tables" else 1 if values <= 1 else e.rows
+    yield f"{where}.law.deviation", one["law"]["deviation"], deviation(kind, parameter)
+    sizes: dict[Event, Fraction] = {}
+    for each in +left:
+        stated = dict(each.parameters)
+        of_law = each.kind == kind and parameter in (stated.get("scale"), stated.get("variance"))
+        if of_law and each.left_out == bool(one.get("parallel")) and stated.get("coordinates", moving) == moving:
+            sizes[each] = stated[size]
+    need(sizes, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)} in {moving} numbers")
+    paid = max(sizes, key=sizes.__getitem__)
+    try:
+        moved, just = moved_by_draw(e, where, one, power)
+        enough = [each for each in sizes if sizes[each] >= moved]
+        paid = min(enough, key=lambda each: (sizes[each], -len(each.parameters)), default=paid)
+        yield f"{where}: {size} of its event", sizes[paid], Range(moved, moved if just else math.inf)
+    except NotChecked as reason:
+        yield where, None, reason
+    left[paid] -= 1
+
+
+def moved_by_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[Fraction, bool]:
     """How far one unit moves what a draw measured, and whether the event must state just that, or at least that."""
     if where == "person_tables":
         return Fraction(moved_in_person_tables(e, power)), True
@@ -728,39 +737,21 @@ def change_of_draw(e: Evidence, where: str, one: Document, power: int) -> tuple[
         return Fraction(sum((64 * part) ** power for part in parts)), True
     if "error_sum" in one:
         return Fraction(64**power), False
-    return change(e, one["measured"], power)
-
-
-def lost_draws(e: Evidence) -> list[str]:
-    """What was paid for and is not there: a crash has lost it."""
-    planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
-    return [name for name, phase in planned.items() if phase in e.phases and not e.document.get(name)]
-
-
-def may_be_lost(e: Evidence, lost: list[str], event: Event) -> bool:
-    """Whether an event that no draw names is of one that a crash has lost, by how far one unit moves that."""
-    sizes = dict(event.parameters)
-    power = 1 if "sensitivity" in sizes else 2
-    moved = sizes["sensitivity" if power == 1 else "squared_sensitivity"]
-    of_errors = {"errors", "bounds"} & {*lost} and moved % 64**power == 0
-    of_persons = "person_tables" in lost and moved == moved_in_person_tables(e, power)
-    return bool(of_errors or of_persons or ("dropped" in lost and moved == e.rows**power))
+    return moved_by_unit(e, one["measured"], power)
 
 
 def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
     """A round that chose has paid for a choice before its noise; a query's choice is its position among all."""
     choice, measured = one["choice"], one["measured"] or []
     if one["law"] is not None:
-        yield f"{where}.charges: how many", len(one["charges"]), {1, 1 + (choice is not None)}
-        yield f"{where}.choice: whether there is one", choice is not None, len(one["charges"]) > 1
+        yield f"{where}.charges: how many", len(one["charges"]), 1 if choice is None else 2
     if choice is None:
         return
-    starts = e.starts()
     name, row = e.block_of(measured[0]["name"]) if measured else ("", None)
     if row is not None:
-        yield f"{where}.choice", choice, starts[name] + row
+        yield f"{where}.choice", choice, e.first[name] + row
     else:
-        yield f"{where}.choice", choice, Range(0, sum(one["queries"] for one in e.blocks.values()))
+        yield f"{where}.choice", choice, Range(0, sum(block["queries"] for block in e.blocks.values()))
         yield f"{where}.choice", None, NotChecked("which position a candidate had among others: no record lists them")
 
 
@@ -771,113 +762,76 @@ MISSES = math.nextafter(1 - 0.95, 0)
 class Drawn(NamedTuple):
     """What draws say of an answer; half: of the interval, None without one, NaN where this file derives none.
 
-    may_estimate: where the estimate's interval is narrower, that is shown.
+    summed: of several draws; where the estimate's interval is narrower, that is shown.
     """
 
-    name: str
-    row: int
     value: float
     spread: float
     half: float | None
-    may_estimate: bool = False
+    summed: bool = False
 
 
-def drawn_answers(e: Evidence) -> Iterator[Drawn]:
-    """Of each draw: block, row, noisy answer, deviation, half of the interval or None. The last one counts."""
+Answers = dict[tuple[str, int], Drawn]
+"""By block and row."""
+
+
+def cells_of(e: Evidence, columns: list[str]) -> int:
+    """Cells of a table of these columns."""
+    return math.prod(e.sizes[column] for column in columns)
+
+
+def drawn_answers(e: Evidence) -> Answers:
+    """Of each draw the noisy answer. The last one counts; draws of one block share the probability of missing."""
+    found: Answers = {}
     search, opened = "search" in e.phases, {name for names in e.plan["opening"] for name in names}
-    starts = e.starts()
     drawn: Counter[tuple[str, int]] = Counter()
-    for one in e.document["transcript"]:
-        for part in one["measured"] or []:
-            name, row = e.block_of(part["name"])
-            if name not in e.blocks:
-                continue
-            rows: Any = range(len(part["values"])) if row is None else [row]
-            if one["choice"] is not None and len(part["values"]) < e.blocks[name]["queries"]:
-                rows = [one["choice"] - starts[name]]  # the choice is a position among all queries
-            # Draws of one block share the probability of missing; what was chosen by a search has no interval.
-            key, chosen = (name, rows[0]), search and one["choice"] is not None
-            shares = (0.1, 0.6, 0.3) if search and name in opened else (1.0,)
-            if drawn[key] >= (1 if chosen else len(shares)):
-                continue
-            (kind, _, parameter), grid = law_of(one["law"]), float(Fraction(part["grid"]))
-            beta = MISSES * shares[drawn[key]]
-            half = None if chosen else half_interval(kind, parameter, beta) * grid
-            drawn[key] += not chosen
-            for place, value in paired(rows, part["values"]):
-                yield Drawn(name, place, value * grid, deviation(kind, parameter) * grid, half)
+    for one, part in e.measured():
+        name, row = e.block_of(part["name"])
+        if name not in e.blocks:
+            continue
+        rows: Any = range(len(part["values"])) if row is None else [row]
+        if one["choice"] is not None and len(part["values"]) < e.blocks[name]["queries"]:
+            rows = [one["choice"] - e.first[name]]  # the choice is a position among all queries
+        # What was chosen by a search has no interval.
+        key, chosen = (name, rows[0]), search and one["choice"] is not None
+        shares = (0.1, 0.6, 0.3) if search and name in opened else (1.0,)
+        if drawn[key] >= (1 if chosen else len(shares)):
+            continue
+        beta = None if chosen else MISSES * shares[drawn[key]]
+        drawn[key] += not chosen
+        found.update(noisy(name, rows, part, one["law"], beta))
     people = e.document.get("person_tables") or {"measured": []}
     for part in people["measured"]:
-        kind, _, parameter = law_of(people["law"])
-        half, grid = float(half_interval(kind, parameter, MISSES)), float(Fraction(part["grid"]))
-        for place, value in enumerate(part["values"]):
-            yield Drawn(part["name"], place, value * grid, deviation(kind, parameter) * grid, half * grid)
+        found.update(noisy(part["name"], range(len(part["values"])), part, people["law"], MISSES))
+    return found
 
 
-def summed_answers(e: Evidence) -> Iterator[Drawn]:
-    """The same for marginals that are sums of cells of the full table, where that was measured and no search ran."""
-    sizes = e.sizes
-    tables = [(one["law"], part) for one in e.document["transcript"] for part in one["measured"] or []]
-    for law, part in tables if "search" not in e.phases else []:
-        for name, block in e.blocks.items() if part["name"] == "table of all columns" else []:
-            columns, (kind, _, parameter), sums = block["columns"], law_of(law), Counter[Any]()
-            if e.unit.get("max_rows_per_cell") and len(columns) < len(sizes):
-                continue  # tables of fewer columns count other rows
-            if name.split("(")[0] in ("total", "marginal") and block["queries"] == math.prod(sizes[c] for c in columns):
-                for cell, value in paired(product(*map(range, sizes.values())), part["values"]):
-                    at = dict(paired(sizes, cell))
-                    sums[tuple(at[column] for column in columns)] += value
-                spread = math.sqrt(len(part["values"]) / block["queries"]) * deviation(kind, parameter)
-                for row, key in enumerate(sorted(sums)):
-                    yield Drawn(name, row, float(sums[key]), spread, math.nan, may_estimate=True)
+def noisy(name: str, rows: Iterable[int], part: Document, law: Document, beta: float | None) -> Answers:
+    """Values times their grid, with noise of one law and intervals that miss with probability beta."""
+    (kind, parameter), grid = law_of(law), float(Fraction(part["grid"]))
+    spread, half = deviation(kind, parameter) * grid, None
+    if beta is not None:
+        half = half_interval(kind, parameter, beta) * grid
+    return {(name, row): Drawn(value * grid, spread, half) for row, value in paired(rows, part["values"])}
 
 
-def assembled_answers(e: Evidence) -> Iterator[Drawn]:
-    """Pairs whose contrasts were drawn last: sums of their cells, of both columns' and of the total, evenly spread."""
-    parts: dict[tuple[str, ...], tuple[Document, list[int]]] = {}
-    for one in e.document["transcript"]:
-        for part in one["measured"] or [] if one["choice"] is None else []:
-            if kind_of(part["name"], e) == "interaction":
-                parts[interaction_of(part["name"])] = one["law"], part["values"]
-            elif len(part["values"]) == 1 and kind_of(part["name"], e) in (
-                "number of records",
-                "records",
-                "total",
-                "marginal",
-            ):
-                parts[()] = one["law"], part["values"]
-    public = e.plan.get("n")
-    for name, block in e.blocks.items() if not e.unit.get("max_rows_per_cell") else []:
-        pair = tuple(block["columns"])
-        needed = [pair, pair[:1], pair[1:], *([] if public is not None else [()])]
-        if len(pair) != 2 or not all(each in parts for each in needed):
+def summed_answers(e: Evidence) -> Answers:
+    """Marginals that are sums of cells of the full table, where that was measured and no search ran."""
+    found: Answers = {}
+    tables = (
+        [] if "search" in e.phases else [each for each in e.measured() if each[1]["name"] == "table of all columns"]
+    )
+    for (one, part), (name, block) in product(tables, e.blocks.items()):
+        columns, sums = block["columns"], Counter[Any]()
+        fewer = e.most_in_cell and len(columns) < len(e.sizes)  # such tables count other rows
+        if fewer or kind_of(name, e) not in (*TABLES, "total") or block["queries"] != cells_of(e, columns):
             continue
-        noisy = [(law_of(parts[each][0]), contrast_cells(e, each, parts[each][1])) for each in needed]
-        every = all(kind == "discrete-gaussian" for (kind, _, _), _ in noisy)
-        for row, cell in enumerate(product(*(range(e.sizes[each]) for each in pair))):
-            value, squares, bounds = (0.0 if public is None else public / block["queries"]), 0.0, []
-            for columns, ((kind, _, parameter), cells) in paired(needed, noisy):
-                share = block["queries"] // len(cells)
-                part_value, norm = cells[tuple(at for column, at in paired(pair, cell) if column in columns)]
-                value += part_value / share
-                squares += (norm / share * deviation(kind, parameter)) ** 2
-                bounds.append(norm / share * of_weighted_sum(kind, parameter, MISSES / (1 if every else len(noisy))))
-            half = math.hypot(*bounds) if every else sum(bounds)
-            yield Drawn(name, row, value, math.sqrt(squares), half, may_estimate=True)
-
-
-def contrast_cells(
-    e: Evidence, columns: tuple[str, ...], values: list[int]
-) -> dict[tuple[int, ...], tuple[float, float]]:
-    """By cell: the least-squares part of a table that its contrasts ask, and the norm of the draws' weights in it."""
-    weights = []
-    for column in columns:
-        rows = [(row, sum(each * each for each in row)) for row in contrasts(e.sizes[column])]
-        weights.append([[row[cell] / square for row, square in rows] for cell in range(e.sizes[column])])
-    found = {}
-    for cell in product(*(range(e.sizes[column]) for column in columns)):
-        of_cell = [math.prod(each) for each in product(*(part[at] for part, at in paired(weights, cell)))]
-        found[cell] = sum(w * v for w, v in paired(of_cell, values)), math.sqrt(sum(w * w for w in of_cell))
+        for cell, value in paired(product(*map(range, e.sizes.values())), part["values"]):
+            at = dict(paired(e.sizes, cell))
+            sums[tuple(at[column] for column in columns)] += value
+        spread = math.sqrt(len(part["values"]) / block["queries"]) * deviation(*law_of(one["law"]))
+        for row, cell in enumerate(sorted(sums)):
+            found[name, row] = Drawn(float(sums[cell]), spread, math.nan, summed=True)
     return found
 
 
@@ -889,7 +843,7 @@ def may_be_sums(e: Evidence, parts: list[str]) -> set[str]:
         return set()
     tables = [part for part in parts if kind_of(part, e) in TABLES]
     known = {"table of all columns": {"columns": list(e.sizes)}, **e.blocks}
-    wide = [set(known[part]["columns"] if part in known else interaction_of(part)) for part in tables]
+    wide = [set(known[part]["columns"] if part in known else columns_in(part)) for part in tables]
     return {name for name, block in e.blocks.items() if any(set(block["columns"]) <= each for each in wide)}
 
 
@@ -897,53 +851,55 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
-    drawn = {(one.name, one.row): one for made in (summed_answers, drawn_answers, assembled_answers) for one in made(e)}
-    parts = [e.block_of(part["name"])[0] for one in e.document["transcript"] for part in one["measured"] or []]
-    sums = may_be_sums(e, parts)
+    drawn = {**summed_answers(e), **drawn_answers(e)}
+    parts = [e.block_of(part["name"])[0] for _, part in e.measured()]
     if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
         yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")
-    certificate = (e.document.get("certificate") or {}).get("records", 0.0) * (1 - 1e-9)
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
     people = e.people if e.document.get("person_tables") else []
     asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
     yield "answers", counts, counts if e.session else asked
+    sums = may_be_sums(e, parts) - {name for name, _ in drawn}
+    for name, rows in e.answers.items():
+        for row, line in enumerate(rows):
+            yield from claims_of_answer(e, f"{name}, row {row + 1}", line, drawn.get((name, row)), name in sums)
+
+
+def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | None, sums: bool) -> Iterator[Claim]:
+    """A row: what was measured, on what its interval stands, and the interval."""
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
-    for name, row, line in [(name, row, line) for name, rows in e.answers.items() for row, line in enumerate(rows)]:
-        where, basis = f"{name}, row {row + 1}", line.get("basis") or None
-        estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
-        basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
-        ends: set[tuple[float, float]] = set()
-        if (name, row) in drawn:
-            _, _, value, spread, half, may_estimate = drawn[name, row]
-            yield f"{where}, measured", (measured, noise), (value, spread)
-            basis_may = basis_may if half is None else {None, "measured", "estimate" if may_estimate else None}
-            if half is not None and math.isnan(half):
-                yield name, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
-            elif half is not None and basis == ("measured" if "basis" in line else None) and low is not None:
-                proved, whole = (value - half, value + half), float(round(estimate or 0.0))
-                ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
-        elif name not in sums or any(name == each for each, _ in drawn):
-            yield f"{where}, measured", (measured, noise), (None, None)
-        else:
-            basis_may.add("measured")
-            yield (
-                name,
-                None,
-                NotChecked("measured answers that are weighted sums of draws: no record holds the weights"),
-            )
-        yield f"{where}, basis", basis, basis_may
-        if basis == "estimate" and estimate is not None and error is not None:
-            ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
-        if basis == "certified" and estimate is not None:
-            yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
-            yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
-        if ends or basis is None:
-            yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
+    estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
+    basis: str | None = line.get("basis") or None
+    basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
+    ends: set[tuple[float, float]] = set()
+    if drawn is not None:
+        yield f"{where}, measured", (measured, noise), (drawn.value, drawn.spread)
+        if drawn.half is not None:
+            basis_may = {None, "measured", "estimate" if drawn.summed else None}
+        if drawn.half is not None and math.isnan(drawn.half):
+            yield where, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
+        elif drawn.half is not None and low is not None and basis == ("measured" if "basis" in line else None):
+            proved = (drawn.value - drawn.half, drawn.value + drawn.half)
+            whole = float(round(estimate or 0.0))
+            ends = {proved, (min(proved[0], whole), max(proved[1], whole))}  # since 0.11.0 it reaches the estimate
+    elif sums:
+        basis_may.add("measured")
+        yield where, None, NotChecked("measured answers that are weighted sums of draws: no record holds the weights")
+    else:
+        yield f"{where}, measured", (measured, noise), (None, None)
+    yield f"{where}, basis", basis, basis_may
+    if basis == "estimate" and estimate is not None and error is not None:
+        ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
+    if basis == "certified" and estimate is not None:
+        certificate = e.document["certificate"]["records"] * (1 - 1e-9)
+        yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
+        yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
+    if ends or basis is None:
+        yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
 
 
 # 8. The ledger: a chain of entries; per dataset a limit, and costs that are no less than those of the events.
 
-NOTHING = (Fraction(0), Fraction(0))
 DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights", "person_tables")
 """What the `drawn` of a settlement is the hash of, as far as a record holds it."""
 
@@ -953,18 +909,9 @@ def lines_of(ledger: str | None) -> list[Document]:
     return [read_json(line) for line in Path(ledger or "").read_text("ascii").splitlines()]
 
 
-def pair(part: Any) -> tuple[Fraction, Fraction]:
+def amounts(part: Any) -> tuple[Fraction, Fraction]:
     """A cost: an amount alone, or epsilon and delta."""
     return (exact(part[0]), exact(part[1])) if isinstance(part, list) else (exact(part), Fraction(0))
-
-
-def needed(currency: str, run: Document, composition: Composition) -> tuple[Any, Any]:
-    """What events cost at least, in the currency of a budget."""
-    accountant, delta = run.get("accountant", "basic"), exact(run.get("delta", "0"))
-    raw = {"basic": "basic", "zcdp": "rho", "gdp": "squared_mu", "pair": accountant}[currency]
-    found, slack = price(raw, composition, delta), Fraction(1, 2**29 if currency == "pair" else 10**25)
-    part = delta if currency == "pair" and accountant != "basic" else Fraction(0)
-    return math.inf if found is None else found * (1 - slack), part
 
 
 def claims_of_entries(e: Evidence) -> Iterator[Claim]:
@@ -977,53 +924,74 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
     before = ""
     for position, line in enumerate(lines_of(e.ledger)):
         where, entry = f"ledger entry {position}", line.get("entry") or {"entry": "void", "number": position}
-        text = line["text"] if "text" in line else canonical(entry)
-        yield f"{where}: seal and number", (line["seal"], entry["number"]), (sha256(f"{before}\n{text}"), position)
-        before, kind = line["seal"], entry["entry"]
-        if "text" in line:
+        kind, text = entry["entry"], line.get("text", entry)
+        # A seal covers all seals before it.
+        sealed = text if isinstance(text, str) else canonical(text)
+        yield f"{where}: seal and number", (line["seal"], entry["number"]), (sha256(f"{before}\n{sealed}"), position)
+        before = line["seal"]
+        if kind == "void":
             void.append(position)
         elif kind == "reject":
             rejected.update(entry["rejects"])
         elif kind == "init":
             need(entry["dataset"] not in terms, f"{where}: the dataset has a budget already")
-            delta, limit, currency = exact(entry["delta"]), pair(entry["limit"]), entry["accountant"]
-            convert = {"zcdp": of_rho, "gdp": of_mu2}.get(currency)
-            covers = convert(limit[0], delta) if convert else limit[0]
-            yield f"{where}: limit", (covers, limit[1]), (Range(0, exact(entry["epsilon"])), Range(0, delta))
-            currency = "pair" if currency == "basic" and delta else currency
-            terms[entry["dataset"]] = {**entry, "currency": currency, "limit": limit, "spent": NOTHING}
+            yield from claims_of_limit(where, entry)
+            terms[entry["dataset"]] = {**entry, "spent": (Fraction(0), Fraction(0))}
         elif kind in ("draw", "record"):
             yield f"{where}: dataset", entry["dataset"], runs.get(entry["run"], {}).get("dataset")
             drawn.setdefault(entry["run"], Counter()).update(tally(events(entry.get("events", []))))
-        elif kind in ("reserve", "settle"):
-            of_dataset, stated, composition = terms[entry["dataset"]], pair(entry["cost"]), events(entry["events"])
-            run, paid = entry, NOTHING
-            most: tuple[Any, Any] = (math.inf, math.inf)
-            if kind == "reserve":
-                runs[position] = entry
-            else:
-                run = runs.pop(entry["settles"])
-                most = paid = pair(run["cost"])
-                made, planned = drawn.get(entry["settles"], Counter()), tally(events(run["events"]))
-                covered = not made - planned or any(one.kind.endswith("-sum") for one in planned)
-                kept = tally(composition) == made or (tally(composition) == planned and covered)
-                yield f"{where}: dataset, events that were drawn", (entry["dataset"], kept), (run["dataset"], True)
-            try:
-                least_cost = needed(of_dataset["currency"], run, composition)
-                with_delta = of_dataset["currency"] == "pair" and run.get("accountant", "basic") != "basic"
-                if kind == "settle" and with_delta and composition:
-                    least_cost = paid  # what a theorem with a delta proved is not given back in parts
-                yield f"{where}: cost", stated, tuple(Range(*ends) for ends in paired(least_cost, most))
-            except NotChecked as reason:
-                yield where, None, reason
-            of_dataset["spent"] = tuple(a + b - c for (a, b), c in paired(paired(of_dataset["spent"], stated), paid))
-            if "periods" not in of_dataset:
-                cap = pair(of_dataset["cap"]) if of_dataset.get("cap") else of_dataset["limit"]
-                yield f"{where}: cost, by the cap", stated, tuple(Range(0, each) for each in cap)
-                bounds = tuple(Range(0, each) for each in of_dataset["limit"])
-                yield f"{where}: spent in all, by the limit", of_dataset["spent"], bounds
+        elif kind == "reserve":
+            runs[position] = entry
+            yield from claims_of_cost(where, entry, terms[entry["dataset"]], entry)
+        elif kind == "settle":
+            # What was settled is what was drawn, or all that was planned.
+            run, made = runs.pop(entry["settles"]), drawn.get(entry["settles"], Counter())
+            stated, planned = tally(events(entry["events"])), tally(events(run["events"]))
+            covered = not made - planned or any(one.kind.endswith("-sum") for one in planned)
+            kept = stated == made or (stated == planned and covered)
+            yield f"{where}: dataset, events that were drawn", (entry["dataset"], kept), (run["dataset"], True)
+            yield from claims_of_cost(where, entry, terms[entry["dataset"]], run)
     # What the rules refuse is void, costs nothing, and is there only where the ledger's owner has rejected it since.
     yield "ledger: void entries, as rejected", [each for each in void if each not in rejected], []
+
+
+def claims_of_limit(where: str, entry: Document) -> Iterator[Claim]:
+    """The limit of a budget, converted, proves no more than its epsilon and delta."""
+    delta, limit, currency = exact(entry["delta"]), amounts(entry["limit"]), entry["accountant"]
+    convert = {"zcdp": of_rho, "gdp": of_mu2}.get(currency)
+    covers = convert(limit[0], delta) if convert else limit[0]
+    yield f"{where}: limit", (covers, limit[1]), (Range(0, exact(entry["epsilon"])), Range(0, delta))
+
+
+def claims_of_cost(where: str, entry: Document, budget: Document, run: Document) -> Iterator[Claim]:
+    """A cost is no less than that of the events, a settlement's no more than was reserved; all fit into the budget."""
+    stated, settles, limit = amounts(entry["cost"]), run is not entry, amounts(budget["limit"])
+    reserved = amounts(run["cost"]) if settles else (Fraction(0), Fraction(0))
+    most: tuple[Any, Any] = reserved if settles else (math.inf, math.inf)
+    try:
+        cost = least_cost(budget, run, events(entry["events"]))
+        if settles and cost[1] and entry["events"]:
+            cost = reserved  # what a theorem with a delta proved is not given back in parts
+        yield f"{where}: cost", stated, tuple(Range(*ends) for ends in paired(cost, most))
+    except NotChecked as reason:
+        yield where, None, reason
+    booked = paired(paired(budget["spent"], stated), reserved)
+    budget["spent"] = tuple(before + each - returned for (before, each), returned in booked)
+    if "periods" not in budget:
+        cap = amounts(budget["cap"]) if budget.get("cap") else limit
+        yield f"{where}: cost, by the cap", stated, tuple(Range(0, each) for each in cap)
+        yield f"{where}: spent in all, by the limit", budget["spent"], tuple(Range(0, each) for each in limit)
+
+
+def least_cost(budget: Document, run: Document, composition: Composition) -> tuple[Any, Any]:
+    """What events cost at least, in the currency of a budget: rho, mu^2, epsilon, or a pair of epsilon and delta."""
+    currency, slack, delta = budget["accountant"], Fraction(1, 10**25), Fraction(0)
+    name = {"basic": "basic", "zcdp": "rho", "gdp": "squared_mu"}[currency]
+    if currency == "basic" and exact(budget["delta"]):  # the run's own accountant proves a pair
+        name, slack = run.get("accountant", "basic"), Fraction(1, 2**29)
+        delta = exact(run.get("delta", "0")) if name != "basic" else delta
+    found = price(name, composition, delta)
+    return math.inf if found is None else found * (1 - slack), delta
 
 
 def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
@@ -1054,24 +1022,12 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
     digest = sha256(parts)
     yield ", ".join(parts), digest, settled.get("drawn", digest if e.version < (0, 11) else None)
     for text in re.findall(r"[0-9][0-9.]*(?:e[+-]?[0-9]+)?$", stated.get("charged") or ""):
-        yield "ledger.charged", text, {Range(each, each * (1 + Fraction(1, 10**5))) for each in pair(settled["cost"])}
+        settled_at = {Range(each, each * (1 + Fraction(1, 10**5))) for each in amounts(settled["cost"])}
+        yield "ledger.charged", text, settled_at
 
 
-# 9. The table of rules: a field of the record, and what follows for it. * stands for every key or position, which the
-# rule is handed. A name with ? may be absent, or null where more follows. A row without a field yields its claims.
-
-Rule = tuple[str, Callable[..., Any]]
-
-
-def claims_of_floats(part: Any, where: str = "") -> Iterator[Claim]:
-    """Every float beside an exact figure is the smallest that is not below it."""
-    if isinstance(part, dict) and set(part) == {"exact", "float"}:
-        value = exact(part)
-        nearest = float(value)
-        yield f"{where}.float", part["float"], nearest if nearest >= value else math.nextafter(nearest, math.inf)
-    elif isinstance(part, (dict, list)):
-        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
-            yield from claims_of_floats(value, f"{where}.{key}".lstrip("."))
+# 9. The table of checks: a field of the record, and what follows for it. * stands for every key or position, which the
+# function is handed. A name with ? may be absent, or null where more follows. A row without a field yields its claims.
 
 
 def hash_of_file(e: Evidence, name: str) -> str:
@@ -1097,25 +1053,33 @@ def said(text: str, pattern: str) -> str | None:
     return found and found[1]
 
 
+def number_said(e: Evidence, pattern: str) -> int | None:
+    """A number in the words of the unit."""
+    return int(said(e.unit["words"], pattern) or 0) or None
+
+
 def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
     """The words name the budget and the unit, unless no real row was read or no noise was real."""
-    words = e.document["guarantee"]
+    words, number = e.document["guarantee"], r"([0-9.]*[0-9](?:e[+-]?[0-9]+)?)"
     yield "guarantee", words.startswith("Differentially private with"), e.private
     if not e.private:
-        yield "guarantee", None, NotChecked("the words of a record that claims nothing")
-    if e.private:
-        for name, value in (("epsilon", e.epsilon), ("delta", e.delta)):
-            stated = said(words, rf"{name} = ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
-            yield "guarantee", stated, Range(value, value * (1 + Fraction(1, 10**10)))
-        yield "guarantee", re.search(rf", for {re.escape(e.unit['words'])}[.,;:]", words) is not None, True
-        if "whole" in e.plan:
-            whole = said(words, r"more: epsilon ([0-9.]*[0-9](?:e[+-]?[0-9]+)?)")
-            yield "guarantee", whole, Range(in_all(e, "epsilon"), in_all(e, "epsilon") * (1 + Fraction(1, 10**10)))
+        raise NotChecked("the words of a record that claims nothing")
+    figures = [("epsilon = ", e.epsilon), ("delta = ", e.delta)]
+    figures += [("more: epsilon ", in_all(e, "epsilon"))] if "whole" in e.plan else []
+    for name, value in figures:
+        yield "guarantee", said(words, name + number), Range(value, value * (1 + Fraction(1, 10**10)))
+    yield "guarantee", re.search(rf", for {re.escape(e.unit['words'])}[.,;:]", words) is not None, True
 
 
 def in_all(e: Evidence, name: str) -> Fraction:
     """Epsilon or delta of the run, and of what was learned of its domain before."""
     return exact(e.plan["budget"][name]) + exact(e.plan["domain"]["learned"]["budget"][name])
+
+
+def named_columns(e: Evidence) -> list[str]:
+    """The columns that the words of a unit of persons name."""
+    whose, *more = e.unit["words"].split(" with all their rows")
+    return [one or other for one, other in re.findall(r"'([^']*)'|\"([^\"]*)\"", whose)] if more else []
 
 
 def claims_of_phases(e: Evidence) -> Iterator[Claim]:
@@ -1134,20 +1098,21 @@ def claims_of_phases(e: Evidence) -> Iterator[Claim]:
     yield "plan.events: how many are of no phase", len(e.planned) - start if e.phases else 0, 0
 
 
+WHOLE = NotChecked("prices of single draws in a phase that is planned as a whole")
+
+
 def claims_of_prices(e: Evidence) -> Iterator[Claim]:
     """A plan states what one draw of each of its phases costs, and of no other; a search is planned as a whole."""
     for noun, stated in e.plan["price"].items():
-        named = noun.replace("dropped", "left out") in e.phases or "search" in e.phases or not e.phases
-        if not named:
+        planned = noun.replace("dropped", "left out") in e.phases
+        if e.phases and not planned and "search" not in e.phases:
             yield f"plan.price.{noun}", stated, [] if noun == "stages" and not isinstance(stated, str) else None
-        for currency, price in stated.items() if isinstance(stated, dict) else []:
-            yield f"plan.price.{noun}.{currency}", price, of_one_draw(e, currency, noun)
+        for currency, part in stated.items() if isinstance(stated, dict) else []:
+            yield f"plan.price.{noun}.{currency}", part, one_draw(e, currency) if planned else WHOLE
 
 
-def of_one_draw(e: Evidence, currency: str, noun: str = "") -> Any:
+def one_draw(e: Evidence, currency: str) -> Any:
     """What one planned draw costs; parameters are rounded to the safe side."""
-    if noun and noun.replace("dropped", "left out") not in e.phases:
-        return NotChecked("prices of single draws in a phase that is planned as a whole")
     losses = [each for each in (loss(currency, one) for one, _ in e.planned) if each is not None]
     return {Range(each, each * (1 + Fraction(1, 10**5))) for each in losses} or Range(e.epsilon / 2, e.epsilon)
 
@@ -1159,20 +1124,36 @@ def left_out_in_receipt(e: Evidence) -> Any:
 
 
 def price_of_run(e: Evidence) -> Iterator[Claim]:
-    """What was drawn costs no more than the plan proves, which is no more than the budget."""
-    proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
-    if e.phases and set(e.phases) <= {"left out", "opening", "persons"}:
+    """What was drawn is what was planned, where nothing is chosen; it costs no more than the plan proves."""
+    at_once = set(e.phases) <= {"left out", "opening", "persons"} if e.phases else "draws" not in e.document
+    if at_once and (e.phases or not e.of_release):
         yield "events, as planned", tally(e.events), tally(e.planned)
+    proved, run = exact(e.plan["proved_epsilon"]), price(e.plan["accountant"], e.events, e.delta)
     yield "events: their price", math.inf if run is None else run, Range(0, proved * (1 + Fraction(1, 10**9)))
 
 
-EVERY: dict[str, list[Rule]] = {
+def person_grid(e: Evidence, number: int) -> Fraction:
+    """Of a table of persons: the step of totals, over the times that it is counted."""
+    one = e.people[number]
+    return Fraction((one.get("total") or {}).get("step", 1)) / int(one.get("times", 1))
+
+
+def grid_of(e: Evidence, number: int) -> Any:
+    """Counts are whole."""
+    sums = kind_of(e.plan["workload"]["blocks"][number]["name"], e) in ("sum", "mean", "coefficients")
+    return NotChecked("grids of sums: that they are the coarsest") if sums else "1"
+
+
+NEIGHBOURS = (("added or removed", "add-remove"), ("replaced by another", "replace"))
+Check = tuple[str, Callable[..., Any]]
+PREDICTED = NotChecked("predictions and counts, from their draws or otherwise")
+CHECKS: dict[str, list[Check]] = {
+    # Of every record.
     "record": [
         ("dpqr", lambda _: {"release/1", "prediction/1", "model/1"}),
         ("plan.dpqr", lambda e: "plan/1" if e.of_release else "prediction-plan/1"),
         ("plan.version?", lambda e: e.document["version"]),
         ("versions?.dpqr", lambda e: e.document["version"]),
-        ("", lambda e: claims_of_floats(e.document)),
     ],
     "hashes": [
         ("sha256?", lambda e: seal_of(e.document)),
@@ -1183,8 +1164,7 @@ EVERY: dict[str, list[Rule]] = {
     "guarantee": [
         ("", claims_of_guarantee),
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
-        ("plan.whole?.epsilon", lambda e: in_all(e, "epsilon")),
-        ("plan.whole?.delta", lambda e: in_all(e, "delta")),
+        ("plan.whole?.*", in_all),
         ("plan.request?.options.epsilon", lambda e: e.epsilon),
         ("plan.request?.options.delta", lambda e: e.delta or None),
     ],
@@ -1194,51 +1174,25 @@ EVERY: dict[str, list[Rule]] = {
         ("plan.proved_epsilon", lambda e: Range(0, e.epsilon)),
         ("", price_of_run),
     ],
-    "draws": [("plan.domain.cells", lambda e: math.prod(one["cells"] for one in e.plan["domain"]["columns"]))],
+    "draws": [("plan.domain.cells", lambda e: math.prod(e.sizes.values()))],
     "ledger": [("", claims_of_ledger)],
 }
-
-
-def of_person_tables(e: Evidence, number: int) -> Any:
-    """The deviation of a table's noise; a crash may have lost the draw."""
-    made = e.document.get("person_tables")
-    if not made:
-        return NotChecked("draws that were paid, and lost in a crash")
-    return made["law"]["deviation"] * float(person_grid(e.people[number]))
-
-
-def person_queries(e: Evidence, number: int) -> int:
-    """A cell each; with a total, two."""
-    one = e.people[number]
-    return cells_of(e, one["columns"]) * (2 if one.get("total") else 1)
-
-
-def grid_of(e: Evidence, number: int) -> Any:
-    """Counts are whole; a sum's grid is the largest that holds the middles of all bins."""
-    block = e.plan["workload"]["blocks"][number]
-    kind = kind_of(block["name"], e)
-    if kind in ("sum", "mean", "coefficients"):
-        return NotChecked("grids of sums: that they are the coarsest")
-    return "1"
-
-
-NEIGHBOURS = {"added or removed": "add-remove", "replaced by another": "replace"}
-RELEASE: dict[str, list[Rule]] = {
+OF_RELEASES: dict[str, list[Check]] = {
     "guarantee": [
         ("unit", lambda e: e.unit["words"]),
-        ("plan.unit.neighbours", lambda e: NEIGHBOURS.get(said(e.unit["words"], f"({'|'.join(NEIGHBOURS)})") or "")),
-        ("plan.unit.column?", lambda e: e.names[0] if e.names else None),
-        ("plan.unit.columns?", lambda e: e.names),
+        ("plan.unit.neighbours", lambda e: next((each for words, each in NEIGHBOURS if words in e.unit["words"]), "")),
+        ("plan.unit.column?", lambda e: next(iter(named_columns(e)), None)),
+        ("plan.unit.columns?", named_columns),
         ("plan.unit.per?", lambda e: said(e.unit["words"], r" in one ([a-z]+) \(by the date")),
-        ("plan.unit.max_rows_per_cell?", lambda e: int(said(e.unit["words"], "at most ([0-9]+) in one cell") or 0)),
-        ("plan.unit.max_rows?", lambda e: {int(said(e.unit["words"], "([0-9]+) rows? of each") or 0) or None}),
+        ("plan.unit.max_rows_per_cell?", lambda e: number_said(e, "at most ([0-9]+) in one cell")),
+        ("plan.unit.max_rows?", lambda e: number_said(e, "([0-9]+) rows? of each")),
         ("plan.unit.counts?", lambda e: said(e.unit["words"], r"counted in column ['\"](.*?)['\"]")),
         ("plan.request?.options.neighbours", lambda e: e.unit["neighbours"]),
         ("plan.request?.options.unit", lambda e: e.unit.get("columns") or e.unit["column"]),
         ("plan.request?.options.per?", lambda e: e.unit.get("per")),
-        ("plan.request?.options.max_rows_per_cell?", lambda e: {None, e.unit.get("max_rows_per_cell")}),
+        ("plan.request?.options.max_rows_per_cell?", lambda e: e.unit.get("max_rows_per_cell")),
         ("plan.request?.options.max_rows", lambda e: {None, e.rows}),
-        ("plan.request?.options.n", lambda e: {None, *(e.plan.get(name) for name in ("n", "persons", "most"))}),
+        ("plan.request?.options.n", lambda e: {None, *map(e.plan.get, ("n", "persons", "most"))}),
     ],
     "prices": [
         ("spent.delta", lambda e: e.delta),
@@ -1252,9 +1206,7 @@ RELEASE: dict[str, list[Rule]] = {
         ("errors?.units", lambda _: NotChecked("bought errors and the bounds from them: nothing else states them")),
         ("plan.workload.blocks.*.grid", grid_of),
         ("plan.workload.queries", lambda e: sum(one["queries"] for one in e.blocks.values())),
-        ("plan.person_tables?.*.noise_deviation", of_person_tables),
-        ("plan.person_tables?.*.queries", person_queries),
-        ("person_tables?.measured.*.grid", lambda e, n: str(person_grid(e.people[n]))),
+        ("person_tables?.measured.*.grid", lambda e, number: str(person_grid(e, number))),
         ("", claims_of_draws),
     ],
     "answers": [
@@ -1264,21 +1216,18 @@ RELEASE: dict[str, list[Rule]] = {
         ("", claims_of_answers),
     ],
 }
-PREDICTION: dict[str, list[Rule]] = {
-    "guarantee": [
-        ("plan.request?.options.max_rows?", lambda e: {None, int(said(e.plan["unit"], "([0-9]+) rows? of each") or 0)})
-    ],
+OF_PREDICTIONS: dict[str, list[Check]] = {
+    "guarantee": [("plan.request?.options.max_rows?", lambda e: {None, number_said(e, "([0-9]+) rows? of each")})],
     "prices": [
         ("spent.*", lambda e, name: priced(name, e.planned, e.delta)),
-        ("plan.price?.*", of_one_draw),
-        ("plan.counting?.*", of_one_draw),
+        ("plan.price?.*", one_draw),
+        ("plan.counting?.*", one_draw),
     ],
     "draws": [
         ("noise_deviation?", lambda e: e.plan["noise_deviation"]),
-        ("counted?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
-        ("draws?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
-        ("weights?", lambda _: NotChecked("predictions and counts, from their draws or otherwise")),
-        ("", lambda e: iter([("events", tally(e.events), tally(e.planned))] if "draws" not in e.document else [])),
+        ("counted?", lambda _: PREDICTED),
+        ("draws?", lambda _: PREDICTED),
+        ("weights?", lambda _: PREDICTED),
     ],
 }
 UNREAD = (
@@ -1299,7 +1248,7 @@ Finding = tuple[str, str, str]
 
 
 def fields(part: Any, names: list[str], stars: list[Any], where: str) -> Iterator[tuple[str, Any, list[Any]]]:
-    """Every field that a pattern names: where it is, what is stated there, what the stars stand for."""
+    """The walker over a record: every field that a pattern names, what is stated there, what the stars stand for."""
     if not names:
         yield where.lstrip("."), part, stars
     elif names[0] == "*" and part is not None:
@@ -1312,21 +1261,19 @@ def fields(part: Any, names: list[str], stars: list[Any], where: str) -> Iterato
             yield from fields(part[name], names[1:], stars, f"{where}.{name}")
 
 
-def claims(e: Evidence, field: str, follows: Callable[..., Any]) -> Iterator[Claim]:
+def claims(e: Evidence, field: str, rule: Callable[..., Any]) -> Iterable[Claim]:
     """What a row of the table claims."""
-    if not field:
-        yield from follows(e)
-    for where, stated, stars in fields(e.document, field.split("."), [], "") if field else []:
-        yield where, stated, follows(e, *stars)
+    walked = fields(e.document, field.split("."), [], "") if field else []
+    return ((where, part, rule(e, *stars)) for where, part, stars in walked) if field else rule(e)
 
 
-def compared(e: Evidence, name: str, rules: list[Rule]) -> list[Finding]:
+def compared(e: Evidence, name: str, rules: list[Check]) -> list[Finding]:
     """Refusals, then reasons, then how many fields follow."""
     found: list[Finding] = []
     reasons, right, refusal = set(), 0, "damaged" if name == "ledger's sums" else "refused"
-    for rule in rules:
+    for field, rule in rules:
         try:
-            for where, stated, follows in claims(e, *rule):
+            for where, stated, follows in claims(e, field, rule):
                 if isinstance(follows, NotChecked):
                     reasons.add(str(follows))
                 elif agrees(stated, follows):
@@ -1338,7 +1285,7 @@ def compared(e: Evidence, name: str, rules: list[Rule]) -> list[Finding]:
         except Refused as fault:
             found.append((refusal, name, str(fault)))
         except FORM as fault:
-            words = f"{rule[0] or name} has not the form that `formats` describes: {type(fault).__name__} {fault}"
+            words = f"{field or name} has not the form that `formats` describes: {type(fault).__name__} {fault}"
             found.append((refusal, name, words))
     found += [("not checked", name, reason) for reason in sorted(reasons)]
     return [*found, ("ok", name, f"{right} fields follow")] if right else found
@@ -1350,13 +1297,13 @@ def check(path: str, ledger: str | None = None, plan: str | None = None) -> list
         e = Evidence(path, ledger)
     except (Refused, *FORM) as fault:
         return [("refused", "record", f"has not the form that `formats` describes: {fault}")]
-    own = RELEASE if e.of_release else PREDICTION
+    own = OF_RELEASES if e.of_release else OF_PREDICTIONS
     found: list[Finding] = []
     for name in ("record", "hashes", "guarantee", "prices", "draws", "answers", "ledger"):
-        found += compared(e, name, [*EVERY.get(name, []), *own.get(name, [])])
+        found += compared(e, name, [*CHECKS.get(name, []), *own.get(name, [])])
     if plan is not None:
         kept = read_json(Path(plan).read_text("utf-8"))
-        of_session: Rule = ("questions.plan", lambda _: seal_of(kept))
+        of_session: Check = ("questions.plan", lambda _: seal_of(kept))
         found += compared(e, "plan", [of_session if "questions" in e.document else ("plan", lambda _: kept)])
     if ledger is not None:
         found += compared(e, "ledger's sums", [("", claims_of_entries)])

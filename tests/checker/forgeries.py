@@ -65,6 +65,7 @@ SAID = (
     ("bought errors", r"errors\.(units|draws\.\d+\.(groups|values|of))(\..*)?|bounds\..*"),
     ("grids of sums", r"plan\.workload\.blocks\.\d+\.grid"),
     ("sensitivity of", r"transcript\..*\.(name|grid)|(plan\.)?events\..*(sensitivity|coordinates)"),
+    ("what choices must cost", r"events\.\d+\.epsilon"),
     ("a record that claims nothing", r"guarantee"),
     ("the count of left-out rows", r"dropped\.estimate"),
     ("from their draws or otherwise", r"counted|draws\..*|weights\..*|plan\.(counting|price)(\..*)?"),

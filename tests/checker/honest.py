@@ -118,6 +118,11 @@ RELEASES = {
     "means, persons, zcdp": ("means", WITH_DELTA | {"accountant": "zcdp", "unit": "person", "max_rows": 2}),
     "pairs, gdp": ("pairs", GDP | {"eps": 0.4}),
     "one person's region": ("counts", {"unit": ("person", "region"), "max_rows": 2}),
+    "ordered, rounds": ("ordered", {"schedule": "rounds"}),
+    "ordered, rows in one cell": (
+        "ordered",
+        GDP | {"unit": "person", "max_rows": 3, "max_rows_per_cell": 2, "schedule": "rounds", "eps": 4},
+    ),
     "counts, rehearsed": ("counts", {"rehearse": True}),
     "columns, json": ("columns", {"format": "json"}),
     "columns, parquet": ("columns", {"format": "parquet"}),

@@ -197,13 +197,16 @@ def test_dpqr_verify_independent_opens_it(made, tmp_path):
 
 
 PLANTED = {
-    "epsilon": ("scale, **_: sensitivity / scale}", "scale, **_: sensitivity / scale / 2}"),
+    "epsilon": (
+        'coordinates?", epsilon=lambda p: p["sensitivity"] / p',
+        'coordinates?", epsilon=lambda p: p["sensitivity"] / 2 / p',
+    ),
     "deviation": ("return math.sqrt(2) * math.exp(-rate / 2)", "return math.sqrt(2) * math.exp(-rate)"),
     "tail": ("(Decimal(beta) * (1 + log_q.exp()) / 2)", "(Decimal(beta) * (1 + log_q.exp()))"),
     "seal": ('if key != "sha256"}', 'if key != "version"}'),
-    "rows": ("return int(e.rows**power)", "return 1"),
+    "rows": ("columns_of(block, e), e.rows**power", "columns_of(block, e), 1"),
     "persons": ('twice = one.get("total"), 2 if e.replace else 1', 'twice = one.get("total"), 2'),
-    "sums": ("tuple(a + b - c for (a, b), c in", "tuple(a + b + 40 - c for (a, b), c in"),
+    "sums": ("tuple(before + each - returned", "tuple(before + each + 40 - returned"),
 }
 
 
