@@ -3,17 +3,17 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 99912,
-    "files": 385,
+    "lines of the package": 99450,
+    "files": 381,
     "folders": 36,
     "files under 60 lines": 42,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.6,
-    "dict[str, Any]": 186,
-    "lines of the tests": 100884,
+    "dict[str, Any]": 183,
+    "lines of the tests": 101400,
     "a plain release: modules imported": 218,
-    "a plain release: functions run": 1224,
+    "a plain release: functions run": 1223,
     "a plain release: files they lie in": 149,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
