@@ -536,14 +536,16 @@ def moved_by_unit(e: Evidence, measured: list[Document], power: int) -> tuple[Fr
 
 def moved_in_person_tables(e: Evidence, power: int) -> int:
     """How far one unit moves all tables of persons: a count by 1, a total and what it lacks of the range by the range
-    together, both `times` as much on a finer grid. A replaced unit leaves as many cells as it enters. By 0: the cells.
+    together, both `times` as much on a finer grid; by bins of a total one count of a cell by 1. A replaced unit leaves
+    as many cells as it enters. By 0: the cells.
     """
     moved = 0
     for one in e.people:
-        total, twice = one.get("total"), 2 if e.replace else 1
-        range_of = total["most"] - total["least"] if total else 1
-        cells = one["queries"] // 2 if total else one["queries"]
-        entered = min(one["max_cells"], cells) * twice if total else min(one["max_cells"] * twice, cells)
+        total = one.get("total") or {}
+        range_of = total["most"] - total["least"] if "least" in total else 1
+        entered = min(one["max_cells"], cells_of(e, one["columns"])) * (2 if e.replace else 1)
+        if "least" not in total:
+            entered = min(entered, one["queries"])
         moved += entered * int(one.get("times", 1) * range_of) ** power
     return moved
 

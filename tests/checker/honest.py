@@ -52,6 +52,7 @@ QUERIES = {
     "people": [{"marginal": ["region"]}, {"persons": {"by": ["sex"], "max_cells": 1}}, {"persons": {"by": ["age"]}}],
     "totals": [
         {"persons": {"by": ["region"], "max_cells": 2, "mean": {"sum": "income", "within": [0, 60]}}},
+        {"persons": {"by": ["sex"], "quantiles": {"sum": "income", "edges": [0, 10, 20, 60]}}},
         {"persons": {"by": ["sex"], "max_cells": 1}},
         {"marginal": ["region"]},
     ],

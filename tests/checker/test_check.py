@@ -205,7 +205,7 @@ PLANTED = {
     "tail": ("(Decimal(beta) * (1 + log_q.exp()) / 2)", "(Decimal(beta) * (1 + log_q.exp()))"),
     "seal": ('if key != "sha256"}', 'if key != "version"}'),
     "rows": ("columns_of(block, e), e.rows**power", "columns_of(block, e), 1"),
-    "persons": ('twice = one.get("total"), 2 if e.replace else 1', 'twice = one.get("total"), 2'),
+    "persons": ("(2 if e.replace else 1)", "2"),
     "sums": ("tuple(before + each - returned", "tuple(before + each + 40 - returned"),
 }
 
