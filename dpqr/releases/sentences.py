@@ -366,6 +366,11 @@ SAID: tuple[tuple[str, str], ...] = (
         "error in addition to the noise.",
     ),
     (
+        r"(.+): counts each row with its bin's midpoint: an error of at most (\S+) for each row of a person's total",
+        "{0}: each row's value counts as the middle of its interval, at most {1} away; a person's total may be off by "
+        "as much for each of their rows, in addition to the noise.",
+    ),
+    (
         r"a noisy count of the records \((\S+) of the budget\).*",
         "A noisy count of the records took {0} of the budget; all answers agree with it.",
     ),

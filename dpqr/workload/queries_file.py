@@ -61,7 +61,6 @@ from dpqr.workload.ordered_columns import (
     compile_ranges,
     compile_sum,
     decimal_text,
-    midpoint_notes,
     numbers,
 )
 from dpqr.workload.partition import BucketMatrix
@@ -218,8 +217,12 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
     block = QueryBlock(name=name, factors=(*by.factors, factor), scale=scale, most_cells=1, within=steps)
     rows = np.arange(block.rows).reshape(-1, len(labels))
     figure = Figure(kind=kind, name=name, blocks=(name,), by=by.axes, rows=rows, formula=formula, tests=tests)
+    error = decimal_text(binning_error(bins))
+    words = f"counts each row with its bin's midpoint: an error of at most {error} for each row of a person's total"
     return CompiledEntry(
-        blocks=(), persons=(replace(counted, block=block, figure=figure),), notes=midpoint_notes(binning_error(bins))
+        blocks=(),
+        persons=(replace(counted, block=block, figure=figure),),
+        notes=(words,) if binning_error(bins) else (),
     )
 
 

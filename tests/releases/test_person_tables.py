@@ -14,6 +14,7 @@ from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 from dpqr.kernel.wording import amount
+from dpqr.releases import sentences
 from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.forecast_error import forecast, simulate_tables
 from dpqr.releases.loop import SILENT
@@ -329,6 +330,17 @@ def test_the_median_over_persons_is_that_of_their_totals_and_is_repeated(tmp_pat
     by_bin = made.answers[made.answers["query"] == "median total cost per person by department"]["estimate"]
     assert by_bin.sum() == pytest.approx(sum(patients("department").values()), abs=1)
     assert "figures: 8 rows equal bit for bit" in str(dpqr.verify(directory))
+
+
+def test_what_a_bin_s_midpoint_can_do_to_a_total_is_said_for_each_of_its_rows() -> None:
+    wide = {"fields": [DOMAIN["fields"][0], COST | {"dpqr": {"bins": 10}}]}
+    note = "an error of at most 4.5 for each row of a person's total"
+    assert [note in " ".join(plan_release(asked(each, domain=wide)).notes) for each in (MEAN_COST, ROWS)] == [
+        True,
+        False,
+    ]
+    said = " ".join(sentences.reader_notes([f"mean: counts each row with its bin's midpoint: {note}"], [], 0, "rounds"))
+    assert "at most 4.5 away; a person's total may be off by as much for each of their rows" in said
 
 
 def test_the_interval_of_a_median_over_persons_holds_it() -> None:
