@@ -39,8 +39,8 @@ PLACES = [
     "dpqr.releases.release.iterative_construction",
     "dpqr.releases.release.assemble",
     "dpqr.releases.release.write_release",
-    "dpqr.releases.release_files.answer_tables",
-    "dpqr.releases.release_files.release_document",
+    "dpqr.releases.release.answer_tables",
+    "dpqr.releases.release.release_document",
     "dpqr.strategies.updates.multiplicative_weights.MultiplicativeWeights.update",
 ]
 
