@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.budget import Cost, downward_text, upward_text
-from dpqr.kernel.currency import RHO, Currency
+from dpqr.kernel.currency import RHO, Currency, PairCurrency
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.report.answers import plain_table
@@ -41,6 +41,8 @@ def _account_facts(account: Account, prices: Mapping[str, Fraction | None], delt
     if terms.cap is not None:
         yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
     yield "Policy", policy_words(replace(terms.policy, source=None))
+    if terms.policy.learning and not isinstance(terms.currency, PairCurrency):
+        yield "", f"bounds alone: labels have no price in {unit}; a budget of --accounting basic with a delta pays them"
     if terms.policy.source is not None:
         yield "Source", plain(terms.policy.source.words)
         yield "", OWNER_VOUCHES

@@ -50,6 +50,16 @@ def test_an_account_in_rho():
     )
 
 
+def test_a_budget_that_may_learn_says_whether_it_can_pay_for_labels():
+    said = []
+    for accountant in ("zcdp", "basic"):
+        opened = terms(epsilon="2", delta="1e-6", accountant=accountant)
+        opened = replace(opened, policy=replace(opened.policy, learning=True))
+        said.append(wide(account_view(Account(terms=opened), {}, Fraction(1, 10**6))))
+    assert "          bounds alone: labels have no price in rho; a budget of --accounting basic with a delta" in said[0]
+    assert "bounds alone" not in said[1]
+
+
 def test_an_empty_ledger_says_how_to_begin():
     assert "dpqr budget init" in wide(accounts_view([]))
     assert wide(accounts_view(["a", "b"])) == "a\n\nb"
