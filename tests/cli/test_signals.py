@@ -72,7 +72,7 @@ RESERVED = ("dpqr.releases.paying", "PaidRun.look", True, 1)
 READING = ("dpqr.tables.counting", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)
 BETWEEN = ("dpqr.strategies.updates.multiplicative_weights", "MultiplicativeWeights.update", True, 1)
-WRITING = ("dpqr.releases.release_files", "release_document", True, 1)
+WRITING = ("dpqr.releases.release", "release_document", True, 1)
 PUBLISHED = ("dpqr.releases.release", "write_release", False, 1)
 
 
