@@ -187,7 +187,7 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
     # Steps of a grid on which bounds and values lie, so that sums are exact.
     values = [bins.midpoint(index) for index in range(bins.size)]
     grid = coarsest_grid([*bounds, *values])
-    if max(most - least, *map(abs, values)) / grid > MOST_STEPS:
+    if max(most - least, *map(abs, [*bounds, *values])) / grid > MOST_STEPS:
         raise location.key(key).fault(
             f"bounds and values of column {column!r} share no grid of at most {MOST_STEPS:,} steps; give rounder "
             "bounds or bins"

@@ -369,6 +369,7 @@ def test_counts_by_bins_of_totals_cost_what_numbers_of_persons_cost() -> None:
         ({"quantiles": {"sum": "department", "edges": [0, 1, 2]}}, "holds labels"),
         ({"quantiles": {"sum": "cost", "edges": [0, 9, 9]}}, "must rise from one to the next"),
         ({"quantiles": {"sum": "cost", "edges": [0, 9]}}, "edges"),
+        ({"quantiles": {"sum": "cost", "edges": [10**30, 10**30 + 1, 10**30 + 2]}}, "share no grid"),
         ({"quantiles": {"sum": "cost", "edges": [0, 5, 9], "at": [1.5]}}, "above 0 and below 1"),
         (
             {"quantiles": {"sum": "cost", "edges": [0, 5, 9]}, "mean": {"sum": "cost", "within": [0, 9]}},
@@ -402,6 +403,7 @@ def test_numbers_and_totals_share_one_draw_with_the_budget_of_a_table_each() -> 
         ({"sum": "department", "within": [0, 1]}, "holds labels"),
         ({"sum": "cost", "within": [9, 9]}, "first bound must lie below"),
         ({"sum": "cost", "within": [0, 0.0000001]}, "share no grid"),
+        ({"sum": "cost", "within": [10**30, 10**30 + 9]}, "share no grid"),
         ({"sum": "cost"}, "within"),
         ({"sum": "nothing", "within": [0, 1]}, "nothing"),
     ],

@@ -33,6 +33,22 @@ REFUSED = [
         "SELECT COUNT(*) FROM (SELECT pid, ^AVG(WKHP) AS hours FROM pums GROUP BY pid)",
         "the subquery takes sums of a column",
     ),
+    (
+        "SELECT ST, COUNT(*) FROM (SELECT ST, pid FROM pums GROUP BY ST, pid) GROUP BY ^ST WITH ROLLUP",
+        "GROUP BY: takes columns",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT pid, ^AGEP FROM pums GROUP BY pid)",
+        "'AGEP' is neither grouped nor aggregated",
+    ),
+    ("SELECT ^ST FROM (SELECT ST, pid FROM pums GROUP BY ST, pid) GROUP BY ST", "SELECT: no aggregate is asked"),
+    *(
+        (
+            f"SELECT AVG(^LEAST(GREATEST(t, {odd}), 99)) FROM (SELECT pid, SUM(WKHP) AS t FROM pums GROUP BY pid)",
+            "a person's total lies between two stated numbers",
+        )
+        for odd in ("'0'", "-hours", "- -1", "-1e400")
+    ),
     ("SELECT SUM(PINCP) ^OVER (PARTITION BY ST) FROM pums", "OVER: a window looks at single rows"),
     ("SELECT COUNT(DISTINCT ^ST) FROM pums", "COUNT(DISTINCT ST): how many values occur is no sum"),
     ("SELECT COUNT(DISTINCT ^pid, other) FROM pums", "COUNT(DISTINCT ...): counts persons, by the one column"),

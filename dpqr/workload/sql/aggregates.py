@@ -423,11 +423,23 @@ def split_weight(node: Any, words: SqlText) -> tuple[Any, JsonObject | None]:
         return rest, None
     parts = [each.unnest() for each in (weights[0].this, *weights[0].expressions)]
     columns = [each for each in parts if isinstance(each, exp.Column)]
-    numbers = [each.name for each in parts if isinstance(each, exp.Literal) and not each.is_string]
+    numbers = [number for each in parts if (number := stated_number(each)) is not None]
     if (len(parts), len(columns), len(numbers)) != (2, 1, 1):
         raise words.fault(weights[0], f"LEAST: takes a column and a number; {_FORM}")
-    (most,) = numbers
-    return rest, {"column": words.column(columns[0]), "maximum": int(most) if most.isdigit() else float(most)}
+    return rest, {"column": words.column(columns[0]), "maximum": numbers[0]}
+
+
+def stated_number(node: Any) -> int | float | None:
+    """A number, or one with a minus before it; None for any other expression, and beyond what floats hold."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Neg):
+        number = None if isinstance(node.this, exp.Neg) else stated_number(node.this)
+        return None if number is None else -number
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    number = int(node.name) if node.name.isdigit() else float(node.name)
+    return number if abs(number) < math.inf else None
 
 
 def is_number(node: Any, *values: float) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dpqr.domain.text.documents import JsonObject, read_document
 from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
 from dpqr.workload.queries_file import QueriesDocument, read_queries
-from dpqr.workload.sql.aggregates import COUNT, PERSONS, Grouping, SqlAggregate, figure, grouping
+from dpqr.workload.sql.aggregates import COUNT, PERSONS, Grouping, SqlAggregate, figure, grouping, stated_number
 from dpqr.workload.sql.conditions import Text, all_of, true
 from dpqr.workload.sql.statements import (
     SqlColumns,
@@ -294,32 +295,36 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     inner = source.this
 
     def columns(asked: Any) -> list[Any]:
-        grouped = asked.args["group"].expressions if asked.args.get("group") else []
         for part in ("where", "limit"):
             if asked.args.get(part):
                 raise words.fault(asked.args[part], f"{part.upper()}: of persons' totals; leave it out; {_TOTALS}")
-        if not all(isinstance(each, exp.Column) for each in grouped):
-            raise words.fault(asked, f"GROUP BY: takes columns; {_TOTALS}")
-        return list(grouped)
+        group = asked.args.get("group")
+        if group is None:
+            return []
+        others = any(value for name, value in group.args.items() if name != "expressions")  # such as ROLLUP
+        if others or not all(isinstance(each, exp.Column) for each in group.expressions):
+            raise words.fault(group, f"GROUP BY: takes columns; {_TOTALS}")
+        return list(group.expressions)
 
     # The person's column is the one that the subquery groups by, and the statement does not.
-    by = [words.column(each) for each in columns(select)]
-    own = [each for each in columns(inner) if each.name.casefold() not in map(str.casefold, by)]
-    if len(own) != 1 or words.knows(own[0]) or len(columns(inner)) != len(by) + 1:
+    by, grouped = [words.column(each) for each in columns(select)], columns(inner)
+    own = [each for each in grouped if each.name.casefold() not in map(str.casefold, by)]
+    if len(own) != 1 or words.knows(own[0]) or len(grouped) != len(by) + 1:
         raise words.fault(source, f"the subquery groups by the same columns and by the person's; {_TOTALS}")
-    sums = {}
+    names, sums = {each.name.casefold() for each in grouped}, {}
     for each in inner.expressions:
         found = each.unalias()
-        if not isinstance(found, exp.Column):
+        if not isinstance(found, exp.Column) or found.name.casefold() not in names:
             total = figure(found, words)
             if total.kind != "sum" or total.where or total.weight or not each.alias:
                 raise words.fault(each, f"the subquery takes sums of a column, each with its name; {_TOTALS}")
             sums[each.alias.casefold()] = total.parts["sum"]
     table = {**({"by": by} if by else {}), "of": str(own[0].name)}
-    for each in select.expressions:
-        node = each.unalias().unnest()
-        if isinstance(node, exp.Column) and words.column(node) in by:
-            continue
+    shown = [each.unalias().unnest() for each in select.expressions]
+    asked = [not (isinstance(node, exp.Column) and words.column(node) in by) for node in shown]
+    if not any(asked):
+        raise words.fault(select, f"SELECT: no aggregate is asked; {_TOTALS}")
+    for each, node in compress(zip(select.expressions, shown, strict=True), asked):
         mean: JsonObject = {}
         if isinstance(node, exp.Avg):
             name, *within = _clipped(node.this, words)
@@ -342,13 +347,11 @@ def _clipped(node: Any, words: SqlText) -> tuple[str, Any, Any]:
     while isinstance(at.unnest(), exp.Least | exp.Greatest):
         clip = at.unnest()
         parts = [part.unnest() for part in (clip.this, *clip.expressions)]
-        numbers = [part for part in parts if isinstance(part, exp.Literal | exp.Neg)]
-        others = [part for part in parts if part not in numbers]
+        numbers = [number for part in parts if (number := stated_number(part)) is not None]
+        others = [part for part in parts if stated_number(part) is None]
         if len(numbers) != 1 or len(others) != 1 or type(clip) in bounds:
             break
         bounds[type(clip)], at = numbers[0], others[0]
     if len(bounds) != 2 or not isinstance(at.unnest(), exp.Column):
         raise words.fault(node, f"a person's total lies between two stated numbers; {_TOTALS}")
-    stated = [float(bounds[kind].sql()) for kind in (exp.Greatest, exp.Least)]
-    least, most = (int(each) if each.is_integer() else each for each in stated)
-    return str(at.unnest().name), least, most
+    return str(at.unnest().name), bounds[exp.Greatest], bounds[exp.Least]
