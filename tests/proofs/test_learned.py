@@ -13,6 +13,7 @@ from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learning import LabelSelection, grid_counts
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 UNITS = [PrivacyUnit(columns=("id",), rows=5, neighbours=relation) for relation in Neighbours]
@@ -34,6 +35,22 @@ def test_p43_a_person_moves_as_many_cells_as_is_stated(unit, cells, most):
     block = QueryBlock(name="persons", factors=(Factor.identity(0, cells),), most_cells=most)
     assert [sensitivity((block,), norm, unit) for norm in (Norm.LARGEST, Norm.L1, Norm.L2_SQUARED)] == [1, moved, moved]
     assert sensitivity((block, block), Norm.L1, unit) == 2 * moved
+
+
+@in_one_test(("cells", "most", "bins"), [*product((1, 2, 3), (1, 2, 3), (3, 4))])
+@every_unit
+def test_p43_by_bins_of_a_total_a_person_moves_one_count_of_a_cell(unit, cells, most, bins):
+    """All that one person can be: a bin, or none, in each of the cells, and in at most `most` of them one."""
+    people = [own for own in product(range(bins + 1), repeat=cells) if sum(map(bool, own)) <= most]
+    others = people if unit.neighbours is Neighbours.REPLACE else [(0,) * cells]
+    moved = max(
+        sum((a > 0) + (b > 0) for a, b in zip(one, two, strict=True) if a != b) for one in people for two in others
+    )
+    total = Factor(axes=(1,), sizes=(2,), matrix=Dense(np.ones((bins, 2), dtype=np.int64)))
+    block = QueryBlock(
+        name="binned", factors=(Factor.identity(0, cells), total), most_cells=most, within=tuple(range(bins + 1))
+    )
+    assert [sensitivity((block,), norm, unit) for norm in (Norm.LARGEST, Norm.L1, Norm.L2_SQUARED)] == [1, moved, moved]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)

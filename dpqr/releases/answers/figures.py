@@ -197,6 +197,7 @@ def figure_values(figure: Figure, estimates: FloatArray) -> FloatArray:
     if isinstance(figure.formula, Largest):
         return -np.sort(-own, axis=1)[:, : figure.formula.count]
     if isinstance(figure.formula, Quantiles):
+        own = np.cumsum(own, axis=1) if figure.formula.counted else own
         low, high = (np.array([float(bound[end]) for bound in figure.formula.bounds]) for end in (0, 1))
         return np.stack([_read_off(own, float(part), low, high) for part in figure.formula.at], axis=1)
     return _value(figure.formula, own)[:, None]
