@@ -147,10 +147,10 @@ def compile_median(entry: MedianEntry, frame: EntryContext) -> CompiledEntry:
 
 def compile_quantiles(entry: QuantilesEntry, frame: EntryContext) -> CompiledEntry:
     """Cumulative counts. Raises: DocumentError where a part does not lie between 0 and 1, or stands twice."""
-    return _quantiles("quantiles", entry.quantiles, entry, parts(entry.at, frame.location.key("at")), frame)
+    return _quantiles("quantiles", entry.quantiles, entry, read_parts(entry.at, frame.location.key("at")), frame)
 
 
-def parts(stated: Sequence[Any], location: Location) -> tuple[Fraction, ...]:
+def read_parts(stated: Sequence[Any], location: Location) -> tuple[Fraction, ...]:
     """Of which a quantile is asked, each between 0 and 1, once. Raises: DocumentError."""
     at = tuple(number(value, location.item(index)) for index, value in enumerate(stated))
     for index, part in enumerate(at):

@@ -36,7 +36,7 @@ from dpqr.workload.entry import (
     missing_kind_fault,
     selection_weight,
 )
-from dpqr.workload.figure_entries import FIGURE_COMPILERS, MOST_STEPS, parts, spread, weighing, with_survey_weight
+from dpqr.workload.figure_entries import FIGURE_COMPILERS, MOST_STEPS, read_parts, spread, weighing, with_survey_weight
 from dpqr.workload.figures import Figure, Quantiles, QuotientFormula, comparisons, moments
 from dpqr.workload.form import (
     KINDS,
@@ -174,7 +174,7 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
         if asked.quantiles.at is UNSET:
             kind, at = "median", (Fraction(1, 2),)
         else:
-            at = parts(asked.quantiles.at, location.key("at"))
+            at = read_parts(asked.quantiles.at, location.key("at"))
     axis = frame.axis(column, location.key("sum"))
     if axis in by.axes:
         raise location.key("sum").fault(f"the column {column!r} is in 'by', too; leave it out there")

@@ -446,7 +446,7 @@ class ContinuationForecaster:
         errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence, least)}
         if self.known.started:
             errors["search"] /= TUNING.started
-        for candidate, blocks in self.known.once.items():
+        for candidate, blocks in self.known.full_sets.items():
             errors[candidate] = self._error(self._split(blocks, left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
@@ -467,7 +467,7 @@ class ContinuationForecaster:
 
     def ended(self, candidate: CandidatePlan, share: float) -> SearchState:
         """The end of a search that has explored all that the candidate measures."""
-        explored = self.known.once[candidate] if candidate in ("blocks", "pairs") else ()
+        explored = self.known.full_sets[candidate] if candidate in ("blocks", "pairs") else ()
         left = 1.0 - sum(self.known.spent) - share
         return SearchState(left=left, explored=explored, level=len(self.known.levels))
 

@@ -308,10 +308,10 @@ class MarginalSearch:
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
-    whether the model holds tables of an earlier release. once: what may be measured without a search, all blocks or the
-    pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells of the
-    roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it was
-    measured.
+    whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
+    or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
+    of the roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it
+    was measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -324,7 +324,7 @@ class MarginalSearch:
     records: float
     spent: tuple[float, ...]
     started: bool = False
-    once: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
+    full_sets: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
     roots: Mapping[int, float] = field(default_factory=dict)
     dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
@@ -394,7 +394,7 @@ class MarginalSearch:
 
     def unexplored(self, state: SearchState) -> tuple[QueryBlock, ...]:
         """Marginals among all blocks that no explored one holds."""
-        last = self.once.get("blocks", ())
+        last = self.full_sets.get("blocks", ())
         widths = {len(block.axes) for block in last}
         explored = [block.axes for block in state.explored if block.is_marginal]
         held = {frozenset(part) for axes in explored for width in widths for part in combinations(axes, width)}
@@ -427,7 +427,7 @@ class MarginalSearch:
             error: mean error of the fit on the unexplored blocks, L1 over n.
             ended: whether nothing more is explored otherwise.
         """
-        last, unexplored = self.once["blocks"], self.unexplored(state)
+        last, unexplored = self.full_sets["blocks"], self.unexplored(state)
         names = {block.name for block in (*last, *self.coarse)}
         others = tuple(block for block in state.explored if block.name not in names)
         explored = len(state.explored) - len(others)
@@ -544,9 +544,11 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
     coarse = (
         coarsen(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
     )
-    once: dict[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = {"pairs": levels[0]} if len(levels) > 1 else {}
+    full_sets: dict[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = (
+        {"pairs": levels[0]} if len(levels) > 1 else {}
+    )
     if levels:
-        once["blocks"] = widest(tuple(chain(*levels)))
+        full_sets["blocks"] = widest(tuple(chain(*levels)))
     return MarginalSearch(
         levels=levels,
         coarse=coarse,
@@ -559,7 +561,7 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
         roots={axis: root_sum(values) for axis, values in counts.items()},
-        once={noun: blocks for noun, blocks in once.items() if fitted_together(blocks, problem, plan.roles)},
+        full_sets={noun: blocks for noun, blocks in full_sets.items() if fitted_together(blocks, problem, plan.roles)},
     )
 
 

@@ -250,13 +250,13 @@ def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
 def test_marginals_that_the_model_leaves_out_may_all_be_measured():
     sizes = (12,) * 6
     known = foreseen(searching(marginals(2, sizes), sizes), records=12**4)
-    assert known.known.once["blocks"]
+    assert known.known.full_sets["blocks"]
     assert "blocks" in known.after(0.3, 0.0).errors
 
 
 def test_blocks_that_the_model_has_room_for_may_all_be_measured():
     known = foreseen(searching((*PAIRS, *corners(SIZES))))
-    assert len(known.known.once["blocks"]) == len(PAIRS) + len(corners(SIZES))
+    assert len(known.known.full_sets["blocks"]) == len(PAIRS) + len(corners(SIZES))
     assert "blocks" in known.after(0.3, 0.0).errors
 
 
@@ -265,7 +265,7 @@ def test_all_blocks_are_those_of_every_width_that_no_measured_marginal_holds():
     triple, *_ = marginals(3, SIZES)
     known = foreseen(searching((triple, *PAIRS)), records=10**9)
     outside = {pair.name for pair in PAIRS if not {*pair.axes} <= {*triple.axes}}
-    assert {block.name for block in known.known.once["blocks"]} == {triple.name, *outside}
+    assert {block.name for block in known.known.full_sets["blocks"]} == {triple.name, *outside}
     assert known.after(0.3, 0.0).errors["blocks"] < 1e-4
     explored = known.ended("blocks", 0.0).explored
     assert {block.name for block, _ in known.known.final(known.ended("blocks", 0.0))} >= {one.name for one in explored}

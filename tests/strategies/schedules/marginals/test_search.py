@@ -58,7 +58,7 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> MarginalSearch:
     spent = (0.1 / COLUMNS,) * COLUMNS
     return MarginalSearch(
         levels=(pairs,),
-        once={"blocks": pairs},
+        full_sets={"blocks": pairs},
         coarse=(),
         singles=SINGLES,
         asked=pairs,
@@ -175,7 +175,7 @@ def test_the_check_waits_until_blocks_join_all_columns_or_the_search_has_ended_a
     early, joined = (SearchState(left=0.8, explored=HUB[:count]) for count in (len(HUB) - 1, len(HUB)))
     assert (known.check_share(early, False), known.check_share(replace(joined, checked=True), True)) == (0.0, 0.0)
     assert 0.0 < known.check_share(joined, False) == known.check_share(early, True) < 0.01
-    crowded = replace(known, once={})
+    crowded = replace(known, full_sets={})
     assert crowded.check_share(joined, False) == 0.0
 
 
