@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dpqr.domain.domain import Region
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 
@@ -195,7 +196,7 @@ class PersonTable(NamedTuple):
 
     total: between two bounds: in place of 1 each of them adds two numbers in a cell, by how much their total there lies
     below the upper one and above the lower one. Between more edges: 1 to the bin that the total lies in. None: they
-    are counted.
+    are counted. where: the cells, of one or more groups of columns, that the rows which are looked at lie in.
 
     >>> costs = PersonTable(axes=(0,), most=1, total=PersonTotal(axis=1, values=(0, 5), edges=(0, 8)))
     >>> found = costs.empty((2, 2))
@@ -207,6 +208,12 @@ class PersonTable(NamedTuple):
     axes: Axes
     most: int
     total: PersonTotal | None = None
+    where: tuple[Region, ...] = ()
+
+    def fulfilled(self, codes: Sequence[AnyArray]) -> AnyArray | None:
+        """Which rows fulfil every condition, shape (rows,); codes: of each column. None: all, there is no condition."""
+        met = [region.cells[tuple(codes[axis] for axis in region.axes)] for region in self.where]
+        return np.logical_and.reduce(met) if met else None
 
     def empty(self, shape: Sequence[int]) -> IntArray:
         """Zeros of every answer; shape: of the domain."""

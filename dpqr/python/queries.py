@@ -129,15 +129,16 @@ class Queries:
         within: tuple[float, float] | None = None,
         edges: Sequence[float] | None = None,
         at: Sequence[float] | None = None,
+        where: str | None = None,
         name: str | None = None,
     ) -> Queries:
         """How many persons have a row in each cell of the columns `by`, each in at most `max_cells`; or, with a column
         `total`, of its sum over their rows in a cell the mean over persons, clipped to the bounds `within`, or the
-        quantiles `at` (the median), from counts between `edges`."""
+        quantiles `at` (the median), from counts between `edges`. Of rows that fulfil the predicate `where`, or all."""
         both = _without_none(sum=total, within=_listed(within), edges=_listed(edges), at=_listed(at))
         kind = "quantiles" if edges is not None or at is not None else "mean"
         asked = _without_none(by=_listed(by) or None, max_cells=max_cells, **({kind: both} if both else {}))
-        return self._with({"persons": asked}, name=name)
+        return self._with({"persons": asked, **_without_none(where=where)}, name=name)
 
     def median(self, column: str, **options: Unpack[Grouped]) -> Queries:
         """The median of a column of numbers."""

@@ -186,6 +186,8 @@ def _sums(block: QueryBlock) -> dict[str, Any]:
     persons: dict[str, Any] = {} if block.most_cells is None else {"most_cells": block.most_cells}
     if block.within is not None:
         persons["within"] = list(block.within)
+    if block.where:
+        persons["where"] = [_region(region) for region in block.where]
     if block.times != 1:
         persons["times"] = block.times
     return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise, **persons}

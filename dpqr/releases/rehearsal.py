@@ -60,6 +60,9 @@ def rehearsed_table(problem: Problem, limits: Limits, persons: Sequence[QueryBlo
         cells = np.ravel_multi_index([codes[axis] for axis in axes], sizes) if axes else np.zeros_like(codes[0])
         total = table.total
         totals = np.zeros_like(cells) if total is None else np.array(total.values)[codes[total.axis]]
+        kept = table.fulfilled(codes)
+        if kept is not None:
+            cells, totals = cells[kept], totals[kept]
         table.add(tables[table], cells.astype(np.int64), totals)
     return replace(loaded, persons=Private(PersonCounts(shape, tables)))
 

@@ -381,12 +381,12 @@ class PersonTally:
     tables: what is counted. packing: of the rows' codes. key: secret, and independent of all rows.
 
     **Privacy.** Fix the key. The cells in which a person counts are the distinct cells of all rows of theirs that the
-    domain's rules let pass, also of those that `Bounding` leaves out; where these are more than C, the C with the
-    smallest tickets under a key that tables of the same columns and C share. So they are a function of that person's
-    rows, at most C, and each of them counts the person once: what `sensitivity` counts with for tables of persons. In a
-    table of totals the person adds a function of their own rows in that cell, clipped to the stated bounds; sums are
-    exact modulo 2^64, and what is clipped lies within the bounds whatever they are. For the mixture over keys see
-    `Bounding`.
+    domain's rules and the table's conditions let pass, also of those that `Bounding` leaves out; where these are more
+    than C, the C with the smallest tickets under a key that tables of the same columns and C share. So they are a
+    function of that person's rows, at most C, and each of them counts the person once: what `sensitivity` counts with
+    for tables of persons. In a table of totals the person adds a function of their own rows in that cell, clipped to
+    the stated bounds; sums are exact modulo 2^64, and what is clipped lies within the bounds whatever they are. For the
+    mixture over keys see `Bounding`.
     Statement P43 of the guide's topic proofs.
     """
 
@@ -404,6 +404,7 @@ class PersonTally:
         for table, counts in zip(self.tables, self.counts, strict=True):
             cells = np.zeros(len(owners), dtype=np.int64)
             totals = np.zeros(len(owners), dtype=np.int64)
+            kept = np.ones(len(owners) if table.where else 0, dtype=bool)
             for start in range(0, len(owners), _UNPACKED):
                 stop = start + _UNPACKED
                 codes = self.packing.unpack(rows[:, start:stop])
@@ -414,8 +415,13 @@ class PersonTally:
                 if table.total is not None:
                     values = np.array(table.total.values, dtype=np.int64)
                     totals[start:stop] = held.counts[start:stop] * values[codes[:, table.total.axis]]
+                if table.where:
+                    kept[start:stop] = table.fulfilled(list(codes.T))
             # Every cell of a person once, by owner and cell, with their total there: their order is no file's.
-            pairs, totals = summed(np.stack([owners, cells.astype(np.uint64)]), totals)
+            counted = np.stack([owners, cells.astype(np.uint64)])
+            if table.where:
+                counted, totals = counted[:, kept], totals[kept]
+            pairs, totals = summed(counted, totals)
             whose, where = pairs.astype(np.int64)
             own_key = hashlib.sha256(f"table of persons {table.axes} {table.most}".encode() + self.key).digest()
             chosen = smallest_tickets(whose, held.persons, table.most, own_key)

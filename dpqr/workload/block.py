@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.domain.domain import Region
 from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable, PersonTotal
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
@@ -55,6 +56,7 @@ class QueryBlock:
     column, with a row for each answer of a cell; the second one holds the values that are added up. Between two bounds
     a person adds (most - total, total - least) to two answers of a cell, their total there clipped to [least, most];
     between more edges 1 to the bin that their total lies in, the outer ones without end.
+    where: of a table of persons, the cells that the rows which are looked at lie in, by groups of columns; () is all.
     times: what every count or total of persons is multiplied by, so that one draw suits tables of different steps.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
@@ -74,6 +76,7 @@ class QueryBlock:
     scale: Fraction = Fraction(1)
     most_cells: int | None = None
     within: tuple[int, ...] | None = None
+    where: tuple[Region, ...] = ()
     times: int = 1
     axes: Axes = field(init=False, repr=False)
     is_marginal: bool = field(init=False, repr=False)
@@ -88,7 +91,7 @@ class QueryBlock:
         object.__setattr__(self, "rows", rows[0] if self.rowwise else math.prod(rows))
         by = self.factors if self.within is None else self.factors[:-1]
         in_cells = all(isinstance(factor.matrix, Identity) for factor in by) and self.times >= 1
-        of_persons = self.most_cells is None or (in_cells and self.most_cells >= 1)
+        of_persons = self.most_cells >= 1 and in_cells if self.most_cells is not None else not self.where
         assert of_persons, "persons are counted in the cells of a plain marginal"
 
     @property
@@ -97,9 +100,9 @@ class QueryBlock:
         if self.most_cells is None:
             return None
         if self.within is None:
-            return PersonTable(self.axes, self.most_cells)
-        values = tuple(self.factors[-1].matrix.row(1).tolist())
-        return PersonTable(self.axes[:-1], self.most_cells, PersonTotal(self.axes[-1], values, self.within))
+            return PersonTable(self.axes, self.most_cells, where=self.where)
+        total = PersonTotal(self.axes[-1], tuple(self.factors[-1].matrix.row(1).tolist()), self.within)
+        return PersonTable(self.axes[:-1], self.most_cells, total, self.where)
 
     @property
     def sums_totals(self) -> bool:

@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from dpqr.domain.attribute import Bins, Codes, Labels
 from dpqr.domain.columns import code_bins
-from dpqr.domain.domain import Domain
+from dpqr.domain.domain import Domain, Region
 from dpqr.domain.predicate_cells import Mask, evaluate
 from dpqr.domain.predicates import And, Node, columns, comparisons, conjuncts, parse_over
 from dpqr.domain.text.decoding import Location
@@ -109,6 +109,16 @@ def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, loca
     if not mask.any():
         raise location.fault("is true for no cell of the domain, so its answer is always 0; correct it or leave it out")
     return mask
+
+
+def fulfilling(where: str | UnsetType, frame: EntryContext) -> tuple[tuple[Region, ...], int]:
+    """The cells for which the predicate of an entry is true, by groups of columns, none where there is no predicate;
+    and how many cells its comparisons look at. DocumentError: it cannot be read, or is true in no cell."""
+    if where is UNSET:
+        return (), 0
+    asked, location = compile_predicate(where, frame), frame.location.key("where")
+    masks = {axes: predicate_mask(axes, nodes, frame, location) for axes, nodes in asked.groups.items()}
+    return tuple(Region(text=where, axes=axes, cells=mask) for axes, mask in masks.items()), asked.work
 
 
 # Restricted: factors that count only the records that fulfil a predicate.

@@ -216,9 +216,10 @@ class Persons(DocumentPart, frozen=True, kw_only=True):
 
 class PersonsEntry(QueryEntry, frozen=True, kw_only=True):
     """How many persons have a row in every combination of cells of the `by` columns, or mean or quantiles of their
-    totals there. Each counts once a cell."""
+    totals there. Each counts once a cell. where: of their rows, only those that fulfil this predicate."""
 
     persons: Persons
+    where: Predicate | UnsetType = UNSET
 
 
 KINDS: dict[str, type[QueryEntry]] = {
@@ -244,7 +245,7 @@ FIGURES = ("mean", "median", "quantiles", "variance", "ratio", "proportion", "to
 """Kinds that are computed from the answers to linear queries."""
 
 
-RESTRICTED = frozenset({"marginal", "prefix", "sum", "hierarchy", *FIGURES})
+RESTRICTED = frozenset({"marginal", "prefix", "sum", "hierarchy", "persons", *FIGURES})
 """Kinds of which `where` is a part; beside any other it is an entry of its own."""
 
 

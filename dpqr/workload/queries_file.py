@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import UsageFault
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.coefficients import compile_coefficients
-from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, restrict_factors
+from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, fulfilling, restrict_factors
 from dpqr.workload.entry import (
     CompiledEntry,
     EntryContext,
@@ -148,15 +148,18 @@ def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
     if entry.weight is not UNSET:
         raise frame.location.key("weight").fault("each person counts once: a table of persons has no weight")
     factors = frame.identities(frame.axes(asked.by, location.key("by")))
+    where, work = fulfilling(entry.where, frame)
     most_cells = None if asked.max_cells is UNSET else asked.max_cells
     column = None if asked.of is UNSET else asked.of
     if asked.mean is not UNSET and asked.quantiles is not UNSET:
         raise location.key("quantiles").fault("mean and quantiles are entries of their own; write two")
-    table = PersonsQuery(block=QueryBlock(name="", factors=factors), most_cells=most_cells, column=column)
+    block = QueryBlock(name="", factors=factors, where=where, most_cells=1)
+    table = PersonsQuery(block=block, most_cells=most_cells, column=column)
     if asked.mean is not UNSET or asked.quantiles is not UNSET:
-        return _totals_of_persons(entry, table, frame)
-    name = default_name("persons", asked.by) if entry.name is UNSET else f"{entry.name} (persons)"
-    return CompiledEntry(blocks=(), persons=(replace(table, block=replace(table.block, name=name)),))
+        return replace(_totals_of_persons(entry, table, frame), work=work)
+    title = default_name(f"persons{condition(entry.where)}", asked.by)
+    name = title if entry.name is UNSET else f"{entry.name} (persons)"
+    return CompiledEntry(blocks=(), persons=(replace(table, block=replace(block, name=name)),), work=work)
 
 
 def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryContext) -> CompiledEntry:
@@ -195,7 +198,8 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
     own = np.zeros(attribute.size, dtype=np.int64)
     own[: bins.size] = [int(value / grid) for value in values]
     total = f"total {attribute.name}"
-    title = default_name(f"{kind if kind != 'quantiles' else 'quantiles of'} {total} per person", asked.by)
+    kind_words = "quantiles of" if kind == "quantiles" else kind
+    title = default_name(f"{kind_words} {total} per person{condition(entry.where)}", asked.by)
     name = title if entry.name is UNSET else f"{entry.name} (persons)"
     formula: QuotientFormula | Quantiles
     labels: tuple[str, ...]
@@ -214,7 +218,7 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
         formula = Quantiles(at=at, bounds=tuple(pairwise(bounds)), counted=True)
     factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(np.outer(weights, own)), labels=labels)
     steps = tuple(int(bound / grid) for bound in bounds)
-    block = QueryBlock(name=name, factors=(*by.factors, factor), scale=scale, most_cells=1, within=steps)
+    block = replace(by, name=name, factors=(*by.factors, factor), scale=scale, within=steps)
     rows = np.arange(block.rows).reshape(-1, len(labels))
     figure = Figure(kind=kind, name=name, blocks=(name,), by=by.axes, rows=rows, formula=formula, tests=tests)
     error = decimal_text(binning_error(bins))
@@ -414,7 +418,8 @@ def _projected(
             *notes,
             f"only persons are asked for: the number of rows that are used is measured too, {blocks[0].name!r}",
         )
-    axes = tuple(sorted({*Workload(blocks).axes, *(axis for table in persons for axis in table.block.axes)}))
+    asked = (axes for one in persons for axes in (one.block.axes, *(region.axes for region in one.block.where)))
+    axes = tuple(sorted({*Workload(blocks).axes, *chain.from_iterable(asked)}))
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
@@ -434,7 +439,8 @@ def _projected(
         return replace(factor, axes=tuple(position[axis] for axis in factor.axes))
 
     def placed(block: QueryBlock) -> QueryBlock:
-        return replace(block, factors=tuple(map(moved, block.factors)))
+        where = tuple(replace(each, axes=tuple(position[axis] for axis in each.axes)) for each in block.where)
+        return replace(block, factors=tuple(map(moved, block.factors)), where=where)
 
     def based(figure: Figure) -> Figure:
         tested = None if figure.tested is None else placed(figure.tested)

@@ -3,6 +3,7 @@ others have; between all neighbours of tiny tables, and in all norms, they move 
 
 import itertools
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes
-from dpqr.domain.domain import Domain
+from dpqr.domain.domain import Domain, Region
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
@@ -116,6 +117,37 @@ def test_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
             assert set(moved.tolist()) <= {0, 1}
             assert moved.sum() == min(each.most_cells, len(distinct(rows, each.axes)))
     require_within_sensitivity(TABLES, moves, lambda each, relation: True)
+
+
+HIGH = Region(text="b = 1", axes=(1,), cells=np.array([False, True]))
+MIXED = Region(text="a = 0 or b = 1", axes=(0, 1), cells=np.array([[True, True], [False, True], [False, True]]))
+CONDITIONS = (
+    replace(table((0,), 1), where=(HIGH,)),
+    replace(table((0,), 2), where=(MIXED,)),
+    replace(table((1, 0), 3), where=(MIXED, HIGH)),
+    replace(table((), 1), where=(HIGH,)),
+    replace(totals((0,), 3), where=(MIXED,)),
+)
+
+
+@pytest.mark.parametrize("seed", [1, *slowly(2)])
+def test_under_conditions_neighbours_differ_by_what_their_own_rows_allow(seed) -> None:
+    """Of the rows that fulfil a table's condition each person counts as in a table of these rows alone."""
+    before, _ = counted(OTHERS, tables=CONDITIONS, seed=seed)
+    moves = []
+    for rows in EVERY_PERSON:
+        together, _ = counted([*OTHERS, *((5, row) for row in rows)], tables=CONDITIONS, seed=seed)
+        moves.append(together - before)
+        for each, moved in zip(CONDITIONS, pieces(moves[-1], CONDITIONS), strict=True):
+            inside = [row for row in rows if row == LEFT_OUT or all(r.cells[row[r.axes[0] :]] for r in each.where)]
+            cells = distinct(inside, each.axes if each.within is None else each.axes[:-1])
+            if each.within is None:
+                assert set(moved.tolist()) <= {0, 1}
+                assert moved.sum() == min(each.most_cells, len(cells))
+            else:
+                own = [total_of(inside, (cell,), (0,)) for cell in range(SIZES[0])]
+                assert moved.reshape(-1, 2).tolist() == np.array(own).tolist()
+    require_within_sensitivity(CONDITIONS, moves, lambda each, relation: False)
 
 
 TOTALS = (totals((0,), 1), totals((0,), 3, times=3), totals((), 1), table((0,), 3))

@@ -63,7 +63,7 @@ ENTRIES = [
     {"hierarchy": "b", "levels": ["all"], "by": ["a"], "name": "h", "weight": 1, "where": "n >= 5"},
     {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
 ]
-PERSONS = {"persons": {"by": ["a"], "max_cells": 2}, "name": "people"}
+PERSONS = {"persons": {"by": ["a"], "max_cells": 2}, "name": "people", "where": "n >= 5"}
 QUERIES = {"$schema": "s", "dpqr": "queries/1", "domain": DOMAIN, "queries": ENTRIES}
 
 

@@ -123,8 +123,8 @@ class PersonTotalPart(Part, frozen=True, kw_only=True):
 
 class PersonTablePart(Part, frozen=True, kw_only=True):
     """A table of persons: each counts once in a cell, and in at most max_cells of them. noise_deviation: in persons, or
-    in units of the total. total: what is summed in place of a count, or by which they are counted. times: of the
-    counts, in the draw's integers."""
+    in units of the total. total: what is summed in place of a count, or by which they are counted. where: the predicate
+    that a person's rows must fulfil. times: of the counts, in the draw's integers."""
 
     name: str
     queries: Count
@@ -132,6 +132,7 @@ class PersonTablePart(Part, frozen=True, kw_only=True):
     max_cells: Count
     noise_deviation: float
     total: PersonTotalPart | UnsetType = UNSET
+    where: str | UnsetType = UNSET
     times: Count | UnsetType = UNSET
 
     @classmethod
@@ -146,6 +147,7 @@ class PersonTablePart(Part, frozen=True, kw_only=True):
                 max_cells=block.most_cells or 1,
                 noise_deviation=known.deviation,
                 total=PersonTotalPart.of(block, names),
+                where=block.where[0].text if block.where else UNSET,
                 times=UNSET if block.times == 1 else block.times,
             )
             for block, known in tables

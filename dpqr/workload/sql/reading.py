@@ -113,7 +113,7 @@ def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) ->
 # | SQL                                               | entry                                     |
 # |---------------------------------------------------|-------------------------------------------|
 # | COUNT(*) ... GROUP BY a, b                        | {"marginal": ["a", "b"]}                  |
-# | COUNT(DISTINCT id) ... GROUP BY a, of the unit's id | {"persons": {"by": ["a"], "of": "id"}}  |
+# | COUNT(DISTINCT id) ... GROUP BY a, of the unit's id | {"persons": {"by": ["a"], "of": "id"}}, "where" |
 # | COUNT(*) ... WHERE p GROUP BY a                   | {"where": "p", "by": ["a"]}               |
 # | SUM(x), AVG(x), MEDIAN(x), VAR_POP(x)             | {"sum": "x"}, mean, median, variance      |
 # | PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)    | {"quantiles": "x", "at": [0.9]}           |
@@ -195,10 +195,15 @@ class _Found:
         require_one_table(select, self.table, self.words)
         for entry, node, is_branch in _entries(select, self.words):
             place, said = self.words.place(node), json.dumps(entry)
-            self.branches |= {said} if is_branch else set()
             name = entry.get("name")
             if said not in self.entries and name in self.names:
-                raise place.fault(f"the name {name!r} stands at {self.names[name].path} too; choose another alias")
+                # What an earlier statement called so keeps the name; here the columns follow it.
+                if by := entry.get("marginal") or entry.get("by") or entry.get("persons", {}).get("by"):
+                    name = entry["name"] = f"{name} by {','.join(by)}"
+                    said = json.dumps(entry)
+                if said not in self.entries and name in self.names:
+                    raise place.fault(f"the name {name!r} stands at {self.names[name].path} too; choose another alias")
+            self.branches |= {said} if is_branch else set()
             if name is not None:
                 self.names.setdefault(name, place)
             self.entries.setdefault(said, (entry, place))
@@ -236,13 +241,9 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, boo
             if found.kind == COUNT:
                 kind = {"marginal": list(group.by)} if met is None else {"where": met.text}
             if found.kind == PERSONS:
-                if met is not None:
-                    raise words.fault(
-                        each, "COUNT(DISTINCT ...): persons are counted without a condition; leave it out"
-                    )
                 kind = {"persons": {**({"by": list(group.by)} if group.by else {}), **found.parts}}
             by = {"by": list(group.by)} if group.by and not kind.keys() & {"marginal", "persons"} else {}
-            among = {"where": met.text} if met is not None else {}
+            among = {} if met is None else {"where": met.text}
             weight = {} if found.weight is None else {"weight": found.weight}
             # The alias; of a branch with its label, of one of several grouping sets with its columns.
             alias = each.alias or (name_of_node(each.unalias()).lower() if group.labels else "")
@@ -294,10 +295,12 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     source = select.find(exp.From).this
     inner = source.this
 
+    if select.args.get("where"):
+        raise words.fault(select.args["where"], "WHERE: of persons' totals; it stands in the subquery, of its rows")
+
     def columns(asked: Any) -> list[Any]:
-        for part in ("where", "limit"):
-            if asked.args.get(part):
-                raise words.fault(asked.args[part], f"{part.upper()}: of persons' totals; leave it out; {_TOTALS}")
+        if asked.args.get("limit"):
+            raise words.fault(asked.args["limit"], f"LIMIT: of persons' totals; leave it out; {_TOTALS}")
         group = asked.args.get("group")
         if group is None:
             return []
@@ -320,6 +323,8 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
                 raise words.fault(each, f"the subquery takes sums of a column, each with its name; {_TOTALS}")
             sums[each.alias.casefold()] = total.parts["sum"]
     table = {**({"by": by} if by else {}), "of": str(own[0].name)}
+    condition = inner.args.get("where")
+    among = {} if condition is None else {"where": true(condition.this, words).text}
     shown = [each.unalias().unnest() for each in select.expressions]
     asked = [not (isinstance(node, exp.Column) and words.column(node) in by) for node in shown]
     if not any(asked):
@@ -335,7 +340,8 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
             other = "is asked of persons in a queries document (topic queries)"
             advice = other if isinstance(node, exp.Median | exp.WithinGroup) else _TOTALS
             raise words.fault(node, f"{name_of_node(node)}: {advice}")
-        yield {"persons": {**table, **mean}, **({"name": each.alias} if each.alias else {})}, each, False
+        alias = {"name": each.alias} if each.alias else {}
+        yield {"persons": {**table, **mean}, **among, **alias}, each, False
 
 
 def _clipped(node: Any, words: SqlText) -> tuple[str, Any, Any]:

@@ -108,3 +108,19 @@ def test_the_distinct_values_of_the_units_column_are_persons():
         {"persons": {"by": ["ST"], "of": "pid"}, "name": "people by ST"},
         {"persons": {"of": "pid"}, "name": "people in total"},
     )
+    asked = "SELECT ST, COUNT(DISTINCT pid) FILTER (WHERE AGEP > 3) AS people FROM pums WHERE SEX = '1' GROUP BY ST"
+    (found,) = translate(SqlText(asked, "q", COLUMNS)).entries
+    assert found == {
+        "persons": {"by": ["ST"], "of": "pid"},
+        "where": "SEX = '1' and AGEP > 3",
+        "name": "people",
+    }
+
+
+def test_an_alias_of_an_earlier_statement_is_followed_by_the_columns():
+    """Once: the same columns and name twice, with other rows, are refused (support/refused_sql.py)."""
+    asked = "SELECT ST, COUNT(*) AS n FROM d GROUP BY ST; SELECT SEX, COUNT(*) AS n FROM d GROUP BY SEX"
+    names = [entry["name"] for entry in translate(SqlText(f"{asked}; {asked}")).entries]
+    assert names == ["n", "n by SEX"]
+    with pytest.raises(DocumentError, match="choose another alias"):
+        translate(SqlText(f"{asked}; SELECT SEX, COUNT(*) AS n FROM d WHERE AGEP > 3 GROUP BY SEX"))
