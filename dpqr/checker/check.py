@@ -416,22 +416,30 @@ PARTITIONS = (
 )
 """What counts each row in one cell at most."""
 BY_ROWS = ("prefix", "ranges", "conjunctions")
+COUNTED = ("top", "median", "quantiles")
+"""Figures of the counts of a column's cells."""
+SUMS = ("sum", "mean", "variance", "ratio", "coefficients", "weighted")
+"""Not whole counts, but multiples of a grid."""
 WEIGHTED = ("strategy", "buckets", "first look", "interaction")
 """What answers may be weighted sums of, by weights that no record holds."""
 MOST_COLUMNS = 20_000
 
 
 def entry_of(name: str, e: Evidence) -> Document:
-    """The entry of the queries file that names a block."""
+    """The entry of the queries file that names a block, alone or before what it is one of."""
     entries: list[Document] = e.request["queries"]["queries"]
-    return next((each for each in entries if each.get("name") == name), {})
+    names = (name, name.rsplit(": ", 1)[0], name.split(" marginal(")[0])
+    return next((each for each in entries if each.get("name") in names), {})
 
 
 def kind_of(name: str, e: Evidence) -> str:
-    """The kind of entry that asks for a block, or that names it."""
+    """The kind of entry that asks for a block, or that names it. A survey weight makes sums of all counts."""
+    weight = entry_of(name, e).get("weight", e.request["queries"].get("weight"))
+    if " weighted by " in name or isinstance(weight, dict):
+        return "weighted"
     if name.startswith("coarse("):  # cells of it are counted together
         return "coarse cells" if kind_of(name[7:-1], e) in PARTITIONS else "coarse"
-    kinds = (*PARTITIONS, *BY_ROWS, "sum", "mean", "coefficients")
+    kinds = (*SUMS, *BY_ROWS, *COUNTED, *PARTITIONS)  # a `where` may stand beside any of them
     return next((each for each in kinds if each in entry_of(name, e)), name.split("(")[0])
 
 
@@ -843,7 +851,7 @@ def may_be_sums(e: Evidence, parts: list[str]) -> set[str]:
         return set(e.answers)
     if "search" in e.phases or "selection" in e.phases:
         return set()
-    tables = [part for part in parts if kind_of(part, e) in TABLES]
+    tables = [part for part in parts if kind_of(part, e) in (*TABLES, *COUNTED)]
     known = {"table of all columns": {"columns": list(e.sizes)}, **e.blocks}
     wide = [set(known[part]["columns"] if part in known else columns_in(part)) for part in tables]
     return {name for name, block in e.blocks.items() if any(set(block["columns"]) <= each for each in wide)}
@@ -1119,6 +1127,14 @@ def one_draw(e: Evidence, currency: str) -> Any:
     return {Range(each, each * (1 + Fraction(1, 10**5))) for each in losses} or Range(e.epsilon / 2, e.epsilon)
 
 
+def asked_unit(e: Evidence) -> Any:
+    """The option that names the columns of the unit; it may be missing where the domain names them."""
+    asked = e.plan["request"]
+    domain = asked.get("domain") or asked["queries"].get("domain") or {}
+    named_there = "unit" in domain and asked["options"]["unit"] is None
+    return None if named_there else e.unit.get("columns") or e.unit["column"]
+
+
 def left_out_in_receipt(e: Evidence) -> Any:
     """The receipt names the noisy count of the rows that were left out."""
     stated = said(json.dumps(e.document.get("receipt")), r'"Left out", "(-?[0-9,]+) ')
@@ -1142,7 +1158,7 @@ def person_grid(e: Evidence, number: int) -> Fraction:
 
 def grid_of(e: Evidence, number: int) -> Any:
     """Counts are whole."""
-    sums = kind_of(e.plan["workload"]["blocks"][number]["name"], e) in ("sum", "mean", "coefficients")
+    sums = kind_of(e.plan["workload"]["blocks"][number]["name"], e) in SUMS
     return NotChecked("grids of sums: that they are the coarsest") if sums else "1"
 
 
@@ -1190,7 +1206,7 @@ OF_RELEASES: dict[str, list[Check]] = {
         ("plan.unit.max_rows?", lambda e: number_said(e, "([0-9]+) rows? of each")),
         ("plan.unit.counts?", lambda e: said(e.unit["words"], r"counted in column ['\"](.*?)['\"]")),
         ("plan.request?.options.neighbours", lambda e: e.unit["neighbours"]),
-        ("plan.request?.options.unit", lambda e: e.unit.get("columns") or e.unit["column"]),
+        ("plan.request?.options.unit", asked_unit),
         ("plan.request?.options.per?", lambda e: e.unit.get("per")),
         ("plan.request?.options.max_rows_per_cell?", lambda e: e.unit.get("max_rows_per_cell")),
         ("plan.request?.options.max_rows", lambda e: {None, e.rows}),

@@ -57,6 +57,26 @@ QUERIES = {
         {"marginal": ["region"]},
     ],
     "means": [{"mean": "income", "by": ["sex"]}, {"sum": "income", "by": ["region"]}],
+    "figures": [
+        {"median": "income", "by": ["sex"], "name": "m"},
+        {"quantiles": "income", "at": [0.1, 0.9]},
+        {"variance": "income", "name": "v"},
+        {"ratio": {"of": "income", "to": "age"}, "name": "r"},
+        {"proportion": "age >= 38", "by": ["region"]},
+        {"top": "age", "k": 2, "name": "t"},
+        {"mean": "income", "where": "age >= 38", "name": "of the older"},
+        {"prefix": "age", "where": "sex = 'f'"},
+    ],
+    "weights": [
+        {"marginal": ["region"], "weight": 3},
+        {"marginals": [["region"], ["sex"]], "weight": {"column": "age", "maximum": 40}, "name": "x"},
+        {"prefix": "age", "weight": {"column": "income", "maximum": 40}},
+    ],
+    "conditions": [
+        {"persons": {"by": ["sex"]}, "where": "age >= 38"},
+        {"persons": {}, "where": "age >= 38 or sex = 'f'"},
+        {"marginal": ["sex", "age"]},
+    ],
 }
 WITH_DELTA = {"delta": "1e-9"}
 GDP = WITH_DELTA | {"accountant": "gdp"}
@@ -124,6 +144,13 @@ RELEASES = {
         "ordered",
         GDP | {"unit": "person", "max_rows": 3, "max_rows_per_cell": 2, "schedule": "rounds", "eps": 4},
     ),
+    "figures": ("figures", {}),
+    "figures, optimal": ("figures", WITH_DELTA | {"accountant": "optimal", "format": "json"}),
+    "figures, persons, zcdp": ("figures", WITH_DELTA | {"accountant": "zcdp", "unit": "person", "max_rows": 2}),
+    "weights": ("weights", {}),
+    "weights, gdp": ("weights", GDP),
+    "conditions": ("conditions", {"unit": "person", "max_rows": 2}),
+    "unit in the domain": ("conditions", {"unit in the domain": {"column": "person", "max_rows": 2}}),
     "counts, rehearsed": ("counts", {"rehearse": True}),
     "columns, json": ("columns", {"format": "json"}),
     "columns, parquet": ("columns", {"format": "parquet"}),
@@ -172,6 +199,8 @@ def release(where, name):
     if learned:
         gap = {"name": learned, "type": "string", "dpqr": {"labels": "learn"}}
         domain = DOMAIN | {"fields": [gap if each["name"] == learned else each for each in DOMAIN["fields"]]}
+    unit = options.pop("unit in the domain", None)
+    domain = domain | ({"unit": unit} if unit else {})
     queries = {"dpqr": "queries/1", "domain": domain, "queries": QUERIES[entries]}
     dpqr.release(table(), queries=queries, out=out, **{"eps": 1, **options})
     if "ledger" in options:
