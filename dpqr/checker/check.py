@@ -1124,6 +1124,8 @@ def claims_of_prices(e: Evidence) -> Iterator[Claim]:
 def one_draw(e: Evidence, currency: str) -> Any:
     """What one planned draw costs; parameters are rounded to the safe side."""
     losses = [each for each in (loss(currency, one) for one, _ in e.planned) if each is not None]
+    if not losses and currency != "epsilon":
+        return NotChecked(f"the price of a perturbed objective in {currency}: its events are priced together")
     return {Range(each, each * (1 + Fraction(1, 10**5))) for each in losses} or Range(e.epsilon / 2, e.epsilon)
 
 
@@ -1164,6 +1166,7 @@ def grid_of(e: Evidence, number: int) -> Any:
 
 NEIGHBOURS = (("added or removed", "add-remove"), ("replaced by another", "replace"))
 Check = tuple[str, Callable[..., Any]]
+COUNTED_FIRST = NotChecked("the noise of a learner whose records were counted first: no plan states it")
 PREDICTED = NotChecked("predictions and counts, from their draws or otherwise")
 CHECKS: dict[str, list[Check]] = {
     # Of every record.
@@ -1242,7 +1245,7 @@ OF_PREDICTIONS: dict[str, list[Check]] = {
         ("plan.counting?.*", one_draw),
     ],
     "draws": [
-        ("noise_deviation?", lambda e: e.plan["noise_deviation"]),
+        ("noise_deviation?", lambda e: e.plan["noise_deviation"] or COUNTED_FIRST),
         ("counted?", lambda _: PREDICTED),
         ("draws?", lambda _: PREDICTED),
         ("weights?", lambda _: PREDICTED),

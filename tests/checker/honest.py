@@ -163,6 +163,10 @@ PREDICTIONS = {
     "least squares": {"learner": "least-squares", "target": "income"},
     "function": {"learner": "quantile", "tau": 0.5, "target": "income", "form": "function"},
     "svm": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"},
+    "svm, zcdp": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"}
+    | WITH_DELTA
+    | {"accountant": "zcdp"},
+    "records counted first": {"learner": "quantile", "tau": 0.9, "target": "age", "form": "function", "n": None},
 }
 
 
@@ -213,7 +217,7 @@ def prediction(where, name):
     """The file of the predictions, or of the function, of that name."""
     out = where / f"{name}.{'json' if 'form' in PREDICTIONS[name] else 'csv'}"
     points = {} if "form" in PREDICTIONS[name] else {"points": table().head(4)}
-    dpqr.predict(table(), domain=DOMAIN, eps=2, n=600, out=out, **points, **PREDICTIONS[name])
+    dpqr.predict(table(), domain=DOMAIN, out=out, **{"eps": 2, "n": 600} | points | PREDICTIONS[name])
     return out
 
 
