@@ -255,7 +255,8 @@ class CellBoundOptions(TypedDict, total=False):
 
 
 class LearnShareOptions(TypedDict, total=False):
-    """What a share of the budget buys before the answers: labels and bounds that the domain leaves open."""
+    """What a share of the budget buys before the answers: labels and bounds that the domain leaves open, and a choice
+    of the rows of each person that are used."""
 
     learn_share: Annotated[
         Figure | None,
@@ -263,6 +264,14 @@ class LearnShareOptions(TypedDict, total=False):
             figure,
             "SHARE",
             'Share of the budget for labels and bounds that the domain leaves open ("learn"). [default: 0.2]',
+        ),
+    ]
+    learn_max_rows: Annotated[
+        Figure | None,
+        guarantee(
+            figure,
+            "SHARE",
+            "Choose the rows of each person, at most --max-rows (default 64), by counts for this share, such as 0.05.",
         ),
     ]
 
