@@ -207,9 +207,10 @@ class LearningPlan:
         budget, whom = self.budget, f"{self.unit.noun}s"
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
-        counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.columns else ""
+        persons = self.unit.columns and (self.labels or not self.choice)
+        counted = f"; a person counts in at most {self.max_labels} labels of a column" if persons else ""
         return (
-            f"{price} for {self.unit.words}{counted}",
+            f"{price} for {self.unit.whom if self.choice else self.unit.words}{counted}",
             *(self.choice.lines if self.choice else ()),
             *(column.words(whom) for column in self.labels),
             *(column.words for column in self.numbers),
