@@ -228,7 +228,7 @@ def _plan_choice(
     most = [rows for rows in (plan.max_rows, stated.rows if stated else None) if rows is not None]
     numbers = choices(min(most) if most else None)
     bound = unit_of(plan.neighbours, plan.unit, numbers[-1], plan.counts, stated, plan.per)
-    made = {rows: with_bound(made_up, replace(bound, rows=rows)) for rows in numbers}
+    made = {rows: with_bound(made_up, replace(bound, rows=rows, cell_rows=None)) for rows in numbers}
     plans = {rows: dry_run(over(request, domain, rest))[0] for rows, domain in made.items()}
     problem = plans[numbers[-1]].problem
     choice = RowChoice(

@@ -169,7 +169,7 @@ class LearningPlan:
 
     @property
     def events(self) -> Composition:
-        chosen = ((self.choice.draw(self.domain).event, 1),) if self.choice else ()
+        chosen = ((self.choice.draw(1).event, 1),) if self.choice else ()
         return (*chosen, *(pair for column in self.columns for pair in column.events))
 
     @property
@@ -456,12 +456,11 @@ def _learned_rows(
 
     Privacy:
         The first draw. All that follows depends on the bound that is chosen by it, which is a function of its result
-        and of public forecasts; the prices of later draws were fixed before it. Statement P46 of the guide's topic
-        proofs.
+        and of public forecasts; the prices of later draws were fixed before it (`person_counts`).
     """
     if plan.choice is None:
         return None
-    draw = plan.choice.draw(plan.domain)
+    draw = plan.choice.draw(plan.domain.shape[0])
     (block,) = draw.blocks
     assert block.person_table is not None, "persons are counted"
     table = load_table(

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.domain.attribute import Attribute
-from dpqr.domain.domain import Domain, LearnedRows
+from dpqr.domain.domain import LearnedRows
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
@@ -79,9 +79,9 @@ class RowChoice:
     forecasts: dict[int, ForecastErrors]
     counted: tuple[Attribute, ...]
 
-    def draw(self, domain: Domain) -> LaplaceAnswers:
-        """The one draw, from the table's persons over these columns."""
-        return person_counts(domain.shape[0], tuple(self.forecasts), self.epsilon, self.unit)
+    def draw(self, cells: int) -> LaplaceAnswers:
+        """The one draw, from the table's persons. cells: of its first column."""
+        return person_counts(cells, tuple(self.forecasts), self.epsilon, self.unit)
 
     def rows(self, counts: IntArray) -> LearnedRows:
         """What is released: noisy counts of persons."""
@@ -109,7 +109,7 @@ class RowChoice:
 
     @property
     def _scale(self) -> Fraction:
-        return self.draw(Domain(self.counted)).scale
+        return self.draw(1).scale
 
     @property
     def lines(self) -> Iterator[str]:
