@@ -111,9 +111,12 @@ def test_p46_counts_of_persons_and_an_answer_over_the_rows_they_choose_are_withi
     scales = {most: sensitivity((answer,), Norm.L1, replace(unit, rows=most)) / rest for most in numbers}
     chosen = set(map(choice.best, outcomes))
     assert chosen == set(numbers)
+    pairs = [*product(range(8), range(8) if unit.neighbours is Neighbours.REPLACE else [0])]
+    drawn = {pair: int(np.abs(counted(pair[0]) - counted(pair[1])).sum()) / draw.scale for pair in pairs}
+    assert max(drawn.values()) == first
     losses = [
-        int(np.abs(counted(one) - counted(other)).sum()) / draw.scale + abs(min(one, most) - min(other, most)) / scale
-        for one, other in product(range(8), range(8) if unit.neighbours is Neighbours.REPLACE else [0])
+        drawn[one, other] + abs(min(one, most) - min(other, most)) / scale
+        for one, other in pairs
         for most, scale in scales.items()
     ]
     assert max(losses) <= first + rest

@@ -20,6 +20,7 @@ from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
 from dpqr.releases.any_release import dry_run, release
 from dpqr.releases.learned_release import plan_both
+from dpqr.releases.learning import LearningPlan
 from dpqr.releases.loop import SILENT
 from dpqr.releases.person_rows import ForecastErrors, RowChoice, chosen_words
 from dpqr.releases.read_release import read_release
@@ -128,20 +129,13 @@ def test_noise_and_kept_rows_follow_what_was_chosen_and_prices_do_not(table):
 
 
 def test_the_bounds_of_a_column_are_drawn_with_the_noise_of_the_rows_that_were_chosen(table, monkeypatch):
-    drawn = []
-    sound = learned_release.draw_domain
+    drawn, sound = [], LearningPlan.with_rows
 
-    def seen(plan, *given, **named):
-        held = type(plan).with_rows
+    def with_rows(plan, rows):
+        drawn.append(sound(plan, rows))
+        return drawn[-1]
 
-        def with_rows(self, rows):
-            drawn.append(held(self, rows))
-            return drawn[-1]
-
-        monkeypatch.setattr(type(plan), "with_rows", with_rows)
-        return sound(plan, *given, **named)
-
-    monkeypatch.setattr(learned_release, "draw_domain", seen)
+    monkeypatch.setattr(LearningPlan, "with_rows", with_rows)
     finished = made(asked(SEX, PAY, queries=[{"marginal": ["sex"]}, {"mean": "pay"}]), SeededNoise(2))
     assert finished.plan.problem.unit.rows == drawn[0].unit.rows == drawn[0].numbers[0].unit.rows == 7
     assert finished.plan.problem.domain.learned.columns == ("pay",)
