@@ -124,7 +124,6 @@ def release_request(
     """
     if plan is None and (queries is None or eps is None):
         raise UsageFault("give queries and eps, or the plan that states them")
-    checked = check_options(options, checks(ReleaseOptions))
     # A configured ledger is passed by where nothing is paid and no budget is named.
     named = (table is not None and not rehearse) or any(each is not None for each in (dataset, ledger, anchor))
     request = ReleaseRequest(
@@ -135,7 +134,7 @@ def release_request(
         payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
         reason=reason(options),
         publisher=publisher(options),
-        learn_share=checked.get("learn_share"),
+        learn_share=(checked := check_options(options, checks(ReleaseOptions))).get("learn_share"),
         learn_max_rows=checked.get("learn_max_rows"),
         notes=notes,
         rehearse=boolean("rehearse", rehearse),
