@@ -255,8 +255,7 @@ class CellBoundOptions(TypedDict, total=False):
 
 
 class LearnShareOptions(TypedDict, total=False):
-    """What a share of the budget buys before the answers: labels and bounds that the domain leaves open, and a choice
-    of the rows of each person that are used."""
+    """What a share of the budget buys before the answers: labels and bounds that the domain leaves open."""
 
     learn_share: Annotated[
         Figure | None,
@@ -266,6 +265,11 @@ class LearnShareOptions(TypedDict, total=False):
             'Share of the budget for labels and bounds that the domain leaves open ("learn"). [default: 0.2]',
         ),
     ]
+
+
+class LearnRowsOptions(TypedDict, total=False):
+    """What a share of the budget buys before all else: a choice of the rows of each person that are used."""
+
     learn_max_rows: Annotated[
         Figure | None,
         guarantee(
@@ -632,7 +636,14 @@ class RehearsalOptions(TypedDict, total=False):
 
 
 class ReleaseOptions(
-    PlanOptions, LearnShareOptions, ReasonOptions, ApprovalOptions, PublisherOptions, OutputOptions, total=False
+    PlanOptions,
+    LearnShareOptions,
+    LearnRowsOptions,
+    ReasonOptions,
+    ApprovalOptions,
+    PublisherOptions,
+    OutputOptions,
+    total=False,
 ):
     """The options of a plan, what becomes of the release, and why it is made."""
 
@@ -647,6 +658,7 @@ class ReleaseCommand(
     ApprovalOptions,
     PublisherOptions,
     LearnShareOptions,
+    LearnRowsOptions,
     ErrorEstimateOptions,
     ScheduleOptions,
     SelectionOptions,
@@ -741,6 +753,7 @@ class PlanCommand(
     EpsilonOptions,
     GuaranteeOptions,
     CellBoundOptions,
+    LearnRowsOptions,
     ForecastOptions,
     ErrorEstimateOptions,
     ScheduleOptions,

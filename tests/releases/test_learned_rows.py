@@ -19,6 +19,7 @@ from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
 from dpqr.releases.any_release import dry_run, release
+from dpqr.releases.forecast import ForecastRequest, forecast_releases
 from dpqr.releases.learned_release import plan_both
 from dpqr.releases.learning import LearningPlan
 from dpqr.releases.loop import SILENT
@@ -225,6 +226,21 @@ def test_the_plan_shows_the_price_and_the_noise_of_every_number(table):
     assert "chosen among 1 to 4 by counts of persons with an error of 5.66 each" in lines[1]
     assert lines[2].count(":") == 2 + 4
     assert "this plan assumes 3 rows of each person" in " ".join(plan.notes)
+
+
+@pytest.mark.parametrize("where", ["option", "domain"])
+def test_a_forecast_is_of_what_the_choice_leaves_at_every_doubling(table, where):
+    stated = {"unit": {"column": "id", "max_rows": 5}} if where == "domain" else {}
+    domain = {"fields": [SEX, AGE], "malformed": "drop"} | stated
+    plain = asked(domain=domain, epsilon="1", schedule="strategy", max_rows=None if stated else 5)
+    found = forecast_releases(ForecastRequest(release=plain, epsilons=("1",), runs=1))
+    assert [point.forecast.max_rows for point in found.points] == [1, 2, 4, 5]
+    at_rest = replace(plain, learn_max_rows=None)
+    same = forecast_releases(ForecastRequest(release=at_rest, epsilons=("0.75",), runs=1, max_rows=(1, 2, 4, 5)))
+    assert [point.forecast for point in found.points] == [point.forecast for point in same.points]
+    assert found.notes[0].startswith("epsilon 0.25 of 1 chooses among 1 to 5 rows")
+    with pytest.raises(UsageFault, match="at one --eps"):
+        forecast_releases(ForecastRequest(release=plain, epsilons=("1", "2")))
 
 
 def test_a_stated_bound_is_the_largest_number(table):
