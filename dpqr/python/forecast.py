@@ -139,8 +139,17 @@ def forecast(
     """
     from dpqr.releases.forecast import forecast_releases
 
-    named: dict[str, Any] = {"dataset": dataset, "ledger": ledger, "anchor": anchor, "learn_max_rows": learn_max_rows}
-    planned = release_request(None, queries=queries, domain=domain, eps="1", **named, **options)
+    planned = release_request(
+        None,
+        queries=queries,
+        domain=domain,
+        eps="1",
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        learn_max_rows=learn_max_rows,
+        **options,
+    )
     goal = goal_request(goal_queries, within=within, error=error, relative=relative, confidence=confidence)
     table = proxy_table(proxy, options)
     request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs, max_rows=row_bounds)
