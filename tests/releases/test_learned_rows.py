@@ -195,7 +195,7 @@ def test_a_ledger_charges_the_draw_by_its_own_sum(table, accountant, first):
 
 def test_a_budget_that_may_not_learn_pays_for_nothing(table):
     payer = budget(learning=False)
-    with pytest.raises(BudgetRefused, match="does not allow"):
+    with pytest.raises(BudgetRefused, match="allows nothing to be learned"):
         made(asked(payer=payer))
     assert configured_ledger(LEDGER, "none").account("s").spent == Cost(Fraction(0))
 
