@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from fractions import Fraction
 
 import numpy as np
 
@@ -192,10 +193,24 @@ def _spread(region: Region, axes: Axes, sizes: Sequence[int]) -> AnyArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedPart:
-    """Columns whose labels or bounds were learned from a table, under differential privacy.
+class LearnedRows:
+    """Released counts of persons, by which the bound on a person's rows was chosen.
 
-    budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words.
+    numbers: of rows, rising: those among which it was chosen. persons: noisy counts of persons from each number to
+    below the next, and from the last one on. scale: of their Laplace noise.
+    """
+
+    numbers: tuple[int, ...]
+    persons: tuple[int, ...]
+    scale: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedPart:
+    """What was learned from a table, under differential privacy: labels or bounds of columns, the rows of each person.
+
+    budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words. rows: None: the
+    bound on a person's rows was stated.
 
     >>> from fractions import Fraction
     >>> LearnedPart(columns=("icd",), budget=PrivacyBudget(Fraction(1, 5)), unit="one row").budget.pure
@@ -205,6 +220,16 @@ class LearnedPart:
     columns: tuple[str, ...]
     budget: PrivacyBudget
     unit: str
+    rows: LearnedRows | None = None
+
+    @property
+    def words(self) -> str:
+        """All that was learned."""
+        domain = [f"the domain ({', '.join(self.columns)})"] if self.columns else []
+        return " and ".join([*domain, *([ROWS_OF_EACH] if self.rows else [])])
+
+
+ROWS_OF_EACH = "how many rows of each person are used"
 
 
 @dataclass(frozen=True, slots=True)

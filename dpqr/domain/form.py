@@ -11,13 +11,14 @@ were learned from a table.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dpqr.domain.domain import LearnedPart
-from dpqr.kernel.budget import PrivacyBudget
+from dpqr.domain.domain import LearnedPart, LearnedRows
+from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Every
 
@@ -204,13 +205,35 @@ class PeriodForm(DocumentPart, frozen=True, kw_only=True):
     every: Every
 
 
-class LearnedForm(DocumentPart, frozen=True, kw_only=True):
-    """What the labels and bounds of these columns have cost, for this unit, when they were learned from a table."""
+class LearnedRowsForm(DocumentPart, frozen=True, kw_only=True):
+    """Noisy counts of persons by how many rows they have, by which the unit's `max_rows` was chosen (`LearnedRows`)."""
 
-    columns: Annotated[tuple[Name, ...], Meta(min_length=1)]
+    numbers: Annotated[tuple[Annotated[int, Meta(ge=1, le=2**20)], ...], Meta(min_length=2, max_length=100)]
+    persons: tuple[Annotated[int, Meta(ge=-(2**62), le=2**62)], ...]
+    scale: FigureText
+
+    @property
+    def rows(self) -> LearnedRows:
+        """The same, the scale exact. Raises: DocumentError where numbers do not rise, or have not one count each."""
+        try:
+            scale = exact_decimal(self.scale, option="scale")
+        except UsageFault as fault:
+            raise DocumentError(f"what was learned of persons: {fault}") from None
+        rising = all(one < two for one, two in pairwise(self.numbers))
+        if not (rising and len(self.persons) == len(self.numbers) and scale):
+            raise DocumentError("'max_rows' has 'numbers' that rise, as many 'persons', and a 'scale' above 0")
+        return LearnedRows(numbers=self.numbers, persons=self.persons, scale=scale)
+
+
+class LearnedForm(DocumentPart, frozen=True, kw_only=True):
+    """What the labels and bounds of these columns have cost, for this unit, when they were learned from a table, and
+    the rows of each person that are used where these were chosen."""
+
+    columns: tuple[Name, ...]
     epsilon: FigureText
     delta: FigureText
     unit: Annotated[str, Meta(min_length=1, max_length=2000)]
+    max_rows: LearnedRowsForm | UnsetType = msgspec.field(default=UNSET, name="max_rows")
 
     @property
     def part(self) -> LearnedPart:
@@ -219,7 +242,10 @@ class LearnedForm(DocumentPart, frozen=True, kw_only=True):
             budget = PrivacyBudget.parse(self.epsilon, self.delta)
         except UsageFault as fault:
             raise DocumentError(f"what was learned costs epsilon and delta: {fault}") from None
-        return LearnedPart(columns=self.columns, budget=budget, unit=self.unit)
+        rows = None if isinstance(self.max_rows, UnsetType) else self.max_rows.rows
+        if rows is None and not self.columns:
+            raise DocumentError("'columns' must name what was learned, unless 'max_rows' says it")
+        return LearnedPart(columns=self.columns, budget=budget, unit=self.unit, rows=rows)
 
 
 class TableSchema(DocumentPart, frozen=True, kw_only=True):

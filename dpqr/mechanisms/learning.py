@@ -1,4 +1,4 @@
-"""What a column holds, learned privately: its labels, the bounds of its numbers, and cuts between them."""
+"""What a table holds, learned privately: a column's labels, bounds and cuts, and how many rows persons have."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers, answers_sensitivity
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm
 
 
@@ -244,3 +245,88 @@ def expected_tail(levels: FloatArray) -> FloatArray:
     weights = np.exp(logs - logs.max())
     expected: FloatArray = weights / weights.sum() @ counts
     return expected
+
+
+# How many rows persons have: a function of noisy counts of persons, each of whom is in one cell of a public grid.
+
+
+def row_numbers(most: int) -> tuple[int, ...]:
+    """Return the numbers of rows among which the bound is chosen: those of the grid, and the largest one.
+
+    >>> row_numbers(12)
+    (1, 2, 3, 4, 5, 7, 8, 10, 12)
+    """
+    grid = geometric_grid(Fraction(1), most.bit_length(), whole=True)
+    return (*(int(edge) for edge in grid if 0 < edge < most), most)
+
+
+def person_counts(cells: int, numbers: Sequence[int], epsilon: Fraction, unit: PrivacyUnit) -> LaplaceAnswers:
+    """Return the draw of noisy counts of persons by how many rows they have: from each of the numbers to below the next
+    one, and from the last one on. Price: epsilon.
+
+    cells: of the table's first column, whose rows are all counted alike.
+
+    >>> persons = PrivacyUnit(columns=("id",), rows=64, neighbours=Neighbours.REPLACE)
+    >>> person_counts(3, (1, 2, 3), Fraction(1, 10), persons).law.scale
+    Fraction(20, 1)
+
+    Raises:
+        InfeasiblePlan: epsilon is too small.
+
+    Privacy:
+        A table of persons by bins of a total, which is the number of a person's rows that the domain's rules let pass:
+        a function of that person's rows, however many these are. A person is in one bin or, without such a row, in
+        none. *Add-remove:* one count moves by 1. *Replace:* two counts move by 1, or none. The noise: `LaplaceAnswers`.
+        So the price depends on no bound on rows, which is not known yet. What follows from the result is
+        post-processing.
+        Statement P46 of the guide's topic proofs.
+    """
+    rows = Factor(axes=(0,), sizes=(cells,), matrix=Dense(np.ones((len(numbers), cells), dtype=np.int64)))
+    block = QueryBlock(name="persons by their rows", factors=(rows,), most_cells=1, within=(*numbers, numbers[-1] + 1))
+    moved = answers_sensitivity((block,), Norm.L1, unit)
+    return LaplaceAnswers(blocks=(block,), unit=unit, scale=moved / epsilon)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RowsOfPersons:
+    """What noisy counts say of how many rows persons have.
+
+    numbers, counts: as `person_counts` has them, shape (numbers,). scale: of the noise. Persons of more rows than the
+    last number count as if they had that many.
+
+    >>> rows = RowsOfPersons(numbers=(1, 2, 3, 4), counts=np.array([500, 300, 200, 1]), scale=1.0)
+    >>> round(rows.used(2)), round(rows.used(4)), [round(each, 2) for each in rows.share(2)]
+    (1502, 1704, [0.88, 0.0])
+
+    Privacy:
+        Post-processing: reads released values only.
+    """
+
+    numbers: tuple[int, ...]
+    counts: IntArray
+    scale: float
+
+    def used(self, most: int) -> float:
+        """Expected number of rows that are used where at most so many of each person are."""
+        cells = LearnedCells(
+            edges=tuple(map(Fraction, (*self.numbers, self.numbers[-1] + 1))),
+            counts=self.counts,
+            scale=self.scale,
+            whole=True,
+        )
+        return float(np.maximum(cells.estimated, 0) @ self._rows(most))
+
+    def share(self, most: int) -> tuple[float, float]:
+        """The share of all rows that are used, and its standard deviation, both estimated."""
+        whole, own = self._rows(self.numbers[-1]), self._rows(most)
+        everything = max(self.used(self.numbers[-1]), 1.0)
+        share = min(self.used(most) / everything, 1.0)
+        noise = math.sqrt(2) * self.scale * math.sqrt(float(((own - share * whole) ** 2).sum()))
+        return share, noise / everything
+
+    def _rows(self, most: int) -> FloatArray:
+        """Mean number of used rows of a person in each cell, as if persons were spread evenly over its numbers."""
+        ends = (*self.numbers[1:], self.numbers[-1] + 1)
+        cells = zip(self.numbers, ends, strict=True)
+        return np.array([np.minimum(np.arange(low, high), most).mean() for low, high in cells])

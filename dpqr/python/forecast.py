@@ -112,6 +112,7 @@ def forecast(
     like: Path | None = None,
     runs: int | None = None,
     row_bounds: Sequence[int] = (),
+    learn_max_rows: Figure | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -126,7 +127,8 @@ def forecast(
         goal_queries: each keeps it, in its own unit; none: all counts together, or the mean over all queries.
         proxy: a table that the caller declares public; its rows are looked at exactly. like: directory of an earlier
             release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
-        row_bounds: numbers to compare in place of max_rows, a forecast for each.
+        row_bounds: numbers to compare in place of max_rows, a forecast for each. learn_max_rows: a share of epsilon by
+            which a release chooses among them; a forecast of the rest for each doubling up to max_rows, or 64.
         options: those of `plan`; n: the number of records to forecast for.
 
     Raises:
@@ -138,7 +140,15 @@ def forecast(
     from dpqr.releases.forecast import forecast_releases
 
     planned = release_request(
-        None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
+        None,
+        queries=queries,
+        domain=domain,
+        eps="1",
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        learn_max_rows=learn_max_rows,
+        **options,
     )
     goal = goal_request(goal_queries, within=within, error=error, relative=relative, confidence=confidence)
     table = proxy_table(proxy, options)

@@ -267,6 +267,19 @@ class LearnShareOptions(TypedDict, total=False):
     ]
 
 
+class LearnRowsOptions(TypedDict, total=False):
+    """What a share of the budget buys before all else: a choice of the rows of each person that are used."""
+
+    learn_max_rows: Annotated[
+        Figure | None,
+        guarantee(
+            figure,
+            "SHARE",
+            "Choose the rows of each person, at most --max-rows (default 64), by counts for this share, such as 0.05.",
+        ),
+    ]
+
+
 class ErrorEstimateOptions(TypedDict, total=False):
     """What a share of the budget buys in addition to the answers: a count of rows left out, and the answers' errors."""
 
@@ -623,7 +636,14 @@ class RehearsalOptions(TypedDict, total=False):
 
 
 class ReleaseOptions(
-    PlanOptions, LearnShareOptions, ReasonOptions, ApprovalOptions, PublisherOptions, OutputOptions, total=False
+    PlanOptions,
+    LearnShareOptions,
+    LearnRowsOptions,
+    ReasonOptions,
+    ApprovalOptions,
+    PublisherOptions,
+    OutputOptions,
+    total=False,
 ):
     """The options of a plan, what becomes of the release, and why it is made."""
 
@@ -638,6 +658,7 @@ class ReleaseCommand(
     ApprovalOptions,
     PublisherOptions,
     LearnShareOptions,
+    LearnRowsOptions,
     ErrorEstimateOptions,
     ScheduleOptions,
     SelectionOptions,
@@ -732,6 +753,7 @@ class PlanCommand(
     EpsilonOptions,
     GuaranteeOptions,
     CellBoundOptions,
+    LearnRowsOptions,
     ForecastOptions,
     ErrorEstimateOptions,
     ScheduleOptions,

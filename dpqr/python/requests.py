@@ -134,7 +134,8 @@ def release_request(
         payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
         reason=reason(options),
         publisher=publisher(options),
-        learn_share=check_options(options, checks(ReleaseOptions)).get("learn_share"),
+        learn_share=(checked := check_options(options, checks(ReleaseOptions))).get("learn_share"),
+        learn_max_rows=checked.get("learn_max_rows"),
         notes=notes,
         rehearse=boolean("rehearse", rehearse),
     )

@@ -3,7 +3,7 @@
 Other rooms import these modules, and no others:
 
     answer_tables            answers as frames and tidy tables
-    any_release              a release, whether its domain states its cells or leaves some to be learned
+    any_release              a release, of what is stated or of what is learned first
     answers.answered         answers of a block beside the names of its cells
     answers.errors           estimated errors and intervals
     answers.figures          means, quantiles and ratios, with intervals
@@ -18,7 +18,7 @@ Other rooms import these modules, and no others:
     forecast_error           the expected error of one plan, on made-up tables
     formats                  the formats of tables, a row each
     journal                  draws on the disk before anything depends on them
-    learning                 labels and bounds learned from the table
+    learning                 labels, bounds and the rows of each person, learned from the table
     levers                   what would make answers better; queries explained
     locked_plan              plans written to be reviewed, and followed or refused
     loop                     the Iterative Construction, as on the book's page
@@ -51,5 +51,6 @@ Inside:
     counters            counters and periods of a release
     error_bounds        the certificate, and noisy errors that were bought
     fingerprints        what a resumed run must have in common with its beginning
-    learned_release          a release whose domain is learned first, where it leaves labels or bounds open
+    learned_release     a release that first learns labels, bounds or the rows of each person
+    person_rows         how many rows of each person are used, chosen by noisy counts of persons
 """

@@ -1,4 +1,4 @@
-"""Any release: over a domain that states its cells, or over one that is learned first."""
+"""Any release: of what is stated, or of what is learned first: labels, bounds, the rows of each person."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def release(
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
 ) -> FinishedRun:
-    """One private release; labels and bounds that its domain leaves open are learned first. Arguments, errors and
-    privacy as for `make_release`."""
+    """One private release; what is open is learned first. Arguments, errors and privacy as
+    for `make_release`."""
     if is_closed(request):
         return make_release(request, progress, planned=planned, noise=noise)
     from dpqr.releases.learned_release import learn_and_release
@@ -33,8 +33,8 @@ def release(
 
 
 def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
-    """The plan of a release, with its time and memory; over what is assumed, where the domain leaves labels or bounds
-    open. Raises: as `release`, before it opens the table."""
+    """The plan of a release, with its time and memory; over what is assumed, where something is learned
+    first. Raises: as `release`, before it opens the table."""
     if is_closed(request):
         return dry_release(request)
     from dpqr.releases.learned_release import plan_both
@@ -44,8 +44,9 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
 
 
 def is_closed(request: ReleaseRequest) -> bool:
-    """Whether the domain leaves nothing open. UsageFault where a share is stated for what it leaves open."""
+    """Whether nothing is learned. UsageFault where a share is stated for what the domain leaves open, and it leaves
+    nothing."""
     closed = open_domain(request.plan) is None
     if closed and request.learn_share is not None:
         raise UsageFault("--learn-share: the domain leaves nothing open to be learned; leave it out")
-    return closed
+    return closed and request.learn_max_rows is None

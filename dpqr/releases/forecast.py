@@ -15,7 +15,7 @@ from time import process_time
 from typing import Any, TypeVar
 
 from dpqr.domain.domain import Domain, with_titles
-from dpqr.kernel.budget import PrivacyBudget, exact_decimal, upward_text
+from dpqr.kernel.budget import PrivacyBudget, downward_text, exact_decimal, upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
 from dpqr.kernel.wording import count_words, seconds_words
@@ -34,7 +34,8 @@ from dpqr.releases.forecast_error import (
     simulate_tables,
 )
 from dpqr.releases.levers import levers
-from dpqr.releases.planning import fraction
+from dpqr.releases.person_rows import choices
+from dpqr.releases.planning import fraction, read_documents
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import DomainPart, written
 from dpqr.releases.record.plan_document import plan_document
@@ -137,6 +138,8 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         )
     if request.proxy is not None and request.like is not None:
         raise UsageFault("--proxy and --like each name a public table; leave one of them out")
+    if request.release.learn_max_rows is not None:
+        return _by_chosen_rows(request, begun)
     if len(request.max_rows) > 1:
         return _by_max_rows(request, begun)
     if request.max_rows:
@@ -233,6 +236,25 @@ def _by_max_rows(request: ForecastRequest, begun: Callable[[str], None]) -> Epsi
         notes=(BEYOND, *notes),
         goal=found[0].goal,
     )
+
+
+def _by_chosen_rows(request: ForecastRequest, begun: Callable[[str], None]) -> EpsilonForecasts:
+    """A forecast for bounds that `--learn-max-rows` may choose, each twice the last one, of the rest of the budget."""
+    share, plan = fraction(request.release.learn_max_rows, "--learn-max-rows") or Fraction(0), request.release.plan
+    if len(request.epsilons) != 1 or request.max_rows:
+        raise UsageFault("--learn-max-rows: is forecast at one --eps; --max-rows then states one number, the largest")
+    stated = read_documents(plan.queries, plan.domain, strict=plan.strict).domain.unit
+    numbers = choices(plan.max_rows or (stated.rows if stated else None))
+    bounds = (*(2**power for power in range(numbers[-1].bit_length()) if 2**power < numbers[-1]), numbers[-1])
+    whole = exact_decimal(request.epsilons[0], option="--eps")
+    rest = whole - Fraction(downward_text(whole * share))
+    release, epsilons = replace(request.release, learn_max_rows=None), (downward_text(rest),)
+    found = _by_max_rows(replace(request, release=release, epsilons=epsilons, max_rows=bounds), begun)
+    note = (
+        f"epsilon {upward_text(whole - rest)} of {upward_text(whole)} chooses among 1 to {numbers[-1]} rows by noisy "
+        "counts of persons; these forecasts are of the rest"
+    )
+    return replace(found, notes=(note, *found.notes))
 
 
 def _with_max_rows(release: ReleaseRequest, rows: int) -> ReleaseRequest:

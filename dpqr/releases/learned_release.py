@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.domain.attribute import FAULTS
+from dpqr.domain.domain import LearnedRows
 from dpqr.domain.domain_file import decode_domain, learned_part
 from dpqr.domain.open_columns import queried_columns
 from dpqr.domain.text.decoding import Location
@@ -47,9 +48,11 @@ from dpqr.releases.learning import (
     learned_field,
     learned_price,
     plan_columns,
+    with_bound,
 )
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
-from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries
+from dpqr.releases.person_rows import ForecastErrors, RowChoice, choices, chosen_words
+from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries, unit_of
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
 from dpqr.releases.release import ReleaseObserver, dry_run, release
 from dpqr.releases.requests import ReleaseRequest
@@ -63,6 +66,8 @@ SHARE = Fraction(1, 5)
 a label is kept from 5 times as many units on: less would win the answers little, and lose many labels."""
 ASSUMED_LABELS, ASSUMED_MAXIMUM = 20, 100
 """Labels, and bounds from 0 to this, of a plan that is made before anything is learned."""
+NO_COUNTS = LearnedRows(numbers=(1, 2), persons=(0, 0), scale=Fraction(1))
+"""In place of counts of persons, in the same plan."""
 DIGITS = 30
 """To which the rest of a budget is rounded down."""
 
@@ -81,7 +86,8 @@ class LearnedRelease:
     def plan(self) -> Plan:
         """The plan of the second run, as far as it is known. It holds no request, so that no run can follow it."""
         learning, problem = self.learning, self.assumed.problem
-        assumed = [f"{ASSUMED_LABELS} labels of {each.attribute.name!r}" for each in learning.labels]
+        assumed = [f"{problem.unit.rows} rows of each {problem.unit.noun}"] if learning.choice else []
+        assumed += [f"{ASSUMED_LABELS} labels of {each.attribute.name!r}" for each in learning.labels]
         assumed += [f"bounds 0 and {ASSUMED_MAXIMUM} of {each.attribute.name!r}" for each in learning.numbers]
         notes = (
             *(f"learned first: {line}" for line in learning.lines),
@@ -104,7 +110,9 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
         As `plan_learning`; the second plan is a function of the request alone.
     """
     _require_supported(request)
-    document = open_domain(request.plan) or {}
+    document = open_domain(request.plan, closed=True)
+    if document is None:
+        raise UsageFault('--learn-max-rows: needs a domain file with "fields", which then states what was chosen')
     columns = _open_columns(document)
     _require_unnamed(request, columns)
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
@@ -112,9 +120,17 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     share = fraction(request.learn_share, "--learn-share") or SHARE
     labelled = any(column.part == "labels" for column in columns)
     delta = Fraction(downward_text(whole.delta * share)) if labelled else Fraction(0)
-    part = PrivacyBudget(Fraction(downward_text(whole.epsilon * share)), delta)
+    for_columns = Fraction(downward_text(whole.epsilon * share)) if columns else Fraction(0)
+    for_rows = Fraction(downward_text(whole.epsilon * (fraction(request.learn_max_rows, "--learn-max-rows") or 0)))
+    if for_columns + for_rows >= whole.epsilon:
+        raise UsageFault("--learn-share, --learn-max-rows: leave nothing for the answers; together they are below 1")
+    part = PrivacyBudget(for_columns + for_rows, delta)
     rest = PrivacyBudget(whole.epsilon - part.epsilon, whole.delta - part.delta)
-    assumed, taken = dry_run(over(request, _made_up(document, columns, part), rest))
+    counts = None if request.learn_max_rows is None else NO_COUNTS
+    made_up, choice = _made_up(document, columns, part, counts), None
+    if request.learn_max_rows is not None:
+        choice, made_up = _plan_choice(request, made_up, {column.form["name"] for column in columns}, for_rows, rest)
+    assumed, taken = dry_run(over(request, made_up, rest))
     learning = plan_columns(
         columns,
         MadeDomain(document),
@@ -123,6 +139,7 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
         resolve_source(request.source, request.payer),
         request.payer,
         limits=request.limits,
+        choice=choice,
         reason=request.reason,
     )
     reading = learning.reading
@@ -172,7 +189,7 @@ def learn_and_release(
         document, rest = made.document, both.rest
     try:
         _require_all(request, document)
-        finished = release(over(request, document, rest), progress, planned=planned, noise=noise)
+        finished = release(over(_noted(request, document), document, rest), progress, planned=planned, noise=noise)
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
         if place is not None and RESUMABLE not in notes:
@@ -185,11 +202,53 @@ def learn_and_release(
     return finished
 
 
+def _noted(request: ReleaseRequest, document: JSON) -> ReleaseRequest:
+    """The request, which says what share of the rows is used where their bound was chosen."""
+    learned = learned_part(document, Location("domain"))
+    if request.learn_max_rows is None or learned is None or learned.rows is None:
+        return request
+    return replace(request, notes=(*request.notes, chosen_words(learned.rows, document["unit"]["max_rows"])))
+
+
+def _plan_choice(
+    request: ReleaseRequest, made_up: JSON, learned: set[str], epsilon: Fraction, rest: PrivacyBudget
+) -> tuple[RowChoice, JSON]:
+    """The choice of the rows of each person, and a domain with the middle one of the numbers.
+
+    Args:
+        made_up: the domain, closed. learned: the columns that it leaves open. epsilon: the price of the choice.
+        rest: the budget of the release, whatever is chosen.
+
+    Raises:
+        DpqrError: where a release with one of the numbers would be refused.
+    """
+    plan, stated = request.plan, decode_domain(made_up, Location("domain")).unit
+    if plan.unit is None and stated is None:
+        raise UsageFault("--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN")
+    most = [rows for rows in (plan.max_rows, stated.rows if stated else None) if rows is not None]
+    numbers = choices(min(most) if most else None)
+    bound = unit_of(plan.neighbours, plan.unit, numbers[-1], plan.counts, stated, plan.per)
+    made = {rows: with_bound(made_up, replace(bound, rows=rows, cell_rows=None)) for rows in numbers}
+    plans = {rows: dry_run(over(request, domain, rest))[0] for rows, domain in made.items()}
+    problem = plans[numbers[-1]].problem
+    choice = RowChoice(
+        epsilon=epsilon,
+        unit=problem.unit,
+        forecasts={rows: ForecastErrors.of(each) for rows, each in plans.items()},
+        counted=tuple(each for each in problem.domain.attributes if each.name not in learned),
+    )
+    return choice, made[numbers[len(numbers) // 2]]
+
+
 def over(request: ReleaseRequest, domain: JSON, budget: PrivacyBudget) -> ReleaseRequest:
-    """The release proper: over this domain, for this budget."""
+    """The release proper: over this domain, for this budget. The domain states the rows of each person that were
+    chosen; a bound on those in one cell is no more than that."""
     delta = None if budget.pure else downward_text(budget.delta, DIGITS)
     plan = replace(request.plan, domain=domain, epsilon=downward_text(budget.epsilon, DIGITS), delta=delta)
-    return replace(request, plan=plan, learn_share=None)
+    if request.learn_max_rows is not None:
+        in_cell, rows = plan.max_rows_per_cell, domain["unit"]["max_rows"]
+        plan = replace(plan, max_rows=None, max_rows_per_cell=None if in_cell is None else min(in_cell, rows))
+    return replace(request, plan=plan, learn_share=None, learn_max_rows=None)
 
 
 def kept_place(request: ReleaseRequest) -> Path | None:
@@ -233,6 +292,8 @@ def _require_supported(request: ReleaseRequest) -> None:
     }
     for what, there in stated.items():
         if there:
+            if request.learn_max_rows is not None:
+                raise UsageFault(f"--learn-max-rows: goes without {what}; state --max-rows, or leave that out")
             raise UsageFault(
                 f"the domain leaves labels or bounds open, and they are learned by a run without {what}\n"
                 "learn them first, and give the domain file that is written: dpqr domain TABLE --learn COLUMN"
@@ -279,8 +340,9 @@ def _require_unnamed(request: ReleaseRequest, columns: tuple[OpenColumn, ...]) -
             )
 
 
-def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudget) -> JSON:
-    """The domain, closed by as much as is assumed; for whom it would be learned is not known yet."""
+def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudget, rows: LearnedRows | None) -> JSON:
+    """The domain, closed by as much as is assumed; for whom it would be learned is not known yet. rows: stands for
+    counts of persons that are made."""
     made_up = {}
     for column in columns:
         if column.part == "labels":
@@ -293,7 +355,7 @@ def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudge
     before = learned_part(document, Location("domain"))
     unit = before.unit if before else "not known yet"
     fields = [made_up.get(form["name"], form) for form in document["fields"]]
-    return document | {"fields": fields, "learned": learned_price(document, [*made_up], part, unit)}
+    return document | {"fields": fields, "learned": learned_price(document, [*made_up], part, unit, rows)}
 
 
 def _require_all(request: ReleaseRequest, document: JSON) -> None:

@@ -8,9 +8,12 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Literal
 
+from msgspec import to_builtins
+
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
-from dpqr.domain.domain import Domain
+from dpqr.domain.domain import Domain, LearnedRows
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
+from dpqr.domain.form import UnitForm
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.sums import Basic
@@ -27,6 +30,7 @@ from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
 from dpqr.releases.files import SingleFile, reserve_file, write_text
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
+from dpqr.releases.person_rows import RowChoice
 from dpqr.releases.planning import open_part, unit_of
 from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
 from dpqr.releases.requests import LedgerRequest
@@ -139,12 +143,13 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningPlan:
-    """All that is public of a run that learns. Each column has an equal share of epsilon, and each column of labels an
-    equal share of delta.
+    """All that is public of a run that learns. Each column has an equal share of epsilon, after what the choice of rows
+    has, and each column of labels an equal share of delta.
 
     Attributes:
         made: the domain file with gaps.
         reading: which table is read, and how.
+        choice: of the rows of each person; None: their bound is stated, and is that of the unit.
     """
 
     made: MadeDomain
@@ -154,6 +159,7 @@ class LearningPlan:
     labels: tuple[LabelColumn, ...]
     numbers: tuple[NumberColumn, ...]
     max_labels: int
+    choice: RowChoice | None = None
     reason: Reason = NO_REASON
 
     @property
@@ -163,16 +169,28 @@ class LearningPlan:
 
     @property
     def events(self) -> Composition:
-        return tuple(pair for column in self.columns for pair in column.events)
+        chosen = ((self.choice.draw(1).event, 1),) if self.choice else ()
+        return (*chosen, *(pair for column in self.columns for pair in column.events))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are learned."""
+        return tuple(column.attribute.name for column in self.columns)
 
     @property
     def domain(self) -> Domain:
-        """Of all columns that are read, whose labels and bounds mean nothing yet."""
-        return Domain(tuple(column.attribute for column in self.columns))
+        """Of all columns that are read; labels and bounds of those that are learned mean nothing yet."""
+        learned = tuple(column.attribute for column in self.columns)
+        return Domain((*learned, *(self.choice.counted if self.choice else ())))
+
+    def with_rows(self, rows: int) -> LearningPlan:
+        """The plan once the bound on a person's rows is known. Prices stay; noise that grows with the rows follows."""
+        unit = replace(self.unit, rows=rows)
+        return replace(self, unit=unit, numbers=tuple(replace(column, unit=unit) for column in self.numbers))
 
     @property
     def bill(self) -> Bill:
-        names = ", ".join(self.domain.names)
+        names = ", ".join([*self.names, *(["rows of each person"] if self.choice else [])])
         return Bill(
             events=self.events,
             unit=self.unit,
@@ -189,9 +207,11 @@ class LearningPlan:
         budget, whom = self.budget, f"{self.unit.noun}s"
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
-        counted = f"; a person counts in at most {self.max_labels} labels of a column" if self.unit.columns else ""
+        persons = self.unit.columns and (self.labels or not self.choice)
+        counted = f"; a person counts in at most {self.max_labels} labels of a column" if persons else ""
         return (
-            f"{price} for {self.unit.words}{counted}",
+            f"{price} for {self.unit.whom if self.choice else self.unit.words}{counted}",
+            *(self.choice.lines if self.choice else ()),
             *(column.words(whom) for column in self.labels),
             *(column.words for column in self.numbers),
             *self.reading.bits,
@@ -258,16 +278,18 @@ def plan_columns(
     *,
     limits: Limits | None = None,
     max_labels: int = 1,
+    choice: RowChoice | None = None,
     reason: Reason = NO_REASON,
 ) -> LearningPlan:
-    """Divide the budget among the columns. made: the domain file with its gaps. source: as the owner has registered it.
+    """Divide the budget among the columns, after the price of a choice of rows. made: the domain file with its gaps.
+    source: as the owner has registered it.
 
     Raises, Privacy: as `plan_learning`.
     """
     listed = sum(column.part == "labels" for column in columns)
     if listed and budget.pure:
         raise UsageFault("learned labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
-    share = budget.epsilon / len(columns)
+    share = (budget.epsilon - (choice.epsilon if choice else 0)) / max(1, len(columns))
     labels: list[LabelColumn] = []
     numbers: list[NumberColumn] = []
     for column in columns:
@@ -278,7 +300,8 @@ def plan_columns(
             numbers.append(_number_column(column, share, unit))
     _ = learned_price(made.document, (), budget, unit.whom)  # refused before anything is paid
     require_source(source)
-    domain = Domain((*(each.attribute for each in labels), *(each.attribute for each in numbers)))
+    learned = (*(each.attribute for each in labels), *(each.attribute for each in numbers))
+    domain = Domain((*learned, *(choice.counted if choice else ())))
     reading = resolve_reading(source, limits or Limits(), domain, payer)
     if payer is not None:
         require_learning(reading.policy)
@@ -292,6 +315,7 @@ def plan_columns(
         labels=tuple(labels),
         numbers=tuple(numbers),
         max_labels=max_labels,
+        choice=choice,
         reason=reason,
     )
 
@@ -403,8 +427,11 @@ def draw_domain(
 
     with paid_run(payer, plan.bill, None, ready=check_input) as run:
         run.look(held.source)
+        rows = _learned_rows(plan, run, source, progress)
+        if plan.choice and rows:
+            plan = plan.with_rows(plan.choice.best(rows))
         forms = {**_learned_labels(plan, run, source, progress), **_learned_bounds(plan, run, source, progress)}
-        made = _completed(plan, forms, run)
+        made = _completed(plan, forms, rows, run)
         if target is not None:
             target.write(lambda draft: write_text(draft, made.text))
         run.released(sha256(made.text.encode()).hexdigest())
@@ -420,6 +447,34 @@ def dry_learning(request: LearnRequest) -> MadeDomain:
     plan = plan_learning(request)
     require_affordable(request.described.payer, plan.bill)
     return replace(plan.made, remarks=plan.lines)
+
+
+def _learned_rows(
+    plan: LearningPlan, run: PaidRun, noise: NoiseSource, progress: Callable[[int], None]
+) -> LearnedRows | None:
+    """Noisy counts of persons by how many of their rows the domain's rules let pass.
+
+    Privacy:
+        The first draw. All that follows depends on the bound that is chosen by it, which is a function of its result
+        and of public forecasts; the prices of later draws were fixed before it (`person_counts`).
+    """
+    if plan.choice is None:
+        return None
+    draw = plan.choice.draw(plan.domain.shape[0])
+    (block,) = draw.blocks
+    assert block.person_table is not None, "persons are counted"
+    table = load_table(
+        plan.reading.source,
+        plan.domain,
+        plan.reading.limits,
+        unit=plan.unit,
+        noise=run.drawing(noise),
+        asked=[()],
+        persons=[block.person_table],
+        progress=progress,
+    )
+    (counts,) = measure(table.persons, draw, accountant=run.guard, noise=noise).value.values
+    return plan.choice.rows(counts)
 
 
 def _learned_labels(
@@ -487,8 +542,9 @@ def _figure(value: Fraction) -> int | float:
     return value.numerator if value.denominator == 1 else float(value)
 
 
-def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> MadeDomain:
-    """The domain file: learned columns as they were learned, described ones as they are, and no open ones."""
+def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | None, run: PaidRun) -> MadeDomain:
+    """The domain file: learned columns as they were learned, described ones as they are, and no open ones. rows: by
+    which the unit's bound was chosen."""
     fields, left_out, empty = list[JSON](), list[str](), list[str]()
     for stated in plan.made.document["fields"]:
         name = stated["name"]
@@ -512,18 +568,30 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], run: PaidRun) -> Made
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
         remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
-    learned = learned_price(plan.made.document, plan.domain.names, plan.budget, plan.unit.whom)
-    return MadeDomain(plan.made.document | {"learned": learned, "fields": fields}, tuple(remarks))
+    learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows)
+    bounded = with_bound(plan.made.document, plan.unit) if rows else plan.made.document
+    return MadeDomain(bounded | {"learned": learned, "fields": fields}, tuple(remarks))
 
 
-def learned_price(document: JSON, columns: Sequence[str], budget: PrivacyBudget, unit: str) -> JSON:
-    """What a domain file says that its labels and bounds have cost, with those of this run: both costs add up.
+def with_bound(document: JSON, unit: PrivacyUnit) -> JSON:
+    """A domain file that states the unit's bound on the rows of each person; a bound on rows in one cell stays."""
+    stated = {key: least for key, least in document.get("unit", {}).items() if key == "max_rows_per_cell"}
+    in_cell = {key: min(least, unit.rows) for key, least in stated.items()}
+    return document | {"unit": to_builtins(UnitForm.of(unit.columns, unit.per, unit.rows)) | in_cell}
+
+
+def learned_price(
+    document: JSON, columns: Sequence[str], budget: PrivacyBudget, unit: str, rows: LearnedRows | None = None
+) -> JSON:
+    """What a domain file says that what was learned has cost, with what this run learns: both costs add up. rows: by
+    which the bound on a person's rows was chosen, in this run; else what an earlier one has learned stays.
 
     Raises:
         UsageFault: the document states a cost for other units, which does not add to this one.
     """
     before = learned_part(document, Location("domain"))
     names, epsilon, delta = (before.columns, before.budget.epsilon, before.budget.delta) if before else ((), 0, 0)
+    rows = rows or (before.rows if before else None)
     if before is not None and before.unit != unit:
         raise UsageFault(
             f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
@@ -534,7 +602,12 @@ def learned_price(document: JSON, columns: Sequence[str], budget: PrivacyBudget,
         "epsilon": upward_text(epsilon + budget.epsilon),
         "delta": upward_text(delta + budget.delta),
         "unit": unit,
+        **({"max_rows": _rows_form(rows)} if rows else {}),
     }
+
+
+def _rows_form(rows: LearnedRows) -> JSON:
+    return {"numbers": [*rows.numbers], "persons": [*rows.persons], "scale": upward_text(rows.scale)}
 
 
 def learned_field(form: JSON, learned: JSON) -> JSON:

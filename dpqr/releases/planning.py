@@ -69,9 +69,11 @@ def read_documents(
     return read_queries(queries, domain, strict=strict)
 
 
-def open_domain(request: PlanRequest) -> JSON | None:
+def open_domain(request: PlanRequest, *, closed: bool = False) -> JSON | None:
     """The document of the domain, as far as it is needed here, where it leaves labels or bounds open: such a release
     learns them first (`learned_release`). None where it leaves nothing open, or cannot be read, as its reader will say.
+
+    closed: also the document that leaves nothing open.
 
     Raises:
         DocumentError: it leaves something open, and has not the shape of a domain.
@@ -86,7 +88,7 @@ def open_domain(request: PlanRequest) -> JSON | None:
             domain = str(Path(given).parent / domain) if isinstance(domain, str) and isinstance(given, str) else domain
         document = read_document(Path(domain)) if isinstance(domain, str) else domain
         fields = list_items(document, "fields") if isinstance(document, dict) else []
-    return open_document(domain) if any(map(open_part, fields)) else None
+    return open_document(domain) if any(map(open_part, fields)) or (closed and fields) else None
 
 
 def open_part(form: Any) -> Literal["labels", "bounds"] | None:

@@ -75,8 +75,7 @@ def _whole_price(plan: Plan) -> Iterator[Fact]:
     """What the run and its learned domain cost together, where they add up."""
     learned, whole = plan.problem.domain.learned, whole_budget(plan)
     if learned and whole:
-        columns = plain(", ".join(learned.columns))
-        yield "In all", f"{cost_words(whole)}: {cost_words(learned.budget)} of it to learn the domain ({columns})"
+        yield "In all", f"{cost_words(whole)}: {cost_words(learned.budget)} of it to learn {plain(learned.words)}"
 
 
 def _persons_words(plan: Plan) -> str:

@@ -114,7 +114,7 @@ class ReleaseRequest:
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
     shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
     locked: the plan that the run must follow; None: none was reviewed. learn_share: of the budget, for what the domain
-    leaves open."""
+    leaves open; learn_max_rows: for the choice of the rows of each person."""
 
     source: TableSource
     plan: PlanRequest
@@ -129,6 +129,7 @@ class ReleaseRequest:
     after: str | None = None
     locked: LockedPlan | None = None
     learn_share: str | None = None
+    learn_max_rows: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

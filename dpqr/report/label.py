@@ -132,7 +132,10 @@ def _lines(found: ReportInput, receipt: Sequence[Fact]) -> Iterator[Fact]:
         yield "Epsilon", upward_text(budget.epsilon)
         yield "Delta", upward_text(budget.delta)
         if "whole" in found.plan:
-            yield "", "with what labels and bounds of the columns have cost, which were learned first"
+            yield (
+                "",
+                "with what was learned first: labels or bounds of columns, or how many rows of each person are used",
+            )
         yield from (("Promise", text) for text in meaning(found))
         yield "Odds", guess_words(budget.epsilon, budget.delta)
         yield from _budget_lines(found)

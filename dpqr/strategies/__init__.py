@@ -14,6 +14,7 @@ Other rooms import these modules, and no others:
     schedules.anytime               the source's loop in stages of falling alpha
     schedules.by_count              a noisy count decides the accountant
     schedules.drafts                parts that several schedules' plans share
+    schedules.marginals.forecast    noise that a share buys, the error that it leaves, and that of a plan
     schedules.marginals.schedule    marginals: the plan and its states
     schedules.ordered               prefixes and ranges: buckets where records are few
     schedules.planner               which plan a run follows: schedule, accountant and noise, compared by forecast
@@ -36,7 +37,6 @@ Inside:
     designs.trees                          trees and levels with weights of least error
     schedules.marginals.candidate_blocks   what the search may choose
     schedules.marginals.decision           the ways to spend a budget on marginals, and when one is decided for
-    schedules.marginals.forecast           noise that a share buys, the error that it leaves, and that of a plan
     schedules.marginals.last_measurements  what is measured with the rest
     schedules.marginals.search             the search among marginals, batch by batch
     schedules.parts                        ordered columns apart, marginals for the rest

@@ -212,10 +212,10 @@ def resolve_policy(policy: Policy, stated: Policy) -> Policy:
 
 
 def require_learning(policy: Policy) -> None:
-    """Raise BudgetRefused unless the budget's owner lets labels and bounds be learned."""
+    """Raise BudgetRefused unless the budget's owner lets labels, bounds and the rows of each person be learned."""
     if not policy.learning:
         raise BudgetRefused(
-            "--learn: the budget's policy does not allow labels or bounds to be learned, and nothing was opened\n"
+            "--learn: the budget's policy allows nothing to be learned from the table, and nothing was opened\n"
             "the owner can allow it: dpqr budget policy NAME --allow-learning"
         )
 

@@ -95,6 +95,7 @@ def hidden_leaks() -> Iterator[Wrong]:
     """What only the published files show."""
     yield Wrong("an exact n in the answers' decimals", exact_total_in_decimals, ("file-csv-row",))
     yield Wrong("person bounding switched off", unbounded_persons, ("file-parquet-person",))
+    yield Wrong("rows of each person chosen by exact counts", exact_persons, ("file-csv-rows-chosen",))
 
 
 def forgotten_rows() -> Iterator[Wrong]:
@@ -110,7 +111,9 @@ def forgotten_cells() -> Iterator[Wrong]:
     yield Wrong("any bound on a person's cells", unbounded_persons, ("persons-most-cells",))
     yield Wrong("that a person counts once a cell", every_row_a_person, ("persons-one-cell", "persons-together"))
     yield Wrong("that a person's total is clipped", unclipped_totals, ("persons-totals",))
-    yield Wrong("that a person counts in one bin of their total", every_bin_below, ("persons-by-total",))
+    yield Wrong(
+        "that a person counts in one bin of their total", every_bin_below, ("persons-by-total", "persons-by-rows")
+    )
 
 
 def _cases_of(draw: str) -> str:
@@ -245,6 +248,23 @@ def exact_total_in_decimals() -> Iterator[None]:
         return written(replace(finished, answers=answers), *given, **named)
 
     with patch.object(JointTally, "histogram", histogram), patch.object(release, "write_release", write):
+        yield
+
+
+@contextmanager
+def exact_persons() -> Iterator[None]:
+    """Counts of persons, by which a bound is chosen, without their noise; what is charged and published stays."""
+    from dpqr.mechanisms import noisy_answers as answers
+    from dpqr.workload.workload import Measurement
+
+    sound = answers.LaplaceAnswers.sample
+
+    def sample(self: Any, value: Any, noise: Any) -> Any:
+        if any(block.most_cells is None for block in self.blocks):
+            return sound(self, value, noise)
+        return Measurement(blocks=self.blocks, values=tuple(each.answer(value) for each in self.blocks), law=self.law)
+
+    with patch.object(answers.LaplaceAnswers, "sample", sample):
         yield
 
 

@@ -115,6 +115,8 @@ RELEASES = {
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
     "learned": ("counts", {"eps": 2, "delta": "1e-6", "learn": "region"}),
+    "rows chosen": ("counts", {"eps": 2, "unit": "person", "max_rows": 4, "learn_max_rows": 0.2}),
+    "rows chosen, gdp": ("means", GDP | {"eps": 2, "unit": "person", "learn_max_rows": 0.1}),
     "totals": ("totals", {"unit": "person", "max_rows": 2}),
     "totals, gdp": ("totals", GDP | {"unit": "person", "max_rows": 2}),
     "totals, zcdp": ("totals", {**WITH_DELTA, "accountant": "zcdp", "unit": "person", "max_rows": 1}),

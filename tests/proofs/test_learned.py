@@ -1,5 +1,6 @@
-"""P43 to P45: tables of persons, kept labels, and counts of a grid, by enumeration and thirty digits."""
+"""P43 to P46: tables of persons, kept labels, counts of a grid, and chosen rows, by enumeration and thirty digits."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -9,9 +10,11 @@ from mpmath import exp
 from proofs.exact import LEAST, real
 from support.one_test import in_one_test
 
+from dpqr.domain.domain import LearnedRows
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learning import LabelSelection, grid_counts
+from dpqr.mechanisms.learning import LabelSelection, grid_counts, person_counts
+from dpqr.releases.person_rows import ForecastErrors, RowChoice
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -85,3 +88,37 @@ def test_p45_counts_of_a_grid_are_within_epsilon_on_every_pair_of_neighbours(uni
     others = own if unit.neighbours is Neighbours.REPLACE else [np.zeros(3, dtype=int)]
     scale = grid_counts(0, 3, epsilon, unit).law.scale
     assert max(int(np.abs(one - other).sum()) for one in own for other in others) / scale == epsilon
+
+
+@every_unit
+def test_p46_counts_of_persons_and_an_answer_over_the_rows_they_choose_are_within_both_prices(unit):
+    """One person of 0 to 7 rows, all tables of which are neighbours; the loss of a pair of outcomes is at most the sum
+    of both distances over their scales. The bound is chosen anew for every outcome of the first draw."""
+    numbers, first, rest = (1, 2, 4), Fraction(1, 2), Fraction(2)
+    draw = person_counts(1, numbers, first, unit)
+    noise = dict(zip(numbers, (0.0, 5.0, 50.0), strict=True))
+    forecasts = {most: ForecastErrors(noise=(each,) * 9, cut=1.0) for most, each in noise.items()}
+    choice = RowChoice(epsilon=first, unit=unit, forecasts=forecasts, counted=())
+    answer, table = QueryBlock(name="rows"), draw.blocks[0].person_table
+
+    def counted(rows):
+        found = table.empty((1,))
+        if rows:
+            table.add(found, np.array([0]), np.array([rows]))
+        return found
+
+    outcomes = [LearnedRows(numbers=numbers, persons=each, scale=draw.scale) for each in product((0, 9, 40), repeat=3)]
+    scales = {most: sensitivity((answer,), Norm.L1, replace(unit, rows=most)) / rest for most in numbers}
+    chosen = set(map(choice.best, outcomes))
+    assert chosen == set(numbers)
+    pairs = [*product(range(8), range(8) if unit.neighbours is Neighbours.REPLACE else [0])]
+    drawn = {pair: int(np.abs(counted(pair[0]) - counted(pair[1])).sum()) / draw.scale for pair in pairs}
+    assert max(drawn.values()) == first
+    losses = [
+        drawn[one, other] + abs(min(one, most) - min(other, most)) / scale
+        for one, other in pairs
+        for most, scale in scales.items()
+    ]
+    assert max(losses) <= first + rest
+    if unit.neighbours is Neighbours.ADD_REMOVE:
+        assert max(losses) == first + rest

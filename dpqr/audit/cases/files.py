@@ -18,10 +18,10 @@ import numpy as np
 from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
+from dpqr.releases.any_release import release
 from dpqr.releases.formats import TableFormat, write_table
 from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import file_text
-from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.tidy import Column, Texts, Tidy
 from dpqr.tables.source import TableSource
@@ -58,6 +58,7 @@ class FileCase:
         tables: the header and rows of two neighbouring tables.
         given: options of the release.
         claim: what its user reads.
+        choice: share of the budget for the rows of each person, which are chosen.
     """
 
     name: str
@@ -68,6 +69,7 @@ class FileCase:
     output: Mapping[str, Any]
     claim: Claim
     form: TableFormat = "csv"
+    choice: str | None = None
     work: int = 10
     brief: int | None = RUNS
     laws: tuple[Laws, Laws] | None = None
@@ -84,7 +86,8 @@ class FileCase:
             out, found = desk / "out", []
             request = PlanRequest(queries=str(queries), **self.given)
             output = OutputRequest(directory=str(out), **self.output)
-            asked = ReleaseRequest(source=TableSource(paths=(str(table),)), plan=request, output=output)
+            source = TableSource(paths=(str(table),))
+            asked = ReleaseRequest(source=source, plan=request, output=output, learn_max_rows=self.choice)
             for _ in range(runs):
                 release(asked, SILENT, noise=noise)
                 found.append(files_outcome(out))
@@ -158,4 +161,14 @@ def file_cases() -> Iterator[FileCase]:
         given={"epsilon": "1", "delta": "0.01", "neighbours": "replace", "n": len(rows) + 1},
         output={"format": "csv"},
         claim=Claim(epsilon=Fraction(1), delta=Fraction(1, 100)),
+    )
+    yield FileCase(
+        name="file-csv-rows-chosen",
+        what="a release from CSV that chooses the rows of each person, one person more with forty rows",
+        tables=((HEADER, *rows), (HEADER, *rows, *(("c", "F", "3"),) * 40)),
+        queries=marginals,
+        given={"epsilon": "0.5", "unit": "person", "max_rows": 2},
+        output={"format": "csv"},
+        claim=Claim(epsilon=Fraction(1, 2)),
+        choice="0.5",
     )

@@ -24,6 +24,7 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.learning import person_counts
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -100,6 +101,8 @@ def person_cases() -> Iterator[PersonTablesCase]:
     binned = replace(summed, matrix=Dense(np.ones((3, len(LABELS)), dtype=np.int64)))
     by_total = QueryBlock(name="by total", factors=(binned,), most_cells=1, within=(0, 1, 3, 4))
     yield PersonTablesCase(name="persons-by-total", rows=(2, 0, 0), tables=(by_total,), moved=(0, 1, 0))
+    by_rows = person_counts(len(LABELS), (1, 2, 4), EPSILON, UNIT).blocks
+    yield PersonTablesCase(name="persons-by-rows", rows=(4, 5, 0), tables=by_rows, moved=(0, 0, 1))
     yield PersonTablesCase(name="persons-one-cell", rows=(4, 0, 0), tables=(one,), moved=(1, 0, 0))
     yield PersonTablesCase(name="persons-most-cells", rows=(1, 1, 1), tables=(one,), moved=None)
     yield PersonTablesCase(name="persons-together", rows=(2, 2, 2), tables=(all_cells, number), moved=(1, 1, 1, 1))

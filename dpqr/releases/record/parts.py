@@ -19,7 +19,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dpqr import __version__
 from dpqr.domain.attribute import Labels
-from dpqr.domain.domain import Domain
+from dpqr.domain.domain import Domain, LearnedPart
 from dpqr.kernel.budget import Price, PrivacyBudget, upward
 from dpqr.kernel.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.noise.law import NoiseLaw
@@ -216,13 +216,32 @@ class Column(Part, frozen=True, kw_only=True):
     ordered: bool | UnsetType = UNSET
 
 
+class LearnedRowsPart(Part, frozen=True, kw_only=True):
+    """Noisy counts of persons, by which the bound on a person's rows was chosen (`LearnedRows`)."""
+
+    numbers: tuple[int, ...]
+    persons: tuple[int, ...]
+    scale: FigurePart
+
+
 class LearnedDomainPart(Part, frozen=True, kw_only=True):
-    """The price of the columns' labels and bounds, where these were learned. unit: for whom. The price of the run comes
-    to it."""
+    """The price of the columns' labels and bounds, where these were learned, and of the choice of the rows of each
+    person. unit: for whom. The price of the run comes to it."""
 
     columns: tuple[str, ...]
     budget: BudgetPart
     unit: str
+    max_rows: LearnedRowsPart | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, learned: LearnedPart) -> LearnedDomainPart:
+        """What was learned, and its price."""
+        rows = (
+            UNSET
+            if (one := learned.rows) is None
+            else LearnedRowsPart(numbers=one.numbers, persons=one.persons, scale=FigurePart.of(one.scale))
+        )
+        return cls(columns=learned.columns, budget=BudgetPart.of(learned.budget), unit=learned.unit, max_rows=rows)
 
 
 class DomainPart(Part, frozen=True, kw_only=True):
@@ -260,9 +279,7 @@ class DomainPart(Part, frozen=True, kw_only=True):
             }
             if facts
             else None,
-            learned=UNSET
-            if (learned := domain.learned) is None
-            else LearnedDomainPart(columns=learned.columns, budget=BudgetPart.of(learned.budget), unit=learned.unit),
+            learned=UNSET if domain.learned is None else LearnedDomainPart.of(domain.learned),
         )
 
 

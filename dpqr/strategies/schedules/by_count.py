@@ -84,7 +84,12 @@ class CountedFirst:
     @property
     def expected(self) -> float:
         """Forecast error among the possible records."""
-        return mean_error([min(both) for both in zip(*self._errors, strict=True)])
+        return mean_error(self.expected_at)
+
+    @property
+    def expected_at(self) -> tuple[float, ...]:
+        """The same at each of POSSIBLE_RECORDS: of the better plan there."""
+        return tuple(min(both) for both in zip(*self._errors, strict=True))
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The count, and the plan for many records on paper.
@@ -131,7 +136,7 @@ class CountedFirst:
             epsilon=accountant.epsilon(events, budget.delta) or budget.epsilon,
             notes=(note,),
             expected=self.expected,
-            expected_at=(),
+            expected_at=self.expected_at,
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:

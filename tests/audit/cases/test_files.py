@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from audit.wrong_builds import exact_total_in_decimals, unbounded_persons
+from audit.wrong_builds import exact_persons, exact_total_in_decimals, unbounded_persons
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.files import file_cases, files_outcome
@@ -32,7 +32,11 @@ def test_every_case_makes_releases_of_neighbouring_tables(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("file-csv-row", exact_total_in_decimals), ("file-parquet-person", unbounded_persons)],
+    [
+        ("file-csv-row", exact_total_in_decimals),
+        ("file-parquet-person", unbounded_persons),
+        ("file-csv-rows-chosen", exact_persons),
+    ],
 )
 def test_a_leak_in_the_files_is_found(name, wrong):
     with wrong():
