@@ -159,7 +159,13 @@ class LatentClassFit:
             pairs=_beside(evidence, places, total),
             singles=_Singles.of(evidence, places, total),
             others=tuple(
-                _Other.of(seen, places, total)
+                _Other(
+                    seen=seen,
+                    columns=tuple(places[axis] for axis in seen.axes),
+                    shape=tuple(shape[axis] for axis in seen.axes),
+                    values=seen.values.reshape(-1) / total,
+                    weight=(total / seen.deviation) ** 2,
+                )
                 for seen in evidence
                 if seen.order and (seen.block is not None or seen.order > 2)
             ),
@@ -332,17 +338,6 @@ class _Other:
     shape: tuple[int, ...]
     values: FloatArray
     weight: float
-
-    @classmethod
-    def of(cls, seen: LinearMeasurement, places: Sequence[slice], total: float) -> _Other:
-        columns = tuple(places[axis] for axis in seen.axes)
-        return cls(
-            seen=seen,
-            columns=columns,
-            shape=tuple(place.stop - place.start for place in columns),
-            values=seen.values.reshape(-1) / total,
-            weight=(total / seen.deviation) ** 2,
-        )
 
 
 def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], total: float) -> tuple[_Pairs, ...]:
