@@ -84,10 +84,13 @@ class LatentClasses:
 
 
 def products(laws: Sequence[FloatArray], shares: FloatArray) -> FloatArray:
-    """The mass of every combination of cells in every class, shape (combinations, classes)."""
-    cells = shares[None, :]
+    """The mass of every combination of cells in every class, shape (combinations, classes).
+
+    shares: of the classes, or of combinations of other columns' cells in each, which vary slowest.
+    """
+    cells = np.atleast_2d(shares)
     for law in laws:
-        cells = (cells[:, None, :] * law[None, :, :]).reshape(-1, shares.size)
+        cells = (cells[:, None, :] * law).reshape(-1, shares.shape[-1])
     return cells
 
 
@@ -134,7 +137,7 @@ class LatentClassFit:
     sizes: IntArray
     pairs: tuple[_Pairs, ...]
     singles: _Singles
-    others: tuple[LinearMeasurement, ...]
+    others: tuple[_Other, ...]
 
     @classmethod
     def of(cls, evidence: Sequence[LinearMeasurement], shape: tuple[int, ...], total: float) -> LatentClassFit:
@@ -155,7 +158,17 @@ class LatentClassFit:
             sizes=np.array(shape),
             pairs=_beside(evidence, places, total),
             singles=_Singles.of(evidence, places, total),
-            others=tuple(seen for seen in evidence if seen.order and (seen.block is not None or seen.order > 2)),
+            others=tuple(
+                _Other(
+                    seen=seen,
+                    columns=tuple(places[axis] for axis in seen.axes),
+                    shape=tuple(shape[axis] for axis in seen.axes),
+                    values=seen.values.reshape(-1) / total,
+                    weight=(total / seen.deviation) ** 2,
+                )
+                for seen in evidence
+                if seen.order and (seen.block is not None or seen.order > 2)
+            ),
         )
 
     def first(self) -> FloatArray:
@@ -211,39 +224,37 @@ class LatentClassFit:
         squares += float(short @ drawn)
         slope_shares += drawn @ single
         slopes[self.singles.cells] += np.multiply.outer(drawn, shares)
-        for seen in self.others:
-            squares += self._add_slopes(seen, laws, shares, slopes, slope_shares)
+        for other in self.others:
+            squares += self._add_slopes(other, laws, shares, slopes, slope_shares)
         # Through the softmax.
         slopes = laws * (slopes - self._each(np.add, laws * slopes))
         slope_shares = shares * (slope_shares - float(shares @ slope_shares))
         return 0.5 * squares, np.append(slopes.reshape(-1), slope_shares)
 
     def _add_slopes(
-        self,
-        seen: LinearMeasurement,
-        laws: FloatArray,
-        shares: FloatArray,
-        slopes: FloatArray,
-        slope_shares: FloatArray,
+        self, other: _Other, laws: FloatArray, shares: FloatArray, slopes: FloatArray, slope_shares: FloatArray
     ) -> float:
         """Squared residuals of answers over any number of columns; their slopes are added in place."""
-        own, one = [laws[self.places[axis]] for axis in seen.axes], np.ones_like(shares)
-        first = products(own[:-1], one)
-        table = (first * shares) @ own[-1].T
-        gaps = seen.apply(table.reshape([len(law) for law in own])) - seen.values.reshape(-1) / self.total
-        weight = (self.total / seen.deviation) ** 2
-        pulled = seen.adjoint(gaps * weight).reshape(table.shape)
-        slopes[self.places[seen.axes[-1]]] += pulled.T @ (first * shares)
-        moved = pulled @ own[-1]
-        slope_shares += np.einsum("ij,ij->j", first, moved)
+        *own, last = [laws[place] for place in other.columns]
+        # The products of no column, of the first, of the first two, ...
+        before = [np.ones((1, shares.size))]
+        for law in own:
+            before.append(products([law], before[-1]))
+        mass = before[-1] * shares
+        gaps = other.seen.apply((mass @ last.T).reshape(other.shape)) - other.values
+        pulled = other.seen.adjoint(gaps * other.weight).reshape(-1, len(last))
+        slopes[other.columns[-1]] += pulled.T @ mass
+        moved = pulled @ last
+        slope_shares += np.einsum("ij,ij->j", before[-1], moved)
         moved = moved * shares
         # Back through the products, the last factor first.
-        for place in reversed(range(len(own) - 1)):
-            before = products(own[:place], one)
-            split = moved.reshape(len(before), len(own[place]), -1)
-            slopes[self.places[seen.axes[place]]] += np.einsum("ik,ijk->jk", before, split)
+        for place in reversed(range(1, len(own))):
+            split = moved.reshape(len(before[place]), len(own[place]), -1)
+            slopes[other.columns[place]] += np.einsum("ik,ijk->jk", before[place], split)
             moved = np.einsum("jk,ijk->ik", own[place], split)
-        return float(gaps @ gaps) * weight
+        if own:
+            slopes[other.columns[0]] += moved
+        return float(gaps @ gaps) * other.weight
 
     def split(self, point: FloatArray) -> FloatArray:
         """Parameters of twice as many classes, from which a descent begins.
@@ -312,6 +323,21 @@ class _Singles:
             values=np.concatenate([np.zeros(0), *(seen.values / total for seen in held)]),
             weights=np.repeat([(total / seen.deviation) ** 2 for seen in held], [seen.values.size for seen in held]),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Other:
+    """Measured answers over any number of columns.
+
+    columns: the cells of each among all cells. shape: their numbers. values: parts of all records, shape (answers,).
+    weight: inverse variance of these.
+    """
+
+    seen: LinearMeasurement
+    columns: tuple[slice, ...]
+    shape: tuple[int, ...]
+    values: FloatArray
+    weight: float
 
 
 def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], total: float) -> tuple[_Pairs, ...]:

@@ -13,9 +13,7 @@ from dpqr.kernel.budget import PrivacyBudget, upward_text
 from dpqr.kernel.currency import PAIR
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import RELEASED, BudgetTerms, LedgerEntry
-from dpqr.ledger.record import Record
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.record.parts import written
 from dpqr.releases.record.plan_document import CounterPart
@@ -26,6 +24,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.tables.source import TableSource
 
 if TYPE_CHECKING:
+    from dpqr.ledger.record import Record
     from dpqr.releases.read_release import ReleaseFiles
 
 SCHEDULE = "strategy"
@@ -249,6 +248,8 @@ def paid_notes(payer: LedgerRequest | None, period: PeriodRows | None, before: s
     """
     if payer is None:
         return
+    from dpqr.ledger.budgets import configured_ledger
+
     record = configured_ledger(payer.ledger, payer.anchor).walk()
     terms = record.state.account(payer.dataset).terms
     if terms.periods is not None or period is not None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from msgspec import UNSET
 
@@ -24,7 +24,6 @@ from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.ledger.chain import BEGINNING, seal
-from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import JSON, canonical, encode_events
 from dpqr.ledger.ledger import Reservation, Run
 from dpqr.releases.draws import Blocks, Plain, RecordedDraw
@@ -33,6 +32,9 @@ from dpqr.releases.record.release_document import ReleaseRecord, RoundPart
 from dpqr.strategies.schedules.split import DROPPED
 from dpqr.tables.engines.known import local_files
 from dpqr.tables.source import TableSource
+
+if TYPE_CHECKING:
+    from dpqr.ledger.chained_ledger import ChainedLedger
 
 try:
     import fcntl

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.accountants.accountant import EveryFilter, PrivacyFilter
@@ -21,11 +22,8 @@ from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, Usa
 from dpqr.kernel.events import Composition
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, Reason, Reservation
 from dpqr.ledger.location import ledger_origin
-from dpqr.ledger.state import Charge
 from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import read_record
 from dpqr.releases.fingerprints import has_another_form, release_note
@@ -46,6 +44,10 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.policy import UTF_8, Policy
 from dpqr.tables.source import TableSource
+
+if TYPE_CHECKING:
+    from dpqr.ledger.chained_ledger import ChainedLedger
+    from dpqr.ledger.state import Charge
 
 ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
@@ -229,6 +231,8 @@ def paid_run(
         return
     if asked.resume and directory is None:
         raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
+    from dpqr.ledger.budgets import configured_ledger
+
     ledger = configured_ledger(asked.ledger, asked.anchor)
     with open_transcript(transcript_path(directory)) if directory else nullcontext() as file:
         continued = _continue_run(asked, ledger, bill, file)
@@ -355,6 +359,8 @@ class Bill:
         return ledger.reserve(self._charge(dataset), note=self.note)
 
     def _charge(self, dataset: str) -> Charge:
+        from dpqr.ledger.state import Charge
+
         return Charge(
             dataset=dataset,
             events=self.events,
@@ -405,4 +411,6 @@ def require_affordable(
     locked, after: as for `Bill.require_fit`.
     """
     if asked is not None and not asked.resume:
+        from dpqr.ledger.budgets import configured_ledger
+
         bill.require_fit(configured_ledger(asked.ledger, asked.anchor), asked.dataset, locked=locked, after=after)

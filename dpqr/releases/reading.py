@@ -18,9 +18,8 @@ from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file
 from dpqr.domain.text.sources import parse_plain, public_documents
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
-from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.codec import JSON
-from dpqr.ledger.ledger import DEFAULT
+from dpqr.ledger.ledger import DEFAULT, BudgetTerms
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.releases.start import start_name
 from dpqr.strategies.problem import PublicInputs
@@ -81,7 +80,7 @@ def resolve_source(source: TableSource, payer: LedgerRequest | None) -> TableSou
     """
     if payer is None:
         return source
-    source_of_owner = _policy(payer).source
+    source_of_owner = _terms(payer).policy.source
     if source_of_owner is None:
         # A request may name an engine's table, or follow a plan that was made for one.
         of_engine = source.engine is not None and bool(source.paths) if source.named else source.public is not None
@@ -121,7 +120,7 @@ def resolve_reading(
         free = _explicit_policy(replace(source, count_column=None), limits, domain)  # which may have any name
         return TableReading(source=source, limits=limits, bits=(*_bits(free), *_of_source(source)))
     stated = _explicit_policy(source, limits, domain)
-    policy = _policy(payer)
+    policy = _terms(payer).policy
     held = resolve_policy(policy, stated)
     return TableReading(
         source=replace(source, delimiter=held.delimiter, encoding=held.encoding, count_column=held.counts),
@@ -156,7 +155,7 @@ def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None
     """The count column that the request states, or else the policy's; `resolve_reading` says whether it may."""
     if payer is None or source.count_column is not None:
         return source.count_column
-    return _policy(payer).counts
+    return _terms(payer).policy.counts
 
 
 def charging_accountant(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
@@ -164,12 +163,15 @@ def charging_accountant(request: PlanRequest | PredictionPlanRequest, payer: Led
     plan of another may cost more there than one of its own for the same epsilon and delta, or cannot be charged."""
     if payer is None or request.accountant or PrivacyBudget.parse(request.epsilon, request.delta).pure:
         return request.accountant
-    terms = configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms
+    terms = _terms(payer)
     return terms.accountant if terms.budget.pure or terms.accountant in SQUARED else None
 
 
-def _policy(payer: LedgerRequest) -> Policy:
-    return configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms.policy
+def _terms(payer: LedgerRequest) -> BudgetTerms:
+    """What the budget's owner has fixed. The ledger is imported where there is one."""
+    from dpqr.ledger.budgets import configured_ledger
+
+    return configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms
 
 
 def _explicit_policy(source: TableSource, limits: Limits, domain: Domain) -> Policy:

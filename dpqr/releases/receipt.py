@@ -26,7 +26,6 @@ from dpqr.kernel.wording import (
     seconds_words,
 )
 from dpqr.ledger.ledger import Reason
-from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
@@ -320,6 +319,8 @@ def _worth(plan: Plan) -> Iterator[Fact]:
     """The noise of measured answers; and the error of all, where it has a closed form."""
     if not plan.forecast:
         return
+    from dpqr.releases.forecast_error import closed_mean
+
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
     paper = "on paper, " if plan.named("search") else ""

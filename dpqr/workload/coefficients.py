@@ -207,7 +207,7 @@ def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: EntryConte
     labels = tuple(dict.fromkeys(queries))
     order = {label: row for row, label in enumerate(labels)}
     rows = np.array([order[query] for query in queries], dtype=np.int64)
-    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
+    if len({*zip(queries, cells.tolist(), strict=True)}) < len(rows):
         raise location.fault(f"{path.name} gives two coefficients for one cell of one query; keep one of them")
     texts = table[VALUE]
     values = np.empty(len(texts))

@@ -7,7 +7,7 @@ import importlib
 import inspect
 from pathlib import Path
 
-import pytest
+from support.one_test import in_one_test
 
 import dpqr
 from dpqr.cli import budget
@@ -75,7 +75,7 @@ def file_of(module: str) -> Path:
     return Path(inspect.getfile(importlib.import_module(module)))
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - SHELL))
+@in_one_test("command", sorted(set(COMMANDS) - SHELL))
 def test_a_public_name_stands_behind_each_command(command):
     name, same = SAME[command]
     assert name in dpqr.__all__
@@ -90,7 +90,7 @@ def test_no_command_is_forgotten():
     assert set(budget.command.commands) == set(LEDGER)
 
 
-@pytest.mark.parametrize(("command", "method"), LEDGER.items())
+@in_one_test(("command", "method"), LEDGER.items())
 def test_budget_commands_call_the_ledger(command, method):
     source = inspect.getsource(budget.command.commands[command].callback.__wrapped__)
     assert f"opened(given).{method}(" in source

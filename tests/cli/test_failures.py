@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from support.command_desk import PRIVATE
+from support.one_test import in_one_test
 
 from dpqr.cli.endings import UNEXPECTED, ending_of, failure_document
 from dpqr.kernel.errors import STAYS_SPENT, AlreadyThere, DocumentError, GoalMissed, LedgerError, UsageFault
@@ -98,7 +99,7 @@ def test_the_code_of_a_signal_is_the_one_of_the_process(desk):
     assert json.loads(done.stdout)["error"]["code"] == done.returncode
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "where", "what", "fix"),
     [
         (UsageFault("--out a/b: the file exists; choose another"), "--out a/b", "the file exists", "choose another"),
@@ -109,7 +110,6 @@ def test_the_code_of_a_signal_is_the_one_of_the_process(desk):
         (AlreadyThere("--out : exists; x"), None, "--out : exists", "x"),
         (UsageFault(""), None, "", None),
     ],
-    ids=lambda each: str(each)[:20],
 )
 def test_parts_of_a_message(error, where, what, fix):
     document = failure_document(ending_of(error), error.exit_code)

@@ -15,6 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from pyarrow import parquet
 from support.command_desk import DOMAIN, QUERIES
+from support.one_test import in_one_test
 from support.refusal_form import assert_refusal
 
 from dpqr import __version__
@@ -151,7 +152,7 @@ def test_the_pages_are_written_and_none_is_overwritten(desk):
     assert_refusal(desk.run("man", "man1"), 8, "man1/dpqr.1: the file exists")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@in_one_test("name", PAGES)
 def test_a_page_says_what_help_says_in_known_macros(name):
     page = PAGES[name]
     text = page_text(page)
@@ -175,7 +176,7 @@ def test_the_exit_codes_stand_on_the_page_of_the_program():
     assert ".B 8\nthe output is there already; nothing was spent\n" in page_text(PAGES["dpqr.1"])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "shown"),
     [
         (".so /etc/passwd", "\\&.so /etc/passwd"),

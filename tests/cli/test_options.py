@@ -1,6 +1,7 @@
 import click
 import pytest
 from click.testing import CliRunner
+from support.one_test import in_one_test
 
 from dpqr.cli.main import main
 from dpqr.cli.options import Integer, Positive, keywords, takes
@@ -55,13 +56,13 @@ def test_what_is_no_number_is_refused_by_the_name_of_its_option(words):
     assert "number" in done.stderr
 
 
-@pytest.mark.parametrize("text", ODD, ids=ascii)
+@in_one_test("text", ODD)
 def test_no_other_text_is_a_whole_number(text):
     with pytest.raises(click.BadParameter, match="is not a valid whole number"):
         Integer(min=0).convert(text, None, None)
 
 
-@pytest.mark.parametrize(("text", "value"), [("7", 7), (" 7\t", 7), ("+7", 7), ("007", 7), (7, 7), ("-7", -7)])
+@in_one_test(("text", "value"), [("7", 7), (" 7\t", 7), ("+7", 7), ("007", 7), (7, 7), ("-7", -7)])
 def test_digits_are(text, value):
     assert Integer().convert(text, None, None) == value
 
@@ -72,7 +73,7 @@ def test_the_range_is_kept():
             Integer(1, 10).convert(text, None, None)
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "-1", "1_0", "0x1", "\u0661", "1\xa0", "1\x0b", ""], ids=ascii)
+@in_one_test("text", ["nan", "inf", "-1", "1_0", "0x1", "\u0661", "1\xa0", "1\x0b", ""])
 def test_an_amount_is_a_plain_decimal(text):
     with pytest.raises(UsageFault, match="plain decimal"):
         Positive().convert(text, None, None)

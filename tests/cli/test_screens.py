@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from screens.cases import CASES, COLUMNS, FITTED, LINES, alike, kept, masked, prepare
+from support.one_test import in_one_test
 from support.repeatable_noise import repeatable_noise
 from support.slow_cases import slowly
 from support.terminal import watch
@@ -43,7 +44,7 @@ def test_figures_of_a_fit_may_differ_a_little(shown, expected):
     assert alike(shown, expected)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shown", "expected"),
     [
         ("+-6.0", "+-6.9"),

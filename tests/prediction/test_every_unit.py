@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import (
     LOSSES,
     TAPERED,
@@ -105,7 +106,7 @@ def test_squares_that_a_record_comes_against_use_more_than_the_slopes_of_the_uni
     assert 4 * float(stable.reached) / 10**6 < apart <= float(stable.bound)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize("name", ["logistic", "hinge", "pinball", "least squares"])
 def test_a_descent_stays_in_its_ball_in_every_direction(name, relation):
     drawn = np.random.default_rng(11)
@@ -117,7 +118,7 @@ def test_a_descent_stays_in_its_ball_in_every_direction(name, relation):
             assert np.linalg.norm(stable.fit(counts(table))) <= float(radius) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("penalty", ["1/1000", "1/10", "30"])
+@in_one_test("penalty", ["1/1000", "1/10", "30"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_minimiser_moves_by_the_smaller_of_both_bounds(name, penalty):
     modulus = 2 * Fraction(penalty)
@@ -172,7 +173,7 @@ def test_a_perturbed_objective_claims_what_its_loss_and_unit_have(loss, unit):
     assert (drawn.curvature, drawn.closing) == (given.curvature, weights.closing_epsilon)
 
 
-@pytest.mark.parametrize("unit", UNITS_OF, ids=NAMES)
+@in_one_test("unit", UNITS_OF)
 def test_moments_move_by_all_rows_of_a_unit(unit):
     """One row after the other in one direction, or to another one: brute force over rows and targets."""
     vectors = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8]]
@@ -188,7 +189,7 @@ def test_moments_move_by_all_rows_of_a_unit(unit):
     assert worst <= given.squared_sensitivity <= (2.001 if replaced else 1.001) * worst
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@in_one_test("rows", [1, 3])
 @pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize("column", [None, 1])
 def test_a_stream_moves_by_every_slot_and_every_row_of_a_unit(column, added, rows):

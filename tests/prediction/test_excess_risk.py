@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, domain, online
 from support.slow_cases import slow_but
 
@@ -181,7 +182,7 @@ def test_few_steps_prove_little():
     assert OnlineError(steps=Steps(), radius=1000.0).after(10**5) == 4
 
 
-@pytest.mark.parametrize("smoothness", [0.25, 0.5, 0.75, 1.0])
+@in_one_test("smoothness", [0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
 def test_the_path_of_penalties_moves_and_errs_no_more_than_is_proved(theta, smoothness):
     """All steps of it in each direction, as they are: s^r lambda / (s + lambda), and their sum of changes."""

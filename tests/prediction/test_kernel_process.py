@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import counts, examples, unit_vectors
 
 from dpqr.kernel.budget import Price
@@ -27,7 +28,7 @@ def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", poi
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
 
 
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Pinball(), Square()], ids=repr)
+@in_one_test("loss", [Hinge(), Logistic(), Pinball(), Square()])
 @pytest.mark.parametrize("kernel", [GAUSSIAN, Kernel(name="polynomial", degree=3)], ids=lambda one: one.name)
 def test_no_random_neighbours_coordinates_are_further_apart_than_the_bound(loss, kernel):
     drawn = np.random.default_rng(5)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.fakes import Told
 from support.fakes import neighbouring_weights as neighbours
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
@@ -87,7 +88,7 @@ def test_neighbouring_weights_stay_within_the_sensitivity_after_rounding(width):
 WIDTHS = [*range(1, 40), 99, 100, 101, 2**20 - 1, 2**20]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@in_one_test("width", WIDTHS)
 def test_the_sensitivity_holds_the_bound_every_coordinates_rounding_and_the_division(width):
     """Worked out anew: 2^20 steps, half a step a coordinate at either end, sqrt(width) together, rounded up to the next
     whole number above, and one step for the division in double precision."""

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import domain
 from support.slow_cases import slowly
 
@@ -95,7 +96,7 @@ def test_numbers_are_clipped_point_by_point_as_together():
     assert wild.bound > 2
 
 
-@pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
+@in_one_test("make", PLANS.values())
 def test_each_draw_is_one_of_the_plan_and_of_its_own_point(make):
     plan = make()
     counts = table(ONE, plan)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.losses import log_above, pure_epsilon
@@ -25,7 +26,7 @@ def test_what_a_price_buys_costs_the_price(epsilon):
     assert known.spread(event) < figures().spread(event)
 
 
-@pytest.mark.parametrize("changes", [1, 2, 6])
+@in_one_test("changes", [1, 2, 6])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(8)])
 def test_what_a_price_buys_of_a_normal_pull_costs_the_price(epsilon, changes):
     given = figures(changes, delta=Fraction(1, 10**6))
@@ -43,7 +44,7 @@ def test_a_normal_pull_needs_a_delta_and_few_records_of_a_person():
     assert figures(16, delta=delta).gaussian_event(Fraction(1, 10**5)) is None
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(30)])
+@in_one_test("epsilon", [Fraction(1, 10), Fraction(1), Fraction(30)])
 @pytest.mark.parametrize("loss", [Logistic(), Hinge(), Pinball(tau=Fraction(9, 10))])
 def test_the_determinant_has_a_quarter_of_epsilon_at_most(loss, epsilon):
     """Whatever the loss, the width and the persons' rows, by either pull."""

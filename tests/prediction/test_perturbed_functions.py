@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, examples
 from support.slow_cases import slow_but, slowly
 
@@ -44,7 +45,7 @@ def density(rows, strength, scale, point):
     return -np.linalg.norm(gradient) / scale + math.log(np.linalg.det(curved))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("relation", "one", "two"),
     [
         (Neighbours.ADD_REMOVE, ROWS, ROWS[:-1]),
@@ -293,7 +294,7 @@ def test_the_curve_of_one_record_is_nearly_reached_and_faults_are_refuted():
     assert share([], [1], few, 3, 3, spared=log_above(event_of(few, 3, 1).curvature)) > 9
 
 
-@pytest.mark.parametrize("name", SIDED)
+@in_one_test("name", SIDED)
 @pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
 @pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
 def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(name, changes, one, two, strength, deviation):

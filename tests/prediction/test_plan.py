@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -82,10 +83,8 @@ def test_an_exact_kernels_draws(delta):
     assert ((mechanism.event, 1),) == plan.events
 
 
-@pytest.mark.parametrize(
-    ("recipe", "table"),
-    [(aggregate(), LABELS), (aggregate(vote="randomised"), LABELS), (aggregate(), NUMBERS)],
-    ids=["labels", "coins", "numbers"],
+@in_one_test(
+    ("recipe", "table"), [(aggregate(), LABELS), (aggregate(vote="randomised"), LABELS), (aggregate(), NUMBERS)]
 )
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_an_ensembles_draws(recipe, table, delta):
@@ -102,7 +101,7 @@ class Panel:
 PRICES = [Price(epsilon=Fraction(1, 2)), Price(rho=Fraction(1, 8)), Price(squared_mu=Fraction(1, 4))]
 
 
-@pytest.mark.parametrize("price", PRICES, ids=lambda price: price.currency)
+@in_one_test("price", PRICES)
 @pytest.mark.parametrize("noise", ["exponential", "permute-and-flip"])
 def test_a_label_is_selected_by_the_named_mechanism_for_no_more_than_its_price(noise, price):
     """Of bounded range the exponential mechanism alone is; in rho and mu^2 the other one has half of its epsilon."""
@@ -178,7 +177,7 @@ def test_a_function_gets_the_noise_of_the_analytic_mechanism():
     assert [type(event) for event, _ in zcdp.events] == [RoundedGaussianEvent]
 
 
-@pytest.mark.parametrize("points", [None, 1, 40])
+@in_one_test("points", [None, 1, 40])
 @pytest.mark.parametrize(("records", "tuning"), [(1000, None), (None, None), (1000, Fraction(1, 5))])
 def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records, tuning):
     plan = least_spread(wanted(points, records, tuning, [PREDICTING["analytic"]]))
@@ -226,7 +225,7 @@ def test_without_a_delta_no_normal_noise_is_drawn():
     assert (plan.accountant.name, plan.noise) == ("basic", "spherical")
 
 
-@pytest.mark.parametrize("points", [None, 1, 40])
+@in_one_test("points", [None, 1, 40])
 @pytest.mark.parametrize("records", [1000, None])
 @pytest.mark.parametrize("tuning", [None, Fraction(1, 5)])
 def test_under_basic_composition_all_draws_together_spend_the_budget_exactly(points, records, tuning):

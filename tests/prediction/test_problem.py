@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
@@ -50,7 +51,7 @@ def test_of_three_labels_one_must_be_named():
 MANY = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute(name="one", axis=Labels(("a",)))))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("domain", "name", "positive", "family", "said"),
     [
         (DOMAIN, "tow", None, DocumentError, "tow"),

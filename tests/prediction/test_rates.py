@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, domain
 
 from dpqr.domain.attribute import Attribute, Bins, Codes
@@ -78,7 +79,7 @@ def rates(name, smoothness):
     return theory(StableRecipe(name=name, features=CellFeatures(domain=domain(2)), smoothness=smoothness), 10**6)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "smoothness", "penalty", "risk", "epsilon"),
     [
         # Nie and Wang 2017, JAMP: r = 1/2 is where both minima turn over
@@ -123,7 +124,7 @@ def test_a_smoothness_that_nobody_states_is_assumed():
 # Sample sizes: the lower bound against the source's and against the best there is, and what a plan says of it.
 
 
-@pytest.mark.parametrize("error", [0.01, 0.1, 0.2, 0.3, 0.45])
+@in_one_test("error", [0.01, 0.1, 0.2, 0.3, 0.45])
 @pytest.mark.parametrize("dimension", [2, 3, 30, 1000])
 def test_it_is_never_below_the_sources_bound(error, dimension):
     """n >= d / (32 alpha epsilon)."""

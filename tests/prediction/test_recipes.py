@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -59,7 +60,7 @@ def test_a_column_of_slots_moves_by_the_records_that_come_and_that_go(relation, 
 UNITS = [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who",), rows=3), REPLACED, PERSONS]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=["row", "person", "three rows", "replaced row", "replaced person"])
+@in_one_test("unit", UNITS)
 @pytest.mark.parametrize("records", [10**3, 10**6])
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_a_corner_is_rounded_for_the_share_of_epsilon_that_one_record_has(delta, unit, records):

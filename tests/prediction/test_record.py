@@ -9,6 +9,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -66,7 +67,7 @@ def planned(given, table=LABELS, points=7, delta="0", records=100):
     return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants))
 
 
-@pytest.mark.parametrize("name", PLANS)
+@in_one_test("name", PLANS)
 def test_a_plan_and_a_record_are_read_as_they_were_written_byte_for_byte(name):
     plan = planned(PLANS[name][0], **PLANS[name][1])
     drawn = PredictionRelease(

@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.prediction.forms import PointsForm, noise_deviation
@@ -18,7 +19,7 @@ def squares(**given):
     return RiskBound(**{"radius": 0.5, "slope": None, "records": 1000, "width": 40, **given})
 
 
-@pytest.mark.parametrize("decay", [1.5, 2.0, 4.0])
+@in_one_test("decay", [1.5, 2.0, 4.0])
 @pytest.mark.parametrize("penalty", [1e-4, 1e-2, 0.2])
 def test_no_spectrum_that_falls_as_fast_has_a_larger_dimension(decay, penalty):
     falling = np.arange(1, 10**5) ** -decay
@@ -152,7 +153,7 @@ def test_noise_adds_to_a_loss_by_its_mean_or_by_its_square_whichever_is_less():
             assert worse <= added_loss(Logistic(), 1.0, spread, mean_share("laplace")) * 1.01
 
 
-@pytest.mark.parametrize("loss", [Logistic(), ExactHinge()])
+@in_one_test("loss", [Logistic(), ExactHinge()])
 @pytest.mark.parametrize("added", [1e-4, 0.5, 7.0])
 def test_most_noise_is_the_other_way_round(loss, added):
     assert added_loss(loss, 1.0, most_noise(loss, 1.0, added, 0.8), 0.8) == pytest.approx(added)

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, VALUES, examples
 
 from dpqr.kernel.errors import UsageFault
@@ -24,7 +25,7 @@ def bound(radius, slope, records, **given):
     return RiskBound(radius=float(radius), slope=slope and float(slope), records=records, width=10, **given)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@in_one_test("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize(
     "loss", [Hinge(width=Fraction(1, 10**6)), Pinball(tau=Fraction(9, 10), width=Fraction(1, 10**6))]
 )
@@ -76,7 +77,7 @@ def test_what_cannot_be_is_refused():
             Stability(**wrong)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stability", "given", "said"),
     [
         (Stability(), {"descends": True, "penalised": True}, "no lambda"),

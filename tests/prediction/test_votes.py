@@ -9,6 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from support.one_test import in_one_test
 from support.prediction_tables import counts, domain, examples
 
 from dpqr.audit.law import Flips, Selection
@@ -53,7 +54,7 @@ def test_votes_follow_half_the_epsilon_and_have_an_event_of_their_own(kind, even
     assert votes.sample(None, NOISE).tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("votes", [(3, 2), (5, 0), (4, 3, 3), (2, 2, 1), (6, 1, 1, 1), (4, 4, 4)])
+@in_one_test("votes", [(3, 2), (5, 0), (4, 3, 3), (2, 2, 1), (6, 1, 1, 1), (4, 4, 4)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_permute_and_flip_never_errs_more_than_the_exponential_mechanism(votes, epsilon):
     """By the exact laws: Pr[a label t votes below the best, or further] for every t; and half its coin's heads."""
@@ -126,7 +127,7 @@ def drawn(parts, ones, scale):
 SMALL = [(parts, scale) for parts in (1, 2, 3, 5) for scale in (Fraction(1, 2), Fraction(3), Fraction(9))]
 
 
-@pytest.mark.parametrize(("parts", "scale"), SMALL)
+@in_one_test(("parts", "scale"), SMALL)
 def test_no_vote_that_changes_moves_a_label_by_more_than_epsilon_and_the_first_one_by_all_of_it(parts, scale):
     likely = [second(parts, ones, scale) for ones in range(parts + 1)]
     for law in (likely, [1 - p for p in likely]):
@@ -135,13 +136,13 @@ def test_no_vote_that_changes_moves_a_label_by_more_than_epsilon_and_the_first_o
         assert max(ratios) == pytest.approx(exp(1 / scale))
 
 
-@pytest.mark.parametrize(("parts", "scale"), SMALL)
+@in_one_test(("parts", "scale"), SMALL)
 def test_labels_err_no_more_than_the_noise_allows_above_the_share_of_members(parts, scale):
     for ones in range(parts + 1):
         assert abs(second(parts, ones, scale) - ones / parts) <= scale / parts
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(2), Fraction(5)])
+@in_one_test("scale", [Fraction(1, 2), Fraction(2), Fraction(5)])
 @pytest.mark.parametrize(("parts", "ones"), [(1, 0), (2, 1), (3, 0), (5, 4), (7, 2)])
 def test_the_sampler_has_this_law(parts, ones, scale):
     assert binomtest(drawn(parts, ones, scale), TRIALS, second(parts, ones, scale)).pvalue > UNLIKELY

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
+from support.one_test import in_one_test
 from support.plan_phases import without
 
 from dpqr.audit.cases.releases import Crash, Tape
@@ -102,7 +103,7 @@ def test_a_plan_that_buys_nothing_draws_nothing_nor_where_every_block_is_measure
     assert (len(found.by_name), len(charged)) == (3, 1)
 
 
-@pytest.mark.parametrize("price", [HUGE, RICH], ids=["epsilon", "rho"])
+@in_one_test("price", [HUGE, RICH])
 @pytest.mark.parametrize(
     "unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE), PrivacyUnit(columns=("who",), rows=3)], ids=str
 )

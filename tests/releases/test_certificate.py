@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
+from support.one_test import in_one_test
 from support.plan_phases import without
 
 from dpqr.domain.attribute import Attribute, Codes
@@ -219,7 +220,7 @@ def test_bounds_hold_as_often_as_they_say(price):
     assert {one.confidence for one in found} == {0.8}
 
 
-@pytest.mark.parametrize("price", [Price(epsilon=Fraction(10**5)), Price(rho=Fraction(10**9))], ids=str)
+@in_one_test("price", [Price(epsilon=Fraction(10**5)), Price(rho=Fraction(10**9))])
 @pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)], ids=str)
 @pytest.mark.parametrize("blocks", [MARGINALS, MIXED], ids=["alike", "unlike"])
 def test_at_a_high_price_bounds_are_the_errors_with_what_rounding_may_hide(price, unit, blocks):

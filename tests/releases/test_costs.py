@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from support.handmade_release import make_plan, make_theory_plan
+from support.one_test import in_one_test
 from support.plan_phases import changed, first, without
 
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
@@ -61,7 +62,7 @@ def test_every_phase_is_priced_at_the_plans_own_delta():
         assert costs[phase]["zcdp"] == zcdp.epsilon(events, Fraction(1, 10**6))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "delta", "words"),
     [
         ({"accountant", "check"}, "1e-9", "asked for by --accountant or by the budget"),

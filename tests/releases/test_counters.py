@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 from support.counters import DOMAIN, MONTHS, QUERIES, TABLE, released, women
+from support.one_test import in_one_test
 
 import dpqr
 from dpqr.domain.periods import Period
@@ -56,7 +57,7 @@ def test_a_release_reads_every_day_of_its_node_and_persons_are_counted_from_the_
 PERSONS = {"unit": "person", "max_rows": 2}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "words"),
     [
         ({"period": None}, "add --period"),

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from releases.test_online import FIRST, LAST, TABLE, query, session
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.source import SeededNoise
@@ -141,7 +142,7 @@ WEIGHTED = QueryBlock(
 )
 
 
-@pytest.mark.parametrize("rows", [0, 1, 3])
+@in_one_test("rows", [0, 1, 3])
 @pytest.mark.parametrize("relation", Neighbours, ids=lambda each: each.value)
 @pytest.mark.parametrize("block", [FIRST, WEIGHTED], ids=["count", "weighted"])
 def test_a_free_interval_is_as_wide_as_the_margin_and_the_threshold_allow(block, relation, rows):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.command_desk import DOMAIN, QUERIES
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.releases.forecast import (
@@ -232,7 +233,7 @@ class Forecaster:
         return ErrorDistribution(mean=mean, deviation=mean * self.deviation)
 
 
-@pytest.mark.parametrize("power", [0.2, 1.0, 2.0])
+@in_one_test("power", [0.2, 1.0, 2.0])
 @pytest.mark.parametrize(
     ("goal", "error"),
     [

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.command_desk import DOMAIN, QUERIES, Desk
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases import locked_plan as module
@@ -203,7 +204,7 @@ def test_a_plan_from_python_is_the_same(desk):
         dpqr.release("table.csv", plan="python.json", eps=2)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("old", "new", "path"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, "$.b"),

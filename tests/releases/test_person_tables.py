@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from support.one_test import in_one_test
 
 import dpqr
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -190,7 +191,7 @@ def test_no_plan_without_them_says_anything_of_them() -> None:
     assert "persons" not in document["price"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("queries", "more", "error", "words"),
     [
         ([BY_MONTH], {"unit": None, "max_rows": None}, UsageFault, "add --unit COLUMN"),
@@ -389,7 +390,7 @@ def test_counts_by_bins_of_totals_cost_what_numbers_of_persons_cost() -> None:
     assert plan_document(plan)["person_tables"][0]["total"] == {"column": "cost", "bins": 30}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asks", "words"),
     [
         ({"quantiles": {"sum": "department", "edges": [0, 1, 2]}}, "holds labels"),
@@ -423,7 +424,7 @@ def test_numbers_and_totals_share_one_draw_with_the_budget_of_a_table_each() -> 
     assert part["total"] == {"column": "cost", "least": 10, "most": 120, "step": "1"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("mean", "words"),
     [
         ({"sum": "department", "within": [0, 1]}, "holds labels"),

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pyarrow.parquet as pq
 import pytest
 from support.command_desk import DOMAIN, QUERIES
+from support.one_test import in_one_test
 from support.plain_screen import printed
 
 from dpqr.kernel.budget import upward_text
@@ -284,7 +285,7 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
 STATED = DeclaredPersons(columns=("who",), rows=3)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "rows", "used"), [(None, None, 3), ("who", None, 3), (None, 2, 2), ("who", 3, 3), ("who", 1, 1)]
 )
 def test_a_unit_is_within_the_domain_file(column, rows, used) -> None:
@@ -321,9 +322,7 @@ def of_cells(rows, most, **more):
     return plan_release(request)
 
 
-@pytest.mark.parametrize(
-    ("rows", "most", "noise"), [(1, 1, 22.9), (4, None, 91.6), (4, 1, 45.8), (4, 2, 64.8), (4, 4, 91.6)]
-)
+@in_one_test(("rows", "most", "noise"), [(1, 1, 22.9), (4, None, 91.6), (4, 1, 45.8), (4, 2, 64.8), (4, 4, 91.6)])
 def test_the_noise_of_a_table_follows_what_a_person_may_bring_to_its_cells(rows, most, noise) -> None:
     """K = 4: twice the noise of one row where four times stood; with m = 2 sqrt(8) times."""
     plan = of_cells(rows, most, delta="1e-9", accountant="gdp")
@@ -342,7 +341,7 @@ def test_notes_say_what_a_bounded_table_counts_and_where_nothing_is_won() -> Non
     assert "fitted together" not in gaussian
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("rows", "most", "stated", "used"),
     [(None, None, 2, 2), (None, 1, 2, 1), (1, None, 2, 1), (3, 3, None, 3), (2, 2, None, 2)],
 )

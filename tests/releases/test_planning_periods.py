@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 from support.command_desk import DOMAIN
+from support.one_test import in_one_test
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import decode_domain
@@ -42,7 +43,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("asked", "words"), REFUSED.values(), ids=REFUSED)
+@in_one_test(("asked", "words"), REFUSED.values())
 def test_what_is_no_public_question_is_refused(asked, words):
     with pytest.raises(UsageFault, match=words):
         period_rows(PlanRequest(**asked), decoded(period=MONTHLY["period"]))

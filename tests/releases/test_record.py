@@ -2,6 +2,7 @@ import json
 import os
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.releases import files as record
 from dpqr.releases.files import RECORD, document_text, read_record
@@ -47,6 +48,6 @@ def test_lists_of_plain_values_keep_to_one_line_and_no_nan_is_written():
         document_text({"x": [float("nan")]})
 
 
-@pytest.mark.parametrize("document", [DOCUMENT, {}, [], [[], {}], "text", 10**30])
+@in_one_test("document", [DOCUMENT, {}, [], [[], {}], "text", 10**30])
 def test_the_text_is_the_document(document):
     assert json.loads(document_text(document)) == document

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_foreseen import RECORDS, asked, rounds, searching, shown
 from support.handmade_release import make_plan, make_release, make_stopped_release
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
@@ -63,7 +64,7 @@ def test_a_bound_is_never_shown_too_small(records, fraction, words):
     assert "has no stop test" in certainty(make_release())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("beta", "shown"),
     [("1/20", "0.95"), ("1/10", "0.9"), ("1e-5", "0.99999"), ("1/3", "0.666666666"), ("1e-12", "0.999999999")],
 )

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import HypothesisFailed, InfeasiblePlan
@@ -46,7 +47,7 @@ def test_what_is_sound_passes_as_it_is():
     require_answers(last, last.answer(block), "odd", block)  # coefficients below 0 may give answers below 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("found", "says"),
     [
         (distribution([np.nan, 1, 0, 0]), "not a finite number"),

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -52,7 +53,7 @@ def test_another_domain_is_refused_by_the_column_that_differs():
         read_start(CONTENT, STATED, Domain(DOMAIN.attributes[:1]))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "content",
     [
         b"",
@@ -68,7 +69,6 @@ def test_another_domain_is_refused_by_the_column_that_differs():
         with_table(cells=["x"] * 6),
         changed(tables=[]),
     ],
-    ids=str,
 )
 def test_what_dpqr_has_not_written_is_refused(content):
     with pytest.raises(DocumentError, match="--start"):

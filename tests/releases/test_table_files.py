@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.one_test import in_one_test
 
 from dpqr.releases.files import OWN_NAMES
 from dpqr.releases.formats import FORMATS, TableFormat, write_table
@@ -155,14 +156,12 @@ BEFORE = (
 """What a spreadsheet drops, or does not show."""
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+cmd", "-a", "@SUM(A1)", "\tx", "\rx", "\nx", "-5 <= age", "--1", "\uff1d1", "="]
-)
+@in_one_test("text", ["=1+1", "+cmd", "-a", "@SUM(A1)", "\tx", "\rx", "\nx", "-5 <= age", "--1", "\uff1d1", "="])
 def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text):
     assert inert(text) == "'" + text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         *("-1", "+2.5", "-1e-9", "1", ".5", "<= 30", "[-5, 10)", "F", "", "a=b", "'tis", "(null)"),
@@ -180,7 +179,7 @@ def test_labels_stay_distinct_and_can_be_restored():
     assert written[:3] == ["'=x", "''=x", "'''=x"]
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@in_one_test("attack", ATTACKS)
 def test_a_formula_is_found_behind_whatever_does_not_show(attack):
     assert inert(attack) == "'" + attack
     for before in BEFORE:
@@ -233,7 +232,7 @@ def test_parquet_stores_each_title_once_and_nothing_as_null() -> None:
 RESERVED = ("query", "detail")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "column"),
     [
         ("age", "age"),

@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -112,7 +113,7 @@ def priced_at(price):
     return price.epsilon if price.epsilon is not None else price.concentrated
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@in_one_test("unit", UNITS)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("price", PRICES)
 def test_a_surprise_loses_what_is_paid_for_it_and_no_more_between_all_neighbours(query, unit, price):
@@ -134,7 +135,7 @@ def test_a_table_of_parts_is_measured_where_it_is_free_and_nowhere_else(query):
         assert (measured is asked) is (unit.neighbours is Neighbours.REPLACE), name
 
 
-@pytest.mark.parametrize("unit", ["replace", "replace, persons"])
+@in_one_test("unit", ["replace", "replace, persons"])
 @pytest.mark.parametrize(("price", "times"), [("epsilon", 2), ("rho", 2), ("squared mu", 2)])
 def test_the_noise_of_the_query_on_the_table_of_its_parts_loses_twice_what_is_paid(unit, price, times):
     """A broken build: it draws the table with the noise that 0.10.0 has stated."""

@@ -55,10 +55,10 @@ class LinearMeasurement:
         """The block's answers on a tensor over `axes`, flat."""
         if self.block is None:
             return marginal.reshape(-1)
-        matrix = _listed(self.block, self.axes)
-        if matrix is not None:
-            listed: FloatArray = np.einsum("ij,j->i", matrix, marginal.reshape(-1))
-            return listed
+        listed = _listed(self.block, self.axes)
+        if listed is not None:
+            rows: FloatArray = np.einsum("ij,j->i", listed[0], marginal.reshape(-1))
+            return rows
         answers: FloatArray = self.block.apply(marginal.transpose(_positions(self.axes, self.block.axes)))
         return answers
 
@@ -66,31 +66,27 @@ class LinearMeasurement:
         """The transposed product: flat values to a tensor over `axes`."""
         if self.block is None:
             return values.reshape(self.values.shape)
-        matrix = _listed(self.block, self.axes)
-        if matrix is not None:
-            sizes = dict(zip(self.block.axes, _sizes(self.block), strict=True))
-            cells: FloatArray = np.einsum("ij,i->j", matrix, values)
-            return cells.reshape([sizes[axis] for axis in self.axes])
+        listed = _listed(self.block, self.axes)
+        if listed is not None:
+            cells: FloatArray = np.einsum("ij,i->j", listed[0], values)
+            return cells.reshape(listed[1])
         tensor: FloatArray = self.block.adjoint(values)
         return tensor.transpose(_positions(self.block.axes, self.axes))
 
 
 @lru_cache(maxsize=256)
-def _listed(block: QueryBlock, axes: Axes) -> FloatArray | None:
-    """Coefficients of a small block on the cells over `axes`, shape (rows, cells); None: it is too large to list.
+def _listed(block: QueryBlock, axes: Axes) -> tuple[FloatArray, tuple[int, ...]] | None:
+    """Coefficients of a small block on the cells over `axes`, shape (rows, cells), and the sizes of the axes; None: it
+    is too large to list.
 
     A fit asks the same block hundreds of times, and a small block's own products are all overhead.
     """
     if block.rows * block.cells > LISTED:
         return None
-    rows = np.array([*block.coefficients()], dtype=np.float64).reshape(block.rows, *_sizes(block))
+    sizes = [size for factor in block.factors for size in factor.sizes]
+    rows = np.array([*block.coefficients()], dtype=np.float64).reshape(block.rows, *sizes)
     turned = rows.transpose([0, *(1 + place for place in _positions(block.axes, axes))])
-    return freeze(turned.reshape(block.rows, -1).copy())
-
-
-def _sizes(block: QueryBlock) -> list[int]:
-    """Cells of each of its attributes."""
-    return [size for factor in block.factors for size in factor.sizes]
+    return freeze(turned.reshape(block.rows, -1).copy()), turned.shape[1:]
 
 
 def _positions(source: Axes, target: Axes) -> Axes:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.ensembles.bases import EstimatorBase, RidgeBase, read_base
@@ -81,7 +82,7 @@ def test_one_number_a_point_from_the_rows_as_they_were_sent(targets):
     assert np.frombuffer(work(seeded=True).predicted(part(targets))).tolist() == [5.0, 5.0]
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (1, 2)])
+@in_one_test("shape", [(), (1,), (3,), (2, 1), (1, 2)])
 def test_another_number_of_predictions_is_no_answer(shape):
     """Its length would tell of rows, and would be read as the next part's."""
     with pytest.raises(ValueError, match="not one number a point"):

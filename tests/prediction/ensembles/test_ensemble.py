@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import Given, counts, domain
 
 from dpqr.audit.law import Flips, Selection
@@ -106,7 +107,7 @@ def test_one_record_changes_one_member():
     assert (np.abs(one - two).sum(axis=1) <= 2).all()
 
 
-@pytest.mark.parametrize("wild", [np.nan, np.inf, -np.inf, 1e300, -1e300, 1.5, -1.0000001])
+@in_one_test("wild", [np.nan, np.inf, -np.inf, 1e300, -1e300, 1.5, -1.0000001])
 def test_a_member_moves_a_sum_by_its_range_at_most_whatever_it_predicts(wild):
     """From -1 to 1 in steps of the grid: what the noise of an average is made for."""
     values, rows = np.array([-1.0, 1.0, 0.0]), [(0, 1, part) for part in range(4)]
@@ -163,7 +164,7 @@ def test_parts_follow_from_epsilon_and_the_target_error_and_back(table, parts):
     assert aggregate().added_error(problem(table), Fraction(1, 5), found) == pytest.approx(0.2, rel=0.01)
 
 
-@pytest.mark.parametrize("labels", [2, 3, 12])
+@in_one_test("labels", [2, 3, 12])
 @pytest.mark.parametrize("noise", ["exponential", "permute-and-flip"])
 def test_parts_leave_the_noise_a_quarter_of_the_error_whatever_the_votes_of_a_third_of_the_members(labels, noise):
     """By the exact laws: all r / 3 wrong votes for one label, for two, or spread over all."""

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.ensembles.member import CLASSIFIERS, LONGEST, REFUSED, REGRESSORS, parsed, read_estimator
@@ -10,7 +11,7 @@ from dpqr.prediction.ensembles.member import CLASSIFIERS, LONGEST, REFUSED, REGR
 NAMES = [f"{module}.{kind}" for listed in (CLASSIFIERS, REGRESSORS) for module in listed for kind in listed[module]]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "given",
     [
         "tree",
@@ -76,7 +77,7 @@ def test_a_name_that_hides_behind_a_module_of_the_list_is_not_on_it():
             read_estimator(name, ())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_every_estimator_on_the_list_is_what_the_list_says(name):
     pytest.importorskip("sklearn")
     found = read_estimator(name, ())
@@ -84,7 +85,7 @@ def test_every_estimator_on_the_list_is_what_the_list_says(name):
     assert found.predicts == ("labels" if name in NAMES[: sum(map(len, CLASSIFIERS.values()))] else "numbers")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "says"),
     [
         ("sklearn.tree.DecisionTreeClassifier(max_depht=5)", r"no argument 'max_depht'; it takes criterion"),

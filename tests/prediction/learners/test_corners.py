@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import Given
 
 from dpqr.prediction.learners import corners
@@ -126,7 +127,7 @@ def test_more_rows_than_a_block_are_all_read():
     assert found[0] == pytest.approx((BLOCK - 10) / size / 10, abs=1e-5)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+@in_one_test("loss", LOSSES)
 @pytest.mark.parametrize("width", [1e-9, 0.1, 1e6])
 def test_the_barriers_slope_and_curvature_are_its_derivatives(loss, width):
     barrier, grid = Barrier(loss=loss, width=width), np.array([-2.0, -0.3, 0.9, 1.0, 1.2, 3.0])

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import (
     UNITS,
     VECTORS,
@@ -59,7 +60,7 @@ def test_the_distance_by_hand():
     )
 
 
-@pytest.mark.parametrize("unit", [REPLACE, ADDED])
+@in_one_test("unit", [REPLACE, ADDED])
 @pytest.mark.parametrize("name", ["logistic", "hinge", "least squares"])
 def test_no_step_is_longer_than_the_smoothness_of_the_heaviest_table_allows(name, unit):
     stable = descent(name, AXIS, radius=1, horizon=Fraction(50), unit=unit, records=9)

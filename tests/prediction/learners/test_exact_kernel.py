@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import KERNEL_VALUES as VALUES
 from support.prediction_tables import (
     Given,
@@ -37,7 +38,7 @@ def stream(drawn, number):
     return [(int(drawn.integers(8)), int(drawn.integers(2))) for _ in range(number)]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@in_one_test("loss", LOSSES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_it_is_the_learner_on_features_that_make_the_kernel(loss, kernel):
     drawn = np.random.default_rng(3)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -34,7 +35,7 @@ def test_too_many_labels_are_refused():
         CellFeatures(domain=Domain((Attribute(name="id", axis=Labels(tuple(map(str, range(9000))))),)))
 
 
-@pytest.mark.parametrize("length", [0.0, 0.3, 1.0, 1.0000001, 1.5, 1.9999, 2.0, 1e9])
+@in_one_test("length", [0.0, 0.3, 1.0, 1.0000001, 1.5, 1.9999, 2.0, 1e9])
 def test_no_row_is_longer_than_one_and_shorter_ones_stay_as_they_are(length):
     row = np.array([[0.6, -0.8]]) * length
     found = clip_to_unit_norm(row.copy())

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import domain
 from support.rounding_error import solved, summed
 
@@ -73,7 +74,7 @@ def test_polynomials_are_exact_where_they_are_few_and_random_beyond(degree):
     assert isinstance(exact.of(LARGE), RandomPolynomialFeatures) == (degree > 1)
 
 
-@pytest.mark.parametrize("name", ["linear", "gaussian", "polynomial"])
+@in_one_test("name", ["linear", "gaussian", "polynomial"])
 @pytest.mark.parametrize("table", [SMALL, LARGE], ids=["small", "large"])
 def test_no_row_is_longer_than_one_and_kappa_is_one(name, table):
     for features in (None, 16):

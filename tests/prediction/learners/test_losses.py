@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import TAPERED
 
 from dpqr.prediction.learners.losses import (
@@ -24,7 +25,7 @@ INSIDE = GRID[np.abs(GRID) <= 1]
 """What the square's constants speak of."""
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@in_one_test("loss", LOSSES)
 @pytest.mark.parametrize("target", [-1.0, 1.0])
 def test_constants_hold_and_the_slope_is_the_derivative(loss, target):
     grid = INSIDE if loss == Square() else GRID
@@ -40,7 +41,7 @@ def test_constants_hold_and_the_slope_is_the_derivative(loss, target):
     assert (values >= 0).all()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@in_one_test("loss", LOSSES)
 def test_no_smaller_constant_would_do(loss):
     """Slopes come as near to C_L as floats tell, so a sensitivity that is proved by it is no larger than needed."""
     grid = INSIDE if loss == Square() else np.linspace(-40, 40, 4001)
@@ -95,7 +96,7 @@ def pull(function, vector, target):
     return (function @ vector - target) * vector
 
 
-@pytest.mark.parametrize("norm", ["1/100", "1/3", "1", "9/4", "30"])
+@in_one_test("norm", ["1/100", "1/3", "1", "9/4", "30"])
 def test_no_pair_of_records_pulls_further_apart(norm):
     """Random functions, rows (short ones too) and targets in three dimensions; half of them close to the worst pair."""
     drawn, reach, bound = np.random.default_rng(4), float(Fraction(norm)), float(opposed_pulls(Fraction(norm)))

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import EMPTY, STREAM_VALUES, Given, counts, measured_online_shares, online, streamed
 from support.rounding_error import summed
 
@@ -111,7 +112,7 @@ def test_offsets_that_would_stretch_distances_are_refused():
             online([[1.0]], 5, theta, offset=least - 1)
 
 
-@pytest.mark.parametrize("wrong", [{"theta": "1/2"}, {"theta": "1"}, {"theta": "1/4"}, {"offset": 1}, {"offset": 2}])
+@in_one_test("wrong", [{"theta": "1/2"}, {"theta": "1"}, {"theta": "1/4"}, {"offset": 1}, {"offset": 2}])
 def test_steps_outside_the_theorem_are_refused(wrong):
     with pytest.raises(UsageFault, match=r"--theta|t0\^theta"):
         online([[1.0]], 5, **wrong)
@@ -147,7 +148,7 @@ def test_a_column_of_slots_is_the_stream_of_its_rows_and_shares_a_step_among_the
     assert learned(column_stream(5), late).tolist() == learned(column_stream(5), rows).tolist()
 
 
-@pytest.mark.parametrize("relation", ["added", "replaced"])
+@in_one_test("relation", ["added", "replaced"])
 @pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
 def test_no_record_that_comes_to_a_slot_or_leaves_it_exceeds_the_bound(theta, relation):
     drawn = np.random.default_rng(9)

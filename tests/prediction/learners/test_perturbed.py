@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import expit
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, Given, built_pull_share, counts, examples, measured_pull_shares
 
 from dpqr.kernel.unit import Neighbours
@@ -32,7 +33,7 @@ def gradient(rows, strength, pull, point):
     return sum(pulls) + strength * point + pull
 
 
-@pytest.mark.parametrize("strength", [0.25, 5])
+@in_one_test("strength", [0.25, 5])
 @pytest.mark.parametrize("pull", [[0.0, 0.0], [3.0, -40.0], [-1e4, 5e3]])
 def test_it_finds_the_minimiser(strength, pull):
     """By strong convexity a point is no further from it than its gradient over the strength."""
@@ -116,9 +117,7 @@ def test_a_double_cannot_hold_the_minimiser_of_the_largest_tables(monkeypatch):
     assert objective.rounding(1.0, 2.0**24) < solver.needed  # and where a double does
 
 
-@pytest.mark.parametrize(
-    ("loss", "reach"), [(Logistic(), 10), (Hinge(), 10), (Pinball(), 1), (Pinball(tau=Fraction(9, 10)), 1)], ids=repr
-)
+@in_one_test(("loss", "reach"), [(Logistic(), 10), (Hinge(), 10), (Pinball(), 1), (Pinball(tau=Fraction(9, 10)), 1)])
 @pytest.mark.parametrize("width", [2, 100, 2**12])
 @pytest.mark.parametrize("strength", [Fraction(1, 4), 40, 10**6])
 def test_rounding_has_less_than_its_half_of_the_tolerance_whatever_the_table(loss, reach, width, strength):
@@ -146,7 +145,7 @@ def test_no_rows_and_a_large_pull_are_no_error():
     assert learner(2).fit(counts([]), np.array([4.0, 0.0])) == pytest.approx([-2, 0], abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["logistic", "hinge", "pinball"])
+@in_one_test("name", ["logistic", "hinge", "pinball"])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_one_record_moves_the_minimiser_by_its_gradient_over_the_strength_at_most(name, relation):
     assert max(measured_pull_shares(np.random.default_rng(6), name, relation, 20)) <= 1

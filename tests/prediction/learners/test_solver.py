@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import UNITS, VALUES, Given, counts, examples
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -183,7 +184,7 @@ def in_order(one, two):
     return total
 
 
-@pytest.mark.parametrize("width", [1, 2, 17, 300, 4096])
+@in_one_test("width", [1, 2, 17, 300, 4096])
 def test_a_dot_product_is_as_exact_as_its_bound_says(width):
     drawn = np.random.default_rng(width)
     for spread in (0.0, 3.0, 20.0):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.one_test import in_one_test
 from support.prediction_tables import LOSSES, UNITS, built_share, counts, learner, measured_shares
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -26,7 +27,7 @@ def test_random_neighbours_stay_within_the_bound(name, relation):
     assert max(measured_shares(drawn, name, relation, pairs)) <= 1
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize("name", ATTAINED)
 def test_some_neighbours_come_near_the_bound(name, relation):
     """A vector of norm 1 comes, or is turned round, and there is enough regularisation for full slopes."""
@@ -53,7 +54,7 @@ def test_equal_tables_give_equal_weights():
     assert stable.fit(one).tolist() == stable.fit(two).tolist()
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@in_one_test("name", LOSSES)
 def test_tables_that_teach_nothing_are_learned_from_like_any_other(name):
     for rows in ([], [(0, 0)], [(0, 1)] * 50, [(0, 0)] * 10**4):
         stable = learner(name, [[1.0, 0.0]], Fraction(1, 100), UNITS[Neighbours.ADD_REMOVE], 3)
@@ -129,7 +130,7 @@ def test_a_solvers_constants_by_hand(relation):
     )
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@in_one_test("name", LOSSES)
 def test_both_ends_of_a_pair_are_charged_for_the_solver_and_for_a_value(name):
     """bound = (distance + 2 (tolerance + e)) (1 + 2^-20), e = gamma_(width + 2) times the norm."""
     stable = learner(name, VECTORS, Fraction(1, 8), UNITS[Neighbours.ADD_REMOVE], 10**9 // 4)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.handmade_release import BLOCKS, make_plan
+from support.one_test import in_one_test
 from support.plan_phases import changed
 
 from dpqr.kernel.budget import Price
@@ -99,7 +100,7 @@ def below(size):
     return 1 - 2 * ratio ** (size + 1) / (1 + ratio)
 
 
-@pytest.mark.parametrize("choice", range(3 + 9 + 1))
+@in_one_test("choice", range(3 + 9 + 1))
 def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
     """Counted over all blocks of the workload, in their order."""
     plan = changed(make_plan(blocks=(BLOCKS[1], BLOCKS[0], BLOCKS[2])), "selection", single=True)

@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from support.handmade_release import make_plan
+from support.one_test import in_one_test
 from support.plan_phases import changed
 
 from dpqr.domain.attribute import Attribute, Codes
@@ -75,7 +76,7 @@ def masses(law, times):
     return found
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(1, 2)), DiscreteGaussian(Fraction(1, 4))])
+@in_one_test("law", [DiscreteLaplace(Fraction(1, 2)), DiscreteGaussian(Fraction(1, 4))])
 @pytest.mark.parametrize(("name", "coefficients"), [("c", [1] * 6), ("total", [1] * 24), ("sum", [1] * 8 + [3] * 8)])
 def test_the_margins_are_missed_seldom_enough_exactly(law, name, coefficients):
     of_sum = reduce(np.convolve, [masses(law, times) for times in coefficients])

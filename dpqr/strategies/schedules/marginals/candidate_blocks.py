@@ -22,11 +22,17 @@ from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import ColumnSets, Workload
 
 
-def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:
+def marginal(problem: Problem, axes: Axes, what: str, weight: Fraction = Fraction(1)) -> QueryBlock:
     """The marginal of these attributes, named after them and what it is for."""
     attributes = [problem.domain.attributes[axis] for axis in axes]
-    factors = tuple(Factor.identity(axis, one.size) for axis, one in zip(axes, attributes, strict=True))
-    return QueryBlock(name=f"{what}({', '.join(one.name for one in attributes)})", factors=factors)
+    name = f"{what}({', '.join(one.name for one in attributes)})"
+    return _marginal(name, axes, tuple(one.size for one in attributes), weight)
+
+
+@lru_cache(maxsize=1024)
+def _marginal(name: str, axes: Axes, sizes: tuple[int, ...], weight: Fraction) -> QueryBlock:
+    """Kept, so that all plans of a workload have the same blocks, and find what is kept by block."""
+    return QueryBlock(name=name, factors=tuple(map(Factor.identity, axes, sizes)), weight=weight)
 
 
 def with_surrogates(problem: Problem, check: Check) -> Problem:
@@ -56,7 +62,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
         if block in gone and frozenset(block.axes) not in there:
             axes = tuple(sorted(block.axes))
             weights[axes] = weights.get(axes, Fraction(0)) + block.weight
-    surrogates = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
+    surrogates = (marginal(problem, axes, "cells", weight) for axes, weight in weights.items())
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
