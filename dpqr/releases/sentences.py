@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpqr.domain.attribute import Bins, Rule
-from dpqr.domain.domain import Domain, possible_faults
+from dpqr.domain.domain import ROWS_OF_EACH, Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.kernel.wording import count_words, plain
@@ -74,7 +74,8 @@ def _domain_words(plan: Plan) -> str:
     learned, whole = plan.problem.domain.learned, whole_budget(plan)
     if learned is None:
         return ""
-    paid = f"its domain was learned, with {cost_words(learned.budget)}"
+    what = "its domain" if learned.columns else ROWS_OF_EACH
+    paid = f"{what} was learned, with {cost_words(learned.budget)}"
     return f"; {paid} more: {cost_words(whole)} in all" if whole else f"; {paid} for {learned.unit}, which adds to that"
 
 
