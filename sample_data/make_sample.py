@@ -61,7 +61,7 @@ def interviews(source: Random, person: int) -> list[Row]:
     for day in days:
         weekly = hours(source, age, sex)
         earned = income(source, age, level, weekly)
-        unsaid = None if source.random() < 0.05 else weekly
+        unsaid = None if source.random() < 0.02 else weekly
         rows.append((person, region, sex, education, age, earned, unsaid, FIRST_DAY + timedelta(days=day)))
     return rows
 
