@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 99920,
+    "lines of the package": 100040,
     "files": 382,
     "folders": 36,
     "files under 60 lines": 42,
@@ -11,9 +11,9 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.6,
     "dict[str, Any]": 183,
-    "lines of the tests": 101730,
+    "lines of the tests": 101890,
     "a plain release: modules imported": 211,
-    "a plain release: functions run": 1223,
+    "a plain release: functions run": 1224,
     "a plain release: files they lie in": 149,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""

@@ -189,7 +189,11 @@ def learn_and_release(
         document, rest = made.document, both.rest
     try:
         _require_all(request, document)
-        finished = release(over(_noted(request, document), document, rest), progress, planned=planned, noise=noise)
+        learned = learned_part(document, Location("domain"))
+        if request.learn_max_rows is not None and learned is not None and learned.rows is not None:
+            share = chosen_words(learned.rows, document["unit"]["max_rows"])
+            request = replace(request, notes=(*request.notes, share))
+        finished = release(over(request, document, rest), progress, planned=planned, noise=noise)
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
         if place is not None and RESUMABLE not in notes:
@@ -200,14 +204,6 @@ def learn_and_release(
     if place is not None:
         place.unlink(missing_ok=True)
     return finished
-
-
-def _noted(request: ReleaseRequest, document: JSON) -> ReleaseRequest:
-    """The request, which says what share of the rows is used where their bound was chosen."""
-    learned = learned_part(document, Location("domain"))
-    if request.learn_max_rows is None or learned is None or learned.rows is None:
-        return request
-    return replace(request, notes=(*request.notes, chosen_words(learned.rows, document["unit"]["max_rows"])))
 
 
 def _plan_choice(

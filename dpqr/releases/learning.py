@@ -592,6 +592,9 @@ def learned_price(
     before = learned_part(document, Location("domain"))
     names, epsilon, delta = (before.columns, before.budget.epsilon, before.budget.delta) if before else ((), 0, 0)
     rows = rows or (before.rows if before else None)
+    chosen: JSON = {}
+    if rows is not None:
+        chosen = {"numbers": [*rows.numbers], "persons": [*rows.persons], "scale": upward_text(rows.scale)}
     if before is not None and before.unit != unit:
         raise UsageFault(
             f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
@@ -602,12 +605,8 @@ def learned_price(
         "epsilon": upward_text(epsilon + budget.epsilon),
         "delta": upward_text(delta + budget.delta),
         "unit": unit,
-        **({"max_rows": _rows_form(rows)} if rows else {}),
+        **({"max_rows": chosen} if chosen else {}),
     }
-
-
-def _rows_form(rows: LearnedRows) -> JSON:
-    return {"numbers": [*rows.numbers], "persons": [*rows.persons], "scale": upward_text(rows.scale)}
 
 
 def learned_field(form: JSON, learned: JSON) -> JSON:
