@@ -193,6 +193,7 @@ class _Found:
         """One statement's."""
         self.table = self.table or str(table_of(select).name)
         require_one_table(select, self.table, self.words)
+        _name_bins(select, self.words)
         for entry, node, is_branch in _entries(select, self.words):
             place, said = self.words.place(node), json.dumps(entry)
             name = entry.get("name")
@@ -207,6 +208,20 @@ class _Found:
             if name is not None:
                 self.names.setdefault(name, place)
             self.entries.setdefault(said, (entry, place))
+
+
+def _name_bins(select: Any, words: SqlText) -> None:
+    """DATE_TRUNC('month', d), shown or grouped by, is the column d where the domain bins it by month: changed there."""
+    from sqlglot import exp
+
+    every = words.columns.every if words.columns else {}
+    for one in select.find_all(exp.Select):
+        group = one.args.get("group")
+        for each in [*one.expressions, *(group.expressions if group else [])]:
+            node = each.unalias()
+            of_column = isinstance(node, exp.DateTrunc) and isinstance(node.this, exp.Column) and words.knows(node.this)
+            if of_column and every.get(words.column(node.this)) == node.text("unit").lower():
+                node.replace(node.this)
 
 
 def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, bool]]:

@@ -185,14 +185,15 @@ _SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": 
 
 @dataclass(frozen=True, slots=True)
 class SqlColumns:
-    """The columns of a domain. nulls: those with a cell of their own for null.
+    """The columns of a domain. nulls: those with a cell of their own for null. every: of dates, the period of a bin.
 
     >>> SqlColumns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
-    SqlColumns(names=('sex',), nulls=frozenset({'sex'}))
+    SqlColumns(names=('sex',), nulls=frozenset({'sex'}), every={})
     """
 
     names: tuple[str, ...]
     nulls: frozenset[str] = frozenset()
+    every: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Any) -> SqlColumns | None:
@@ -206,7 +207,8 @@ class SqlColumns:
         rules = {name: each.get("dpqr") for name, each in named.items()}
         stated = {name: rule for name, rule in rules.items() if isinstance(rule, Mapping)}
         nulls = (name for name, rule in stated.items() if rule.get("null", rule.get("otherwise")) == "cell")
-        return cls(tuple(named), frozenset(nulls))
+        every = {name: str(rule["every"]) for name, rule in stated.items() if "every" in rule}
+        return cls(tuple(named), frozenset(nulls), every)
 
 
 @dataclass(frozen=True, slots=True)

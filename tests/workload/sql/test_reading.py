@@ -7,7 +7,7 @@ from support.sql_cases import ASKED, COLUMNS
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.reading import read_sql, translate
-from dpqr.workload.sql.statements import SqlText
+from dpqr.workload.sql.statements import SqlColumns, SqlText
 
 DOMAIN = {
     "fields": [
@@ -115,6 +115,17 @@ def test_the_distinct_values_of_the_units_column_are_persons():
         "where": "SEX = '1' and AGEP > 3",
         "name": "people",
     }
+
+
+@pytest.mark.parametrize("asked", ["GROUP BY 1", "GROUP BY m", "GROUP BY date_trunc('month', seen)"])
+def test_a_period_that_is_the_column_s_bin_is_the_column(asked):
+    """Of another period, and in a condition, it is refused: no cell of the domain says it."""
+    columns = SqlColumns(("seen", "sex"), every={"seen": "month"})
+    sql = f"SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM d {asked}"
+    assert translate(SqlText(sql, columns=columns)).entries == ({"marginal": ["seen"], "name": "n"},)
+    for other in (sql.replace("month", "year"), sql.replace("d GROUP", "d WHERE DATE_TRUNC('month', seen) = 1 GROUP")):
+        with pytest.raises(DocumentError, match="DATE_TRUNC"):
+            translate(SqlText(other, columns=columns))
 
 
 def test_an_alias_of_an_earlier_statement_is_followed_by_the_columns():
