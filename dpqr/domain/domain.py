@@ -198,6 +198,9 @@ class LearnedRows:
 
     numbers: of rows, rising: those among which it was chosen. persons: noisy counts of persons from each number to
     below the next, and from the last one on. scale: of their Laplace noise.
+
+    >>> LearnedRows(numbers=(1, 2, 3), persons=(502, 31, -2), scale=Fraction(20)).numbers[-1]
+    3
     """
 
     numbers: tuple[int, ...]
