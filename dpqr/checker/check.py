@@ -1129,6 +1129,12 @@ def one_draw(e: Evidence, currency: str) -> Any:
     return {Range(each, each * (1 + Fraction(1, 10**5))) for each in losses} or Range(e.epsilon / 2, e.epsilon)
 
 
+def planned_deviation(e: Evidence) -> Any:
+    """A learner whose records are counted first has a plan without it."""
+    planned = e.plan["noise_deviation"]
+    return NotChecked("the noise of a learner whose records were counted first") if planned is None else planned
+
+
 def asked_unit(e: Evidence) -> Any:
     """The option that names the columns of the unit; it may be missing where the domain names them."""
     asked = e.plan["request"]
@@ -1166,7 +1172,6 @@ def grid_of(e: Evidence, number: int) -> Any:
 
 NEIGHBOURS = (("added or removed", "add-remove"), ("replaced by another", "replace"))
 Check = tuple[str, Callable[..., Any]]
-COUNTED_FIRST = NotChecked("the noise of a learner whose records were counted first: no plan states it")
 PREDICTED = NotChecked("predictions and counts, from their draws or otherwise")
 CHECKS: dict[str, list[Check]] = {
     # Of every record.
@@ -1245,7 +1250,7 @@ OF_PREDICTIONS: dict[str, list[Check]] = {
         ("plan.counting?.*", one_draw),
     ],
     "draws": [
-        ("noise_deviation?", lambda e: e.plan["noise_deviation"] or COUNTED_FIRST),
+        ("noise_deviation?", planned_deviation),
         ("counted?", lambda _: PREDICTED),
         ("draws?", lambda _: PREDICTED),
         ("weights?", lambda _: PREDICTED),

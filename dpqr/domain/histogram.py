@@ -210,10 +210,10 @@ class PersonTable(NamedTuple):
     total: PersonTotal | None = None
     where: tuple[Region, ...] = ()
 
-    def fulfilled(self, codes: Sequence[AnyArray]) -> AnyArray | None:
-        """Which rows fulfil every condition, shape (rows,); codes: of each column. None: all, there is no condition."""
-        met = [region.cells[tuple(codes[axis] for axis in region.axes)] for region in self.where]
-        return np.logical_and.reduce(met) if met else None
+    def fulfilled(self, codes: Sequence[AnyArray]) -> AnyArray:
+        """Which rows fulfil every condition, shape (rows,); codes: of each column."""
+        met = (region.cells[tuple(codes[axis] for axis in region.axes)] for region in self.where)
+        return np.logical_and.reduce([np.ones(len(codes[0]), dtype=bool), *met])
 
     def empty(self, shape: Sequence[int]) -> IntArray:
         """Zeros of every answer; shape: of the domain."""

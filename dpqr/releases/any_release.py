@@ -23,8 +23,7 @@ def release(
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
 ) -> FinishedRun:
-    """One private release; what is open is learned first. Arguments, errors and privacy as
-    for `make_release`."""
+    """One private release; what is open is learned first. Arguments, errors and privacy as for `make_release`."""
     if is_closed(request):
         return make_release(request, progress, planned=planned, noise=noise)
     from dpqr.releases.learned_release import learn_and_release
@@ -33,8 +32,8 @@ def release(
 
 
 def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
-    """The plan of a release, with its time and memory; over what is assumed, where something is learned
-    first. Raises: as `release`, before it opens the table."""
+    """The plan of a release, with its time and memory; over what is assumed, where something is learned first. Raises:
+    as `release`, before it opens the table."""
     if is_closed(request):
         return dry_release(request)
     from dpqr.releases.learned_release import plan_both

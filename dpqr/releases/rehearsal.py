@@ -61,9 +61,7 @@ def rehearsed_table(problem: Problem, limits: Limits, persons: Sequence[QueryBlo
         total = table.total
         totals = np.zeros_like(cells) if total is None else np.array(total.values)[codes[total.axis]]
         kept = table.fulfilled(codes)
-        if kept is not None:
-            cells, totals = cells[kept], totals[kept]
-        table.add(tables[table], cells.astype(np.int64), totals)
+        table.add(tables[table], cells[kept].astype(np.int64), totals[kept])
     return replace(loaded, persons=Private(PersonCounts(shape, tables)))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpqr.domain.attribute import Bins, Rule
-from dpqr.domain.domain import ROWS_OF_EACH, Domain, possible_faults
+from dpqr.domain.domain import Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.kernel.wording import count_words, plain
@@ -74,7 +74,7 @@ def _domain_words(plan: Plan) -> str:
     learned, whole = plan.problem.domain.learned, whole_budget(plan)
     if learned is None:
         return ""
-    what = "its domain" if learned.columns else ROWS_OF_EACH
+    what = "its domain" if learned.columns else "the number of rows of each person"
     paid = f"{what} was learned, with {cost_words(learned.budget)}"
     return f"; {paid} more: {cost_words(whole)} in all" if whole else f"; {paid} for {learned.unit}, which adds to that"
 
@@ -202,7 +202,7 @@ def _hardly_anybody(release: FinishedRun) -> str | None:
         return None
     drawn, declared = release.persons.measurement, release.plan.problem.persons
     for block, values in zip(drawn.blocks, drawn.values, strict=True):
-        if block.sums_totals:
+        if block.sums_totals or block.where:  # nobody need fulfil a condition
             continue
         spread = float(block.scale) * math.sqrt(block.rows)
         most, used = drawn.law.tail(DOUBT) * spread, float(values.sum()) * float(block.scale)

@@ -169,7 +169,7 @@ def test_domain_record_and_receipt_state_counts_bound_and_the_price_of_both(tabl
         "In all",
         "epsilon 400: epsilon 100 of it to learn how many rows of each person are used",
     ]
-    said = "how many rows of each person are used was learned, with epsilon 100 more: epsilon 400 in all."
+    said = "the number of rows of each person was learned, with epsilon 100 more: epsilon 400 in all."
     assert record["guarantee"].endswith(said)
     require_verified(verify(VerifyRequest(release="out")))
 

@@ -118,6 +118,8 @@ def test_a_warning_heads_a_release_that_counted_hardly_any_person(tmp_path, quer
     assert said.startswith("hardly any persons were counted, or none: about 0 in 'persons")
     assert ("400 were declared" in said) == bool(declared)
     assert warning(TABLE, "spelt") is None
+    given["queries"] = {"queries": [*queries, {"persons": {}, "where": "month = 4", "name": "spring"}]}
+    assert warning(TABLE.assign(month=1), "condition") is None
 
 
 def test_both_doors_and_both_languages_give_a_release_that_is_repeated_bit_for_bit(desk) -> None:

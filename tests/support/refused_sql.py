@@ -19,7 +19,7 @@ REFUSED = [
     (
         "SELECT AVG(LEAST(GREATEST(hours, 0), 99)) FROM "
         "(SELECT pid, SUM(WKHP) AS hours FROM pums GROUP BY pid) WHERE ^hours > 3",
-        "WHERE: of persons' totals",
+        "WHERE: chooses rows, not persons' totals",
     ),
     (
         "SELECT COUNT(*) FROM (SELECT ^ST, pid FROM pums GROUP BY ST, pid)",

@@ -113,7 +113,7 @@ def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) ->
 # | SQL                                               | entry                                     |
 # |---------------------------------------------------|-------------------------------------------|
 # | COUNT(*) ... GROUP BY a, b                        | {"marginal": ["a", "b"]}                  |
-# | COUNT(DISTINCT id) ... GROUP BY a, of the unit's id | {"persons": {"by": ["a"], "of": "id"}}, "where" |
+# | COUNT(DISTINCT id) ... GROUP BY a, of the unit's id | {"persons": {"by": ["a"], "of": "id"}}  |
 # | COUNT(*) ... WHERE p GROUP BY a                   | {"where": "p", "by": ["a"]}               |
 # | SUM(x), AVG(x), MEDIAN(x), VAR_POP(x)             | {"sum": "x"}, mean, median, variance      |
 # | PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)    | {"quantiles": "x", "at": [0.9]}           |
@@ -311,7 +311,7 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     inner = source.this
 
     if select.args.get("where"):
-        raise words.fault(select.args["where"], "WHERE: of persons' totals; it stands in the subquery, of its rows")
+        raise words.fault(select.args["where"], "WHERE: chooses rows, not persons' totals; put it into the subquery")
 
     def columns(asked: Any) -> list[Any]:
         if asked.args.get("limit"):
