@@ -213,7 +213,8 @@ class PersonTable(NamedTuple):
     def fulfilled(self, codes: Sequence[AnyArray]) -> AnyArray:
         """Which rows fulfil every condition, shape (rows,); codes: of each column."""
         met = (region.cells[tuple(codes[axis] for axis in region.axes)] for region in self.where)
-        return np.all([np.ones(len(codes[0]), dtype=bool), *met], axis=0)
+        found: AnyArray = np.all([np.ones(len(codes[0]), dtype=bool), *met], axis=0)
+        return found
 
     def empty(self, shape: Sequence[int]) -> IntArray:
         """Zeros of every answer; shape: of the domain."""
