@@ -160,11 +160,18 @@ def sound_answers(
     history: Sequence[Measurement],
 ) -> tuple[BlockAnswers, ...]:
     """Of all blocks. Raises: DpqrError where a third party's rule answers with something else than numbers."""
-    blocks = plan.problem.workload.blocks
-    answers = tuple(_answers(plan, block, shown, measured, summed, history) for block in blocks)
+    tables = {frozenset(block.axes) for one in history for block in one.blocks}
+    answers = []
+    for block in plan.problem.workload.blocks:
+        estimate = np.asarray(shown.answer(block), dtype=np.float64) * float(block.scale)
+        alone = is_answered_alone(plan, block, tables)
+        unbiased = unbiased_answers(block, shown, estimate, history) if alone else None
+        noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)
+        error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
+        answers.append(BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy))
     for each in answers:
         require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
-    return answers
+    return tuple(answers)
 
 
 def person_answers(persons: MeasuredPersons | None) -> tuple[BlockAnswers, ...]:
@@ -220,22 +227,6 @@ def tested_errors(
         merged = bucket_margins(block, hypothesis, history) if deviations is None else None
         return FunctionErrors(estimated=estimated, hidden=merged)
     return FunctionErrors(estimated=estimated, values=summed[name].values, summed=sums[0], factor=sums[1])
-
-
-def _answers(
-    plan: Plan,
-    block: QueryBlock,
-    hypothesis: Hypothesis,
-    measured: Mapping[str, Noisy],
-    summed: Mapping[str, Noisy],
-    history: Sequence[Measurement],
-) -> BlockAnswers:
-    estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
-    alone = is_answered_alone(plan, block, history)
-    unbiased = unbiased_answers(block, hypothesis, estimate, history) if alone else None
-    noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)
-    error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
-    return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool, lost: bool = False) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -321,10 +321,10 @@ def is_own_table(plan: Plan, block: QueryBlock, other: QueryBlock) -> bool:
     return set(block.axes) <= set(other.axes)
 
 
-def is_answered_alone(plan: Plan, block: QueryBlock, history: Sequence[Measurement]) -> bool:
+def is_answered_alone(plan: Plan, block: QueryBlock, measured: Collection[frozenset[int]]) -> bool:
     """Whether least squares answers a block from its own table: no table of fewer or more columns was measured beside
-    it that counts other rows."""
-    own, measured = frozenset(block.axes), {frozenset(each.axes) for one in history for each in one.blocks}
+    it that counts other rows. measured: the columns of all tables that were."""
+    own = frozenset(block.axes)
     return not plan.problem.unit.tables_apart or (
         own in measured and not any(other < own or other > own for other in measured)
     )
