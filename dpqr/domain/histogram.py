@@ -391,32 +391,31 @@ def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axe
     function of shapes only.
     """
     wanted = list(dict.fromkeys(groups))
-    holds = np.zeros((len(wanted), len(shape)), dtype=np.float32)
+    holds = np.zeros((len(wanted), len(shape)), dtype=np.int8)
     for place, axes in enumerate(wanted):
         holds[place, list(axes)] = 1
-    left = np.ones(len(wanted), dtype=bool)
-    widths = np.array([len(axes) for axes in wanted])
-    while left.any():
-        joint = _grown(shape, wanted[int(np.argmax(left))], holds, np.where(left, widths, 0))
-        inside = left & (holds[:, list(joint)].sum(axis=1) == widths)
-        left &= ~inside
-        yield joint, tuple(wanted[place] for place in np.flatnonzero(inside))
+    left, widths = np.arange(len(wanted)), np.array([len(axes) for axes in wanted])
+    while left.size:
+        joint = _grown(shape, wanted[left[0]], holds, widths)
+        outside = holds[:, joint].sum(axis=1) < widths
+        yield joint, tuple(wanted[place] for place in left[~outside])
+        left, holds, widths = left[outside], holds[outside], widths[outside]
 
 
-def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: AnyArray) -> Axes:
+def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: IntArray) -> Axes:
     """The seed's axes and those that were added; holds: flags of the attributes of every group; widths: how many these
-    are, 0 for a group that needs no pass any more."""
+    are."""
     joint, complete = list(seed), len(seed)
-    missing = np.where(widths > 0, widths - holds[:, joint].sum(axis=1), 0)
+    missing = widths - holds[:, joint].sum(axis=1)
     while True:
         room = LARGEST_JOINT // math.prod(shape[axis] for axis in joint)
-        fewest = missing[missing > 0].min(initial=np.inf)
-        gain = np.where(np.array(shape) <= room, np.einsum("g,ga->a", (missing == fewest).astype(np.float32), holds), 0)
+        fewest = missing[missing > 0].min(initial=len(shape) + 1)
+        gain = np.where(np.array(shape) <= room, holds[missing == fewest].sum(axis=0), 0)
         gain[joint] = 0
         if not gain.any():
             return tuple(joint[:complete])
         joint.append(int(np.argmax(gain)))
-        missing -= np.where(widths > 0, holds[:, joint[-1]], 0)
+        missing -= holds[:, joint[-1]]
         complete = len(joint) if fewest == 1 else complete
 
 
