@@ -74,7 +74,8 @@ class SparseHistogram:
     _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", freeze(self.codes.view()))
+        # Every sum reads whole columns: each is contiguous.
+        object.__setattr__(self, "codes", freeze(np.asfortranarray(self.codes).view()))
         object.__setattr__(self, "counts", _whole(self.counts))
 
     def prefetch(self, groups: Sequence[Axes]) -> None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpqr.domain.histogram import SparseHistogram
+from dpqr.domain.histogram import Packing, SparseHistogram
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
@@ -362,8 +362,9 @@ def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBl
     """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
     if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
         return hypothesis.answer
-    codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed)
-    table = SparseHistogram(problem.domain.shape, codes, np.ones(len(codes), dtype=np.int64))
+    shape = problem.domain.shape
+    codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed).astype(Packing(shape).code_type, order="F")
+    table = SparseHistogram(shape, codes, np.ones(len(codes), dtype=np.int64))
     table.prefetch([block.axes for block in blocks])
     return lambda block: block.answer(table).astype(np.float64)
 
