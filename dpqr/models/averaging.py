@@ -35,6 +35,7 @@ class AveragingTuning:
 
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
     least: int = 4  # classes that are tried at least
+    slight: float = 0.05  # of all classes together: a smaller share moves no answer enough to pay for its fits
     optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
     work: int = 2**25  # fitted cells times classes, at most: of larger tables the tree is released alone
     again: int = 25  # steps of a fit that starts from one to similar answers
@@ -75,7 +76,7 @@ class Averaging:
     seed: int
 
     def average(self, tree: Joint, measured: Evidence) -> Joint | ModelAverage:
-        """The tree and latent classes, averaged; the tree where classes have no share in it.
+        """The tree and latent classes, averaged; the tree where these have a slight share at most.
 
         Classes are doubled until the average no longer gains by it, or there are more parameters than fitted cells, or
         more work than `TUNING.work`.
@@ -108,9 +109,9 @@ class Averaging:
                 break
             start = fit.split(found[-1].point)
         shares = self._cautious(unseen.best()[1], losses[0] - losses[-1])
-        chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
-        if not chosen:
+        if shares[1:].sum() < TUNING.slight:
             return tree
+        chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
         fit = self._classes(tree, measured, joined)
         classes = tuple(fit.fitted(found[place].point) for place in chosen)
         kept = freeze(shares[[0, *(1 + place for place in chosen)]])
