@@ -35,7 +35,9 @@ LEAVES = [
         "a IN (0, 3)",
         "a IS NULL",
     ),
-    *("b = 'x'", "b <> 'y'", "b NOT IN ('x')", "b IS NOT NULL", "c", "NOT c", "c IS TRUE", "c IS NOT FALSE", "c = FALSE", "d = 1"),
+    *("b = 'x'", "b <> 'y'", "b NOT IN ('x')", "b IS NOT NULL"),
+    *("c", "NOT c", "c IS TRUE", "c IS NOT FALSE", "c = FALSE"),
+    "d = 1",
 ]
 
 
