@@ -152,10 +152,15 @@ def _refuse_parts(select: Any, statement: Sequence[Any], words: SqlText) -> None
     for column in select.find_all(exp.Column):
         if column.table and column.table.casefold() not in names:
             raise words.fault(column, f"{column.table}: the table is called {(tables[-1].alias or tables[-1].name)!r}")
+    for number in select.find_all(exp.Literal):
+        if number.is_number and number.name.count(".") > 1:  # of ". 0.5"
+            raise words.fault(number, f"cannot be read as SQL at {number.name!r}; correct it there")
+    for alias in select.find_all(exp.TableAlias):
+        if alias.columns:
+            raise words.fault(alias.columns[0], "FROM: gives columns other names; use the domain's, without a list")
     others = [name for name, part in select.args.items() if part and name not in ALLOWED]
-    others += [
-        part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")
-    ]
+    parts = [part for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")]
+    others += [(part[0] if isinstance(part, list) else part).key for part in parts]
     if others:
         word = others[0].strip("_").upper()
         at = next((token.start for token in statement if token.text.upper() == word), statement[0].start)
