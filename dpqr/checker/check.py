@@ -471,8 +471,8 @@ def columns_of(block: Document, e: Evidence) -> list[Column]:
 
 def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     """A row adds the middle of its bin to a sum."""
-    field = next(each for each in e.request["domain"]["fields"] if each["name"] == name)
-    column = next(each for each in e.plan["domain"]["columns"] if each["name"] == name)
+    field = {each["name"]: each for each in e.request["domain"]["fields"]}[name]
+    column = {each["name"]: each for each in e.plan["domain"]["columns"]}[name]
     edges = [Fraction(str(edge)) for edge in field["dpqr"].get("edges", [])]
     if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
@@ -636,7 +636,8 @@ class Evidence:
         self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
         self.most_in_cell: int = self.unit.get("max_rows_per_cell") or 0
         # What was asked.
-        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
+        opened: Document = self.document.get("questions", {}).get("request", {"domain": {"fields": []}})
+        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": opened["domain"]}
         self.people: list[Document] = self.plan.get("person_tables") or []
         columns: list[Document] = (self.plan.get("domain") or {}).get("columns", [])
         self.sizes: dict[str, int] = {each["name"]: each["cells"] for each in columns}
@@ -754,7 +755,7 @@ def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
     """A round that chose has paid for a choice before its noise; a query's choice is its position among all."""
     choice, measured = one["choice"], one["measured"] or []
     if one["law"] is not None:
-        yield f"{where}.charges: how many", len(one["charges"]), 1 if choice is None else 2
+        yield f"{where}.charges: how many", len(one["charges"]), 0 if e.session else 1 if choice is None else 2
     if choice is None:
         return
     name, row = e.block_of(measured[0]["name"]) if measured else ("", None)
@@ -816,6 +817,18 @@ def drawn_answers(e: Evidence) -> Answers:
     return found
 
 
+def answers_of_session(e: Evidence) -> Answers:
+    """Of each surprise the noisy answer, the first number that it drew. Each answered query is a row of its own."""
+    asked, found = e.document["questions"], Answers()
+    places = [(number, *one[:2]) for number, ask in enumerate(asked["asks"]) for one in ask["answers"]]
+    names = dict(paired(places, e.answers))
+    for (number, block, row, _), (one, part) in paired(asked["surprises"], e.measured()):
+        name = names.get((number, block, row))  # none where a crash came between draw and answer
+        if name is not None:
+            found.update(noisy(name, [0], {**part, "values": part["values"][:1]}, one["law"], MISSES))
+    return found
+
+
 def noisy(name: str, rows: Iterable[int], part: Document, law: Document, beta: float | None) -> Answers:
     """Values times their grid, with noise of one law and intervals that miss with probability beta."""
     (kind, parameter), grid = law_of(law), float(Fraction(part["grid"]))
@@ -861,7 +874,9 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
-    drawn = {**summed_answers(e), **drawn_answers(e)}
+    if e.session and not e.document.get("questions", {}).get("rule"):
+        raise NotChecked("answers of a session of 0.10.0 or before: they state another noise than was drawn")
+    drawn = answers_of_session(e) if e.session else {**summed_answers(e), **drawn_answers(e)}
     parts = [e.block_of(part["name"])[0] for _, part in e.measured()]
     if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
         yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -63,6 +64,13 @@ def test_honest_releases_are_accepted(name, made):
 @pytest.mark.parametrize("name", honest.PREDICTIONS)
 def test_honest_predictions_are_accepted(name, tmp_path):
     assert refused(honest.prediction(tmp_path, name)) == (0, "")
+
+
+@pytest.mark.parametrize("name", honest.SESSIONS)
+def test_honest_sessions_are_accepted(name, tmp_path):
+    place, export = honest.session(tmp_path, name)
+    assert json.loads(record_of(place).read_text(encoding="utf-8"))["questions"]["surprises"]
+    assert refused(place, export) == (0, "")
 
 
 def test_it_imports_the_standard_library_alone_is_written_for_python_3_9_and_switches_no_rule_off():
