@@ -883,7 +883,7 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
     people = e.people if e.document.get("person_tables") else []
     asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
-    yield "answers", counts, counts if e.session else asked
+    yield "answers", counts, asked
     sums = may_be_sums(e, parts) - {name for name, _ in drawn}
     for name, rows in e.answers.items():
         for row, line in enumerate(rows):
@@ -919,6 +919,8 @@ def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | Non
         certificate = e.document["certificate"]["records"] * (1 - 1e-9)
         yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
         yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
+    if basis == "compared":
+        yield where, None, NotChecked("intervals of free answers: how far thresholds reach (`dpqr verify`)")
     if ends or basis is None:
         yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
 
@@ -1046,9 +1048,13 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         parts["files"] = sorted(document.get("hashes", {}).values())
     digest = sha256(parts)
     yield ", ".join(parts), digest, settled.get("drawn", digest if e.version < (0, 11) else None)
-    for text in re.findall(r"[0-9][0-9.]*(?:e[+-]?[0-9]+)?$", stated.get("charged") or ""):
-        settled_at = {Range(each, each * (1 + Fraction(1, 10**5))) for each in amounts(settled["cost"])}
-        yield "ledger.charged", text, settled_at
+    number, charged = r"([0-9.]+(?:e-?[0-9]+)?)", stated.get("charged")
+    if charged:
+        figures = re.fullmatch(rf"(?:epsilon|rho|mu\^2) {number}|\(epsilon {number}, delta {number}\)", charged)
+        if figures is None:
+            raise Refused(f"ledger.charged: stated {shown(charged)}, which is no cost")
+        for text, cost in zip(filter(None, figures.groups()), amounts(settled["cost"])):
+            yield "ledger.charged", text, Range(cost, cost * (1 + Fraction(1, 10**5)))
 
 
 # 9. The table of checks: a field of the record, and what follows for it. * stands for every key or position, which the

@@ -331,7 +331,7 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     own = [each for each in grouped if each.name.casefold() not in map(str.casefold, by)]
     if len(own) != 1 or words.knows(own[0]) or len(grouped) != len(by) + 1:
         raise words.fault(source, f"the subquery groups by the same columns and by the person's; {_TOTALS}")
-    names, sums = {each.name.casefold() for each in grouped}, {}
+    names, sums = {each.name.casefold() for each in grouped}, dict[str, str]()
     for each in inner.expressions:
         found, name = each.unalias(), each.alias_or_name.casefold()
         if isinstance(found, exp.Column) and found.name.casefold() in names:
