@@ -997,7 +997,9 @@ def claims_of_cost(where: str, entry: Document, budget: Document, run: Document)
     most: tuple[Any, Any] = reserved if settles else (math.inf, math.inf)
     try:
         cost = least_cost(budget, run, events(entry["events"]))
-        if settles and cost[1] and entry["events"]:
+        if not entry["events"]:
+            cost = (Fraction(0), Fraction(0))
+        elif settles and cost[1]:
             cost = reserved  # what a theorem with a delta proved is not given back in parts
         yield f"{where}: cost", stated, tuple(Range(*ends) for ends in paired(cost, most))
     except NotChecked as reason:
