@@ -402,7 +402,8 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
         return {None, Range(0, min(known))} if known else reason
     if found is None or name == "basic":
         return found
-    return Range(found * (1 - Fraction(1, 10**15)) - Fraction(1, 10**22), found * (1 + Fraction(1, 10**9)))
+    least, most = found * (1 - Fraction(1, 10**15)), found * (1 + Fraction(1, 10**9))
+    return Range(least - Fraction(1, 10**22), most + Fraction(1, 10**14))
 
 
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.

@@ -155,6 +155,7 @@ RELEASES = {
     "unit in the domain": ("conditions", {"unit in the domain": {"column": "person", "max_rows": 2}}),
     "counts, rehearsed": ("counts", {"rehearse": True}),
     "columns, json": ("columns", {"format": "json"}),
+    "columns, least epsilon": ("columns", {"eps": "1e-9", "delta": "1e-9", "accountant": "zcdp"}),
     "columns, parquet": ("columns", {"format": "parquet"}),
 }
 """By name: the queries, and the options. `ledger`: a ledger of its own pays."""
