@@ -96,15 +96,15 @@ def _unfalse(node: Any, words: SqlText, known: frozenset[str]) -> Text:
 
 
 def _or_null(found: Text, node: Any, words: SqlText, known: frozenset[str]) -> Text:
-    """A comparison of one column, or that the column has no value."""
+    """A comparison of one column, or that the record lies in a cell of the column's own: there it is unknown."""
     from sqlglot import exp
 
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         return found
     column = words.column(node if isinstance(node, exp.Column) else next(node.find_all(exp.Column)))
-    if column in known or not words.has_null(column):
-        return found
-    return any_of(found, Text(f"{quoted_name(column)} is null"))
+    nulls = () if column in known or not words.has_null(column) else ("null",)
+    faults = words.columns.faults.get(column, ()) if words.columns else ()
+    return any_of(found, *(Text(f"{quoted_name(column)} is {fault}") for fault in (*nulls, *faults)))
 
 
 _SIGNS = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}

@@ -76,8 +76,10 @@ def translated_sql(sql: str | Mapping[str, Any], domain: str | JsonObject | Doma
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
     columns = None  # also where the domain cannot be read; its reader says why
     if isinstance(domain, Domain):
-        nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
-        columns = SqlColumns(domain.names, frozenset(nulls))
+        cells = {each.name: each.own_cells for each in domain.attributes}
+        nulls = frozenset(name for name, own in cells.items() if "null" in own)
+        faults = {name: tuple(fault for fault in own if fault != "null") for name, own in cells.items()}
+        columns = SqlColumns(domain.names, nulls, faults=faults)
     else:
         with suppress(DpqrError):
             columns = SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)

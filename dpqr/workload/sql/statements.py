@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -188,17 +188,23 @@ _PLAIN = re.compile(r"[^\W\d][\w.-]*")
 _SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": "//", "mod": "%", "dpipe": "||"}
 
 
+NUMERIC = ("unparsable", "nan", "infinite")
+"""Faults of numbers alone, beside null and outside."""
+
+
 @dataclass(frozen=True, slots=True)
 class SqlColumns:
     """The columns of a domain. nulls: those with a cell of their own for null. every: of dates, the period of a bin.
+    faults: other cells of their own, by column.
 
     >>> SqlColumns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
-    SqlColumns(names=('sex',), nulls=frozenset({'sex'}), every={})
+    SqlColumns(names=('sex',), nulls=frozenset({'sex'}), every={}, faults={'sex': ()})
     """
 
     names: tuple[str, ...]
     nulls: frozenset[str] = frozenset()
     every: Mapping[str, str] = field(default_factory=dict)
+    faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Any) -> SqlColumns | None:
@@ -213,7 +219,18 @@ class SqlColumns:
         stated = {name: rule for name, rule in rules.items() if isinstance(rule, Mapping)}
         nulls = (name for name, rule in stated.items() if rule.get("null", rule.get("otherwise")) == "cell")
         every = {name: str(rule["every"]) for name, rule in stated.items() if "every" in rule}
-        return cls(tuple(named), frozenset(nulls), every)
+        faults = {name: tuple(_faults(named[name], rule)) for name, rule in stated.items()}
+        return cls(tuple(named), frozenset(nulls), every, faults)
+
+
+def _faults(column: Mapping[str, Any], rule: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of its own that a column as it is written has beside that of null (`possible_faults`)."""
+    listed = column.get("constraints"), column
+    kinds = {"date": ("unparsable",), "datetime": ("unparsable",), "integer": NUMERIC, "number": NUMERIC}
+    labels = any(isinstance(part, Mapping) and part.keys() & {"enum", "categories"} for part in listed)
+    for fault in ("outside", *(() if labels else kinds.get(str(column.get("type")), ()))):
+        if rule.get(fault, rule.get("otherwise")) == "cell":
+            yield fault
 
 
 @dataclass(frozen=True, slots=True)

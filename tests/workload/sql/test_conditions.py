@@ -1,5 +1,6 @@
 """Conditions count what DuckDB counts, nulls included: random ones, and the branches of CASE."""
 
+import math
 import random
 from itertools import product
 
@@ -95,6 +96,20 @@ def test_each_comparison_counts_what_duckdb_counts(table, text):
         ((expected,),) = table.execute(f"SELECT SUM(times) FROM data WHERE {asked}").fetchall()
         (found,) = counted(f"SELECT COUNT(*) FROM data WHERE {asked}").values()
         assert found.tolist() == [expected], asked
+
+
+def test_branches_hold_every_cell_once_those_of_faults_too():
+    fields = [field | {"dpqr": {**field["dpqr"], "otherwise": "cell"}} for field in DOMAIN["fields"]]
+    day = {"name": "e", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2024-02-29"}}
+    days = day | {"dpqr": {"every": "month", "otherwise": "cell", "null": "drop"}}
+    case = "CASE WHEN a < 2 AND b = 'x' THEN 'one' WHEN NOT c OR e < '2024-02-01' THEN 'two' ELSE 'rest' END"
+    asked = {"sql": f"SELECT {case} g, COUNT(*) n FROM data GROUP BY g"}
+    for domain in ({"fields": [*fields, days]}, read_sql(asked, {"fields": [*fields, days]}).domain):
+        document = read_sql(asked, domain)
+        histogram = DenseHistogram(np.ones(document.domain.shape, dtype=np.int64))
+        counts = [int(block.answer(histogram)[0]) for block in document.workload.blocks]
+        assert len(counts) == 3
+        assert sum(counts) == math.prod(document.domain.shape)
 
 
 def test_grouped_filtered_counts_are_duckdbs(table):
