@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -188,8 +188,9 @@ _PLAIN = re.compile(r"[^\W\d][\w.-]*")
 _SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": "//", "mod": "%", "dpipe": "||"}
 
 
-NUMERIC = ("unparsable", "nan", "infinite")
-"""Faults of numbers alone, beside null and outside."""
+_NUMERIC, _TEMPORAL = ("unparsable", "nan", "infinite"), ("unparsable",)
+_FAULTS = {"integer": _NUMERIC, "number": _NUMERIC, "date": _TEMPORAL, "datetime": _TEMPORAL}
+"""Of columns without labels, beside null and outside (`possible_faults`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,18 +220,14 @@ class SqlColumns:
         stated = {name: rule for name, rule in rules.items() if isinstance(rule, Mapping)}
         nulls = (name for name, rule in stated.items() if rule.get("null", rule.get("otherwise")) == "cell")
         every = {name: str(rule["every"]) for name, rule in stated.items() if "every" in rule}
-        faults = {name: tuple(_faults(named[name], rule)) for name, rule in stated.items()}
+        faults: dict[str, tuple[str, ...]] = {}
+        for name, rule in stated.items():
+            column, constraints = named[name], named[name].get("constraints")
+            listed = "categories" in column or (isinstance(constraints, Mapping) and "enum" in constraints)
+            kinds = () if listed else _FAULTS.get(str(column.get("type")), ())
+            own = (kind for kind in ("outside", *kinds) if rule.get(kind, rule.get("otherwise")) == "cell")
+            faults[name] = tuple(own)
         return cls(tuple(named), frozenset(nulls), every, faults)
-
-
-def _faults(column: Mapping[str, Any], rule: Mapping[str, Any]) -> Iterator[str]:
-    """The cells of its own that a column as it is written has beside that of null (`possible_faults`)."""
-    listed = column.get("constraints"), column
-    kinds = {"date": ("unparsable",), "datetime": ("unparsable",), "integer": NUMERIC, "number": NUMERIC}
-    labels = any(isinstance(part, Mapping) and part.keys() & {"enum", "categories"} for part in listed)
-    for fault in ("outside", *(() if labels else kinds.get(str(column.get("type")), ()))):
-        if rule.get(fault, rule.get("otherwise")) == "cell":
-            yield fault
 
 
 @dataclass(frozen=True, slots=True)
