@@ -1056,8 +1056,8 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         figures = re.fullmatch(rf"(?:epsilon|rho|mu\^2) {number}|\(epsilon {number}, delta {number}\)", charged)
         if figures is None:
             raise Refused(f"ledger.charged: stated {shown(charged)}, which is no cost")
-        parts = [*filter(None, figures.groups()), "0"][:2]  # without a delta it is 0
-        for text, cost in paired(parts, amounts(settled["cost"])):
+        stated_costs = [*filter(None, figures.groups()), "0"][:2]  # without a delta it is 0
+        for text, cost in paired(stated_costs, amounts(settled["cost"])):
             yield "ledger.charged", text, Range(cost, cost * (1 + Fraction(1, 10**5)))
 
 
