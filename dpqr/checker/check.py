@@ -402,7 +402,8 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
         return {None, Range(0, min(known))} if known else reason
     if found is None or name == "basic":
         return found
-    return Range(found * (1 - Fraction(1, 10**15)) - Fraction(1, 10**22), found * (1 + Fraction(1, 10**9)))
+    least, most = found * (1 - Fraction(1, 10**15)), found * (1 + Fraction(1, 10**9))
+    return Range(least - Fraction(1, 10**22), most + Fraction(1, 10**14))
 
 
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
@@ -471,8 +472,8 @@ def columns_of(block: Document, e: Evidence) -> list[Column]:
 
 def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     """A row adds the middle of its bin to a sum."""
-    field = next(each for each in e.request["domain"]["fields"] if each["name"] == name)
-    column = next(each for each in e.plan["domain"]["columns"] if each["name"] == name)
+    field = {each["name"]: each for each in e.request["domain"]["fields"]}[name]
+    column = {each["name"]: each for each in e.plan["domain"]["columns"]}[name]
     edges = [Fraction(str(edge)) for edge in field["dpqr"].get("edges", [])]
     if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
@@ -636,7 +637,8 @@ class Evidence:
         self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
         self.most_in_cell: int = self.unit.get("max_rows_per_cell") or 0
         # What was asked.
-        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": {"fields": []}}
+        opened: Document = self.document.get("questions", {}).get("request", {"domain": {"fields": []}})
+        self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": opened["domain"]}
         self.people: list[Document] = self.plan.get("person_tables") or []
         columns: list[Document] = (self.plan.get("domain") or {}).get("columns", [])
         self.sizes: dict[str, int] = {each["name"]: each["cells"] for each in columns}
@@ -754,7 +756,7 @@ def claims_of_choice(e: Evidence, where: str, one: Document) -> Iterator[Claim]:
     """A round that chose has paid for a choice before its noise; a query's choice is its position among all."""
     choice, measured = one["choice"], one["measured"] or []
     if one["law"] is not None:
-        yield f"{where}.charges: how many", len(one["charges"]), 1 if choice is None else 2
+        yield f"{where}.charges: how many", len(one["charges"]), 0 if e.session else 1 if choice is None else 2
     if choice is None:
         return
     name, row = e.block_of(measured[0]["name"]) if measured else ("", None)
@@ -816,6 +818,18 @@ def drawn_answers(e: Evidence) -> Answers:
     return found
 
 
+def answers_of_session(e: Evidence) -> Answers:
+    """Of each surprise the noisy answer, the first number that it drew. Each answered query is a row of its own."""
+    asked, found = e.document["questions"], Answers()
+    places = [(number, *one[:2]) for number, ask in enumerate(asked["asks"]) for one in ask["answers"]]
+    names = dict(paired(places, e.answers))
+    for (number, block, row, _), (one, part) in paired(asked["surprises"], e.measured()):
+        name = names.get((number, block, row))  # none where a crash came between draw and answer
+        if name is not None:
+            found.update(noisy(name, [0], {**part, "values": part["values"][:1]}, one["law"], MISSES))
+    return found
+
+
 def noisy(name: str, rows: Iterable[int], part: Document, law: Document, beta: float | None) -> Answers:
     """Values times their grid, with noise of one law and intervals that miss with probability beta."""
     (kind, parameter), grid = law_of(law), float(Fraction(part["grid"]))
@@ -861,14 +875,16 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     """Measured answers, their noise and their intervals follow from the draws."""
     if not e.answers:
         raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
-    drawn = {**summed_answers(e), **drawn_answers(e)}
+    if e.session and not e.document.get("questions", {}).get("rule"):
+        raise NotChecked("answers of a session of 0.10.0 or before: they state another noise than was drawn")
+    drawn = answers_of_session(e) if e.session else {**summed_answers(e), **drawn_answers(e)}
     parts = [e.block_of(part["name"])[0] for _, part in e.measured()]
     if len(parts) > len(set(parts)) or not set(parts) <= set(e.answers):
         yield "transcript", None, NotChecked("values of draws that no answer states: a ledger holds a hash of them")
     counts = [(name, len(rows)) for name, rows in e.answers.items()]
     people = e.people if e.document.get("person_tables") else []
     asked = [(one["name"], one["queries"]) for one in (*e.blocks.values(), *people)]
-    yield "answers", counts, counts if e.session else asked
+    yield "answers", counts, asked
     sums = may_be_sums(e, parts) - {name for name, _ in drawn}
     for name, rows in e.answers.items():
         for row, line in enumerate(rows):
@@ -904,6 +920,8 @@ def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | Non
         certificate = e.document["certificate"]["records"] * (1 - 1e-9)
         yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
         yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
+    if basis == "compared":
+        yield where, None, NotChecked("intervals of free answers: how far thresholds reach (`dpqr verify`)")
     if ends or basis is None:
         yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
 
@@ -980,7 +998,9 @@ def claims_of_cost(where: str, entry: Document, budget: Document, run: Document)
     most: tuple[Any, Any] = reserved if settles else (math.inf, math.inf)
     try:
         cost = least_cost(budget, run, events(entry["events"]))
-        if settles and cost[1] and entry["events"]:
+        if not entry["events"]:
+            cost = (Fraction(0), Fraction(0))
+        elif settles and cost[1]:
             cost = reserved  # what a theorem with a delta proved is not given back in parts
         yield f"{where}: cost", stated, tuple(Range(*ends) for ends in paired(cost, most))
     except NotChecked as reason:
@@ -1031,9 +1051,14 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         parts["files"] = sorted(document.get("hashes", {}).values())
     digest = sha256(parts)
     yield ", ".join(parts), digest, settled.get("drawn", digest if e.version < (0, 11) else None)
-    for text in re.findall(r"[0-9][0-9.]*(?:e[+-]?[0-9]+)?$", stated.get("charged") or ""):
-        settled_at = {Range(each, each * (1 + Fraction(1, 10**5))) for each in amounts(settled["cost"])}
-        yield "ledger.charged", text, settled_at
+    number, charged = r"([0-9.]+(?:e-?[0-9]+)?)", stated.get("charged")
+    if charged:
+        figures = re.fullmatch(rf"(?:epsilon|rho|mu\^2) {number}|\(epsilon {number}, delta {number}\)", charged)
+        if figures is None:
+            raise Refused(f"ledger.charged: stated {shown(charged)}, which is no cost")
+        stated_costs = [*filter(None, figures.groups()), "0"][:2]  # without a delta it is 0
+        for text, cost in paired(stated_costs, amounts(settled["cost"])):
+            yield "ledger.charged", text, Range(cost, cost * (1 + Fraction(1, 10**5)))
 
 
 # 9. The table of checks: a field of the record, and what follows for it. * stands for every key or position, which the

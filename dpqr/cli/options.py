@@ -6,6 +6,7 @@ control character around them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -54,9 +55,10 @@ class Positive(click.types.FloatParamType):
         if not isinstance(value, str):
             return value
         exact = exact_decimal(value, option=param.opts[0] if param else "the number")
-        if not exact:
-            self.fail(f"{value.strip()} is not above 0.", param, ctx)
-        return float(exact)
+        nearest = float(exact) if exact < 10**308 else math.inf
+        if nearest in (0, math.inf):
+            self.fail(f"{value.strip()} is not above 0 and below 1e308.", param, ctx)
+        return nearest
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

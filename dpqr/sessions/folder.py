@@ -98,7 +98,7 @@ class SessionFolder:
     @property
     def is_opened(self) -> bool:
         """Whether its opening has ended."""
-        return (self.path / SESSION).is_file()
+        return os.path.isfile(self.path / SESSION)
 
     @contextmanager
     def turn(self, wait: float = WAIT) -> Iterator[None]:
@@ -108,7 +108,7 @@ class SessionFolder:
             UsageFault: there is none, another process is at work, or the system has no file locks.
         """
         require_locks()
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):  # also of a path that is too long
             raise UsageFault(f"session {self.name!r}: there is none beside this ledger; `open` makes one")
         with self.faults():
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -207,8 +207,12 @@ def _expects(plan: PlanRequest) -> bool:
 
 
 def _fill_in_defaults(run: ReleaseRequest) -> PlanRequest:
-    """The request with every number stated. UsageFault: no surprise is paid for, or no question is expected."""
+    """The request with every number stated. UsageFault: no surprise is paid for, no question is expected, or what no
+    session has is asked for."""
     asked = run.plan
+    idle = {"count-dropped": asked.count_dropped, "error-bars": asked.error_bars, "certify": asked.certify}
+    for option in (option for option, value in idle.items() if value not in (None, "none")):
+        raise UsageFault(f"--{option}: a session of questions has none; leave it out")
     questions = QUESTIONS if asked.questions is None else asked.questions
     if questions < 1 or (asked.surprises is not None and asked.surprises < 1):
         raise UsageFault("--surprises and --questions must be at least 1")

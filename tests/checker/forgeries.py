@@ -73,6 +73,7 @@ SAID = (
     ("prices under pld", r"spent\..*pld.*|(plan\.)?events\.\d+\.coordinates"),
     ("perturbed objective", r"(plan\.)?(spent|events|price|counting)\..*"),
     ("asks of a session", r"questions\..*"),
+    ("how far thresholds reach", r"answers\.csv\.(lower|upper)\.compared"),
 )
 """Words of a reason why something is not checked, and the fields of which it says so."""
 

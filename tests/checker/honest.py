@@ -155,6 +155,7 @@ RELEASES = {
     "unit in the domain": ("conditions", {"unit in the domain": {"column": "person", "max_rows": 2}}),
     "counts, rehearsed": ("counts", {"rehearse": True}),
     "columns, json": ("columns", {"format": "json"}),
+    "columns, least epsilon": ("columns", {"eps": "1e-9", "delta": "1e-9", "accountant": "zcdp"}),
     "columns, parquet": ("columns", {"format": "parquet"}),
 }
 """By name: the queries, and the options. `ledger`: a ledger of its own pays."""
@@ -170,6 +171,14 @@ PREDICTIONS = {
     | {"accountant": "zcdp"},
     "records counted first": {"learner": "quantile", "tau": 0.9, "target": "age", "form": "function", "n": None},
 }
+
+SESSIONS = {
+    "session": {},
+    "session, zcdp": {"delta": "1e-6", "accountant": "zcdp"},
+    "session, persons, gdp": {"delta": "1e-6", "accountant": "gdp", "unit": "person", "max_rows": 2},
+    "session, replace": {"neighbours": "replace", "n": 600},
+}
+"""Of questions; their region and sex depend so strongly on each other that each has a surprise."""
 
 
 def table():
@@ -223,11 +232,27 @@ def prediction(where, name):
     return out
 
 
+def session(where, name):
+    """(the directory, the export of the ledger) of the closed session of that name."""
+    options, ledger = SESSIONS[name], dpqr.Ledger(where / f"{name}.sqlite")
+    ledger.init("people", eps=9, **{key: options[key] for key in ("delta", "unit", "neighbours") if key in options})
+    paid = {"dataset": "people", "ledger": ledger, "eps": 8, "surprises": 4, "questions": 20}
+    desk = dpqr.open_session(table(), name="desk", domain=DOMAIN, **paid, **options)
+    for entry in ({"marginal": ["region", "sex"]}, {"sum": "income"}, {"where": "region = 'North' and sex = 'f'"}):
+        desk.ask(queries={"queries": [entry]})
+    desk.close(where / name)
+    export = where / f"{name}.jsonl"
+    export.write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
+    return where / name, export
+
+
 def everything(where):
     """(a record, the export of the ledger or None), one after another, of all kinds; the old ones last."""
     for name in RELEASES:
         yield release(where, name)
     for name in PREDICTIONS:
         yield prediction(where, name), None
+    for name in SESSIONS:
+        yield session(where, name)
     for place in OLD:
         yield place, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -63,6 +64,26 @@ def test_honest_releases_are_accepted(name, made):
 @pytest.mark.parametrize("name", honest.PREDICTIONS)
 def test_honest_predictions_are_accepted(name, tmp_path):
     assert refused(honest.prediction(tmp_path, name)) == (0, "")
+
+
+@pytest.mark.parametrize("name", honest.SESSIONS)
+def test_honest_sessions_are_accepted(name, tmp_path):
+    place, export = honest.session(tmp_path, name)
+    assert json.loads(record_of(place).read_text(encoding="utf-8"))["questions"]["surprises"]
+    assert refused(place, export) == (0, "")
+
+
+def test_a_session_that_drew_nothing_gives_its_delta_back_too(tmp_path):
+    """In pairs of epsilon and delta, where the run's accountant proves a delta."""
+    ledger = dpqr.Ledger(tmp_path / "b.sqlite")
+    ledger.init("people", eps=8, delta="1e-5", accounting="basic")
+    paid = {"dataset": "people", "ledger": ledger, "eps": 1, "delta": "1e-6"}
+    learner = {"target": "income", "learner": "least-squares", "n": 600, "accountant": "zcdp"}
+    dpqr.open_predictions(honest.table(), name="desk", domain=honest.DOMAIN, **paid, **learner).close()
+    (tmp_path / "b.jsonl").write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
+    sums = [("", checker.claims_of_entries)]
+    found = checker.compared(SimpleNamespace(ledger=str(tmp_path / "b.jsonl")), "ledger's sums", sums)
+    assert {state for state, _, _ in found} <= {"ok", "not checked"}
 
 
 def test_it_imports_the_standard_library_alone_is_written_for_python_3_9_and_switches_no_rule_off():

@@ -56,6 +56,12 @@ def test_what_is_no_number_is_refused_by_the_name_of_its_option(words):
     assert "number" in done.stderr
 
 
+@pytest.mark.parametrize("text", ["0", "1e-400", "1e309"])
+def test_what_no_float_above_0_holds_is_refused(text):
+    with pytest.raises(click.BadParameter, match=f"{text} is not above 0 and below 1e308"):
+        Positive().convert(text, None, None)
+
+
 @in_one_test("text", ODD)
 def test_no_other_text_is_a_whole_number(text):
     with pytest.raises(click.BadParameter, match="is not a valid whole number"):

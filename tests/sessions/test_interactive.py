@@ -204,6 +204,9 @@ def test_names_and_accountants_that_are_refused(place):
         opened(place, name="b", plan={"delta": "1e-6", "accountant": "pld"})
     with pytest.raises(UsageFault, match="at least 1"):
         opened(place, name="b", surprises=0)
+    for idle in ("count_dropped", "error_bars", "certify"):
+        with pytest.raises(UsageFault, match="a session of questions has none"):
+            opened(place, name="b", plan={idle: "0.1"})
 
 
 def test_a_lost_secret_ends_its_epochs_which_stay_paid(place):

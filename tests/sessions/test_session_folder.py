@@ -56,6 +56,14 @@ def test_what_is_missing_or_damaged(folder):
     assert folder.secret() is None
 
 
+def test_beside_a_ledger_whose_name_is_too_long_there_is_none(tmp_path):
+    with (
+        pytest.raises(UsageFault, match="there is none"),
+        SessionFolder(ledger=tmp_path / ("a" * 300), name="x").turn(),
+    ):
+        pass
+
+
 def test_a_line_that_was_cut_off_is_left_out(folder):
     with folder.opened_log(100) as log:
         log.say({"ask": 0}, {"ask": 1}, durable=True)

@@ -122,6 +122,27 @@ REFUSED = [
     ("^SELEC ST, COUNT(*) FROM pums", "only SELECT asks anything"),
     ("^INSERT INTO pums VALUES (1)", "only SELECT asks anything"),
     ("SELECT ST, COUNT(*) FROM pums GROUP BY ST ^QUALIFY RANK() OVER () < 3", "QUALIFY: a window looks at single rows"),
+    ("SELECT ST, COUNT(*) FROM pums AS p(^ESR, ST) GROUP BY ST", "FROM: gives columns other names"),
+    ("SELECT COUNT(*) FROM pums ^PIVOT (SUM(AGEP) FOR SEX IN (1))", "PIVOT: no queries document can ask this"),
+    *(
+        (f"SELECT ST, COUNT(*) FROM pums GROUP BY ST ORDER BY 2 DESC ^LIMIT {odd}", "LIMIT: true answers would decide")
+        for odd in ("5 PERCENT", "5%", "5 BY SEX", "1.5", "1e0", "-1")
+    ),
+    (
+        "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY ^AGEP, WKHP) FROM pums",
+        "PERCENTILE_CONT: takes ORDER BY one column",
+    ),
+    ("SELECT SUM(^LEAST(WKHP, . 0.5)) FROM pums", "cannot be read as SQL at '0.0.5'"),
+    ("SELECT CASE WHEN SEX = 1 THEN ^'NULL' END AS k, COUNT(*) FROM pums GROUP BY k", "'NULL': is what the branch"),
+    (
+        "SELECT ST, COUNT(*) FROM (SELECT ^ST AS SEX, SEX AS ST, pid FROM pums GROUP BY ST, SEX, pid) GROUP BY ST, SEX",
+        "the subquery's columns keep their names",
+    ),
+    (
+        "SELECT AVG(LEAST(GREATEST(t, 0), 9)) FROM "
+        "(SELECT pid, SUM(WKHP) AS t, ^SUM(AGEP) AS t FROM pums GROUP BY pid)",
+        "the subquery takes sums of a column, each with its own name",
+    ),
     ("SELECT ST, COUNT(*) FROM pums GROUP BY ST ^FETCH FIRST 3 ROWS ONLY", "FETCH: true counts would decide"),
 ]
 """Statements, a ^ before the word at fault, and how the refusal begins."""

@@ -198,9 +198,9 @@ def _quantiles(node: Any, words: SqlText) -> SqlAggregate | None:
     from sqlglot import exp
 
     if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont):
-        (ordered,) = node.expression.expressions
-        if ordered.args.get("desc"):
-            raise words.fault(ordered, "PERCENTILE_CONT: takes ORDER BY column, upwards; ask 1 less the fraction")
+        ordered, *others = node.expression.expressions
+        if others or ordered.args.get("desc"):
+            raise words.fault(ordered, "PERCENTILE_CONT: takes ORDER BY one column, upwards; ask 1 less the fraction")
         return _quantiles_at(node.this.this, ordered.this, node, words)
     if isinstance(node, exp.Quantile | exp.ApproxQuantile):
         return _quantiles_at(node.args["quantile"], node.this, node, words)
@@ -392,6 +392,8 @@ def _label(node: Any, words: SqlText) -> str:
     node = node.unnest()
     if isinstance(node, exp.Null):
         return "NULL"
+    if isinstance(node, exp.Literal) and node.name == "NULL":
+        raise words.fault(node, "'NULL': is what the branch of NULL is called; write another text")
     if isinstance(node, exp.Neg | exp.Literal | exp.Boolean):
         return str(node.sql() if not isinstance(node, exp.Literal) else node.name)
     raise words.fault(

@@ -91,19 +91,20 @@ def _unfalse(node: Any, words: SqlText, known: frozenset[str]) -> Text:
         return any_of(*(_unfalse(part.unnest(), words, known) for part in node.flatten()))
     if isinstance(node, exp.Not):
         return untrue(node.this, words, known)
-    return _or_null(_leaf(node, words), node, words, known)
+    found = _leaf(node, words)
+    return found if isinstance(node, exp.Is) else _or_null(found, node, words, known)
 
 
 def _or_null(found: Text, node: Any, words: SqlText, known: frozenset[str]) -> Text:
-    """A comparison of one column, or that the column has no value."""
+    """A comparison of one column, or that the record lies in a cell of the column's own: there it is unknown."""
     from sqlglot import exp
 
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         return found
     column = words.column(node if isinstance(node, exp.Column) else next(node.find_all(exp.Column)))
-    if column in known or not words.has_null(column):
-        return found
-    return any_of(found, Text(f"{quoted_name(column)} is null"))
+    nulls = () if column in known or not words.has_null(column) else ("null",)
+    faults = words.columns.faults.get(column, ()) if words.columns else ()
+    return any_of(found, *(Text(f"{quoted_name(column)} is {fault}") for fault in (*nulls, *faults)))
 
 
 _SIGNS = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -132,7 +133,12 @@ def _leaf(node: Any, words: SqlText, *, negated: bool = False) -> Text:
             raise words.fault(node, f"compares two columns; {hint}")
         return _compared(left, sign, constant(right, words), words, negated)
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
-        return _compared(node.this, "=", constant(node.expression, words), words, negated)
+        found = _compared(node.this, "=", constant(node.expression, words), words, negated)
+        (column,) = found.known
+        if negated or not node.find_ancestor(exp.Not) or not words.has_null(column):
+            return found
+        # Of NULL it is false, not unknown: inside of a NOT that counts.
+        return all_of(found, Text(f"{quoted_name(column)} is not null")) or found
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         found = _of_column(node.this, "is not null" if negated else "is null", words)
         (column,) = found.known

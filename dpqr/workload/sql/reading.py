@@ -76,8 +76,10 @@ def translated_sql(sql: str | Mapping[str, Any], domain: str | JsonObject | Doma
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
     columns = None  # also where the domain cannot be read; its reader says why
     if isinstance(domain, Domain):
-        nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
-        columns = SqlColumns(domain.names, frozenset(nulls))
+        cells = {each.name: each.own_cells for each in domain.attributes}
+        nulls = frozenset(name for name, own in cells.items() if "null" in own)
+        faults = {name: tuple(fault for fault in own if fault != "null") for name, own in cells.items()}
+        columns = SqlColumns(domain.names, nulls, faults=faults)
     else:
         with suppress(DpqrError):
             columns = SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
@@ -220,7 +222,8 @@ def _name_bins(select: Any, words: SqlText) -> None:
         for each in [*one.expressions, *(group.expressions if group else [])]:
             node = each.unalias()
             of_column = isinstance(node, exp.DateTrunc) and isinstance(node.this, exp.Column) and words.knows(node.this)
-            if of_column and every.get(words.column(node.this)) == node.text("unit").lower():
+            zone = node.args.get("zone")
+            if of_column and not zone and every.get(words.column(node.this)) == node.text("unit").lower():
                 node.replace(node.this)
 
 
@@ -275,7 +278,8 @@ def _top(
 
     limit = select.args["limit"]
     (item, found), group = figures[0], asked.groups[0]
-    count = limit.expression if isinstance(limit, exp.Limit) else None
+    # No LIMIT 5 PERCENT, and no LIMIT 5 BY a.
+    count = limit.expression if [part for part in limit.args.values() if part] == [limit.expression] else None
     # The statement is ordered by this aggregate alone, the largest first: by its place, itself or its alias.
     order = select.args["order"].expressions if select.args.get("order") else []
     falls = False
@@ -284,7 +288,7 @@ def _top(
         named = isinstance(key, exp.Column) and item.alias and key.name == item.alias
         falls = key.name == place if isinstance(key, exp.Literal) else key == item.unalias() or named
     single = len(figures) == 1 and found.kind == COUNT and len(asked.groups) == 1 and len(group.by) == 1
-    if not single or group.labels or not falls or not isinstance(count, exp.Literal) or count.is_string:
+    if not single or group.labels or not falls or not isinstance(count, exp.Literal) or not count.is_int:
         at = words.text.upper().rfind("LIMIT", 0, limit.expression.meta.get("start", len(words.text)))
         raise words.at(max(0, at)).fault(
             "LIMIT: true answers would decide what is shown; leave it out, or ask a column's most frequent cells by "
@@ -329,14 +333,17 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     own = [each for each in grouped if each.name.casefold() not in map(str.casefold, by)]
     if len(own) != 1 or words.knows(own[0]) or len(grouped) != len(by) + 1:
         raise words.fault(source, f"the subquery groups by the same columns and by the person's; {_TOTALS}")
-    names, sums = {each.name.casefold() for each in grouped}, {}
+    names, sums = {each.name.casefold() for each in grouped}, dict[str, str]()
     for each in inner.expressions:
-        found = each.unalias()
-        if not isinstance(found, exp.Column) or found.name.casefold() not in names:
-            total = figure(found, words)
-            if total.kind != "sum" or total.where or total.weight or not each.alias:
-                raise words.fault(each, f"the subquery takes sums of a column, each with its name; {_TOTALS}")
-            sums[each.alias.casefold()] = total.parts["sum"]
+        found, name = each.unalias(), each.alias_or_name.casefold()
+        if isinstance(found, exp.Column) and found.name.casefold() in names:
+            if name != found.name.casefold():
+                raise words.fault(each, f"the subquery's columns keep their names; {_TOTALS}")
+            continue
+        total = figure(found, words)
+        if total.kind != "sum" or total.where or total.weight or not each.alias or name in {*names, *sums}:
+            raise words.fault(each, f"the subquery takes sums of a column, each with its own name; {_TOTALS}")
+        sums[name] = total.parts["sum"]
     table = {**({"by": by} if by else {}), "of": str(own[0].name)}
     condition = inner.args.get("where")
     among = {} if condition is None else {"where": true(condition.this, words).text}

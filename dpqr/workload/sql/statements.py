@@ -152,10 +152,15 @@ def _refuse_parts(select: Any, statement: Sequence[Any], words: SqlText) -> None
     for column in select.find_all(exp.Column):
         if column.table and column.table.casefold() not in names:
             raise words.fault(column, f"{column.table}: the table is called {(tables[-1].alias or tables[-1].name)!r}")
+    for number in select.find_all(exp.Literal):
+        if number.is_number and number.name.count(".") > 1:  # of ". 0.5"
+            raise words.fault(number, f"cannot be read as SQL at {number.name!r}; correct it there")
+    for alias in select.find_all(exp.TableAlias):
+        if alias.columns:
+            raise words.fault(alias.columns[0], "FROM: gives columns other names; use the domain's, without a list")
     others = [name for name, part in select.args.items() if part and name not in ALLOWED]
-    others += [
-        part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")
-    ]
+    parts = [part for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")]
+    others += [(part[0] if isinstance(part, list) else part).key for part in parts]
     if others:
         word = others[0].strip("_").upper()
         at = next((token.start for token in statement if token.text.upper() == word), statement[0].start)
@@ -183,17 +188,24 @@ _PLAIN = re.compile(r"[^\W\d][\w.-]*")
 _SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": "//", "mod": "%", "dpipe": "||"}
 
 
+_NUMERIC, _TEMPORAL = ("unparsable", "nan", "infinite"), ("unparsable",)
+_FAULTS = {"integer": _NUMERIC, "number": _NUMERIC, "date": _TEMPORAL, "datetime": _TEMPORAL}
+"""Of columns without labels, beside null and outside (`possible_faults`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class SqlColumns:
     """The columns of a domain. nulls: those with a cell of their own for null. every: of dates, the period of a bin.
+    faults: other cells of their own, by column.
 
     >>> SqlColumns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
-    SqlColumns(names=('sex',), nulls=frozenset({'sex'}), every={})
+    SqlColumns(names=('sex',), nulls=frozenset({'sex'}), every={}, faults={'sex': ()})
     """
 
     names: tuple[str, ...]
     nulls: frozenset[str] = frozenset()
     every: Mapping[str, str] = field(default_factory=dict)
+    faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Any) -> SqlColumns | None:
@@ -208,7 +220,14 @@ class SqlColumns:
         stated = {name: rule for name, rule in rules.items() if isinstance(rule, Mapping)}
         nulls = (name for name, rule in stated.items() if rule.get("null", rule.get("otherwise")) == "cell")
         every = {name: str(rule["every"]) for name, rule in stated.items() if "every" in rule}
-        return cls(tuple(named), frozenset(nulls), every)
+        faults: dict[str, tuple[str, ...]] = {}
+        for name, rule in stated.items():
+            column, constraints = named[name], named[name].get("constraints")
+            listed = "categories" in column or (isinstance(constraints, Mapping) and "enum" in constraints)
+            kinds = () if listed else _FAULTS.get(str(column.get("type")), ())
+            own = (kind for kind in ("outside", *kinds) if rule.get(kind, rule.get("otherwise")) == "cell")
+            faults[name] = tuple(own)
+        return cls(tuple(named), frozenset(nulls), every, faults)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,12 @@ def test_a_period_that_is_the_column_s_bin_is_the_column(asked):
     columns = SqlColumns(("seen", "sex"), every={"seen": "month"})
     sql = f"SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM d {asked}"
     assert translate(SqlText(sql, columns=columns)).entries == ({"marginal": ["seen"], "name": "n"},)
-    for other in (sql.replace("month", "year"), sql.replace("d GROUP", "d WHERE DATE_TRUNC('month', seen) = 1 GROUP")):
+    in_zone = sql.replace("seen)", "seen, 'Europe/Berlin')")
+    for other in (
+        sql.replace("month", "year"),
+        in_zone,
+        sql.replace("d GROUP", "d WHERE DATE_TRUNC('month', seen) = 1 GROUP"),
+    ):
         with pytest.raises(DocumentError, match="DATE_TRUNC"):
             translate(SqlText(other, columns=columns))
 

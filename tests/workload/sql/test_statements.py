@@ -66,7 +66,8 @@ def test_places_count_lines_and_columns_from_one():
     ],
 )
 def test_columns_of_a_domain_as_it_is_written(domain, nulls):
-    assert SqlColumns.of(domain) == SqlColumns(("a", "b"), frozenset(nulls))
+    found = SqlColumns.of(domain)
+    assert (found.names, found.nulls) == (("a", "b"), frozenset(nulls))
 
 
 def test_names_that_are_words_of_predicates_are_quoted():
