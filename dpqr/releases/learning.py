@@ -24,7 +24,7 @@ from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON
-from dpqr.ledger.ledger import NO_REASON, Reason
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.mechanisms.learning import LabelSelection, LearnedCells, geometric_grid, grid_counts
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
@@ -568,7 +568,7 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | N
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
         remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
-    learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows)
+    learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows, run.paid)
     bounded = with_bound(plan.made.document, plan.unit) if rows else plan.made.document
     return MadeDomain(bounded | {"learned": learned, "fields": fields}, tuple(remarks))
 
@@ -581,10 +581,16 @@ def with_bound(document: JSON, unit: PrivacyUnit) -> JSON:
 
 
 def learned_price(
-    document: JSON, columns: Sequence[str], budget: PrivacyBudget, unit: str, rows: LearnedRows | None = None
+    document: JSON,
+    columns: Sequence[str],
+    budget: PrivacyBudget,
+    unit: str,
+    rows: LearnedRows | None = None,
+    paid: Reservation | None = None,
 ) -> JSON:
     """What a domain file says that what was learned has cost, with what this run learns: both costs add up. rows: by
-    which the bound on a person's rows was chosen, in this run; else what an earlier one has learned stays.
+    which the bound on a person's rows was chosen, in this run; else what an earlier one has learned stays. paid: of
+    this run; the entries that paid for earlier ones stay.
 
     Raises:
         UsageFault: the document states a cost for other units, which does not add to this one.
@@ -600,12 +606,17 @@ def learned_price(
             f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
             "learn all of them for the same units, or state what was learned before in a file of its own"
         )
+    entries: list[JSON] = [*document["learned"].get("ledger", ())] if before else []
+    if paid is not None:
+        own = {"epsilon": upward_text(budget.epsilon), "delta": upward_text(budget.delta)}
+        entries.append({"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **own})
     return {
         "columns": [*names, *(name for name in columns if name not in names)],
         "epsilon": upward_text(epsilon + budget.epsilon),
         "delta": upward_text(delta + budget.delta),
         "unit": unit,
         **({"max_rows": chosen} if chosen else {}),
+        **({"ledger": entries} if entries else {}),
     }
 
 

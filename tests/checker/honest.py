@@ -115,6 +115,10 @@ RELEASES = {
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
     "learned": ("counts", {"eps": 2, "delta": "1e-6", "learn": "region"}),
+    "learned, ledger": (
+        "counts",
+        {"eps": 2, "delta": "1e-6", "accountant": "basic", "learn": "region", "ledger": True},
+    ),
     "rows chosen": ("counts", {"eps": 2, "unit": "person", "max_rows": 4, "learn_max_rows": 0.2}),
     "rows chosen, gdp": ("means", GDP | {"eps": 2, "unit": "person", "learn_max_rows": 0.1}),
     "totals": ("totals", {"unit": "person", "max_rows": 2}),
@@ -197,6 +201,7 @@ def release(where, name):
             "accounting": options.get("accountant"),
             "delta": options.get("delta"),
             "unit": options.get("unit"),
+            "allow_learning": True if "learn" in options else None,
         }
         options["ledger"] = ledger = dpqr.Ledger(where / f"{name}.sqlite")
         ledger.init("people", **{key: value for key, value in terms.items() if value is not None})

@@ -225,6 +225,50 @@ def test_a_ledger_pays_for_both_runs_and_each_is_settled(table):
     require_verified(verify(VerifyRequest(release="out", ledger=LEDGER, anchor="none")))
 
 
+def test_the_entry_that_paid_for_the_domain_is_named_wherever_its_price_is_stated(table):
+    made(asked(payer=budget(), out="out"))
+    record = json.loads(Path("out/release.json").read_text())
+    reserved = [one for one in configured_ledger(LEDGER, "none").entries() if one.kind == "reserve"]
+    paid, own = reserved[0], {"epsilon": "80", "delta": "2e-7"}
+    named = {"dataset": "s", "entry": paid.number, "seal": paid.hash}
+    assert json.loads(Path("out/domain.json").read_text())["learned"]["ledger"] == [named | own]
+    (stated,) = record["plan"]["domain"]["learned"]["ledger"]
+    assert {name: stated[name] for name in named} == named
+    assert record["ledger"]["entry"] == reserved[1].number
+    words = f"by entry {paid.number} of dataset 's'"
+    assert f"its domain was learned (paid {words}), with epsilon 80" in record["guarantee"]
+    assert record["receipt"][0][1].endswith(f"to learn the domain (region), paid {words}")
+    later = asked(epsilon="10", domain=json.loads(Path("out/domain.json").read_text()))
+    assert words in guarantee(dry_run(later)[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"entry": 3}, "not the one whose seal"),
+        ({"dataset": "t"}, "not the one whose seal"),
+        ({"epsilon": "79"}, "paid more than the domain states"),
+        ({"delta": "1e-7"}, "paid more than the domain states"),
+        ({"seal": "0" * 64}, None),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_verify_looks_for_the_entry_that_paid_for_the_domain(table, change, words):
+    """Of another ledger, which may have paid, nothing is refused."""
+    payer = budget()
+    made(asked(payer=payer, out="out"))
+    domain = json.loads(Path("out/domain.json").read_text())
+    domain["learned"]["ledger"][0] |= change
+    made(asked(payer=payer, out="later", epsilon="10", domain=domain))
+    (found,) = [
+        one
+        for one in verify(VerifyRequest(release="later", ledger=LEDGER, anchor="none")).checks
+        if one.name == "ledger"
+    ]
+    assert found.state == ("ok" if words is None else "FAILED")
+    assert (words or "which paid for what was learned, is of another ledger") in found.text
+
+
 @pytest.mark.parametrize(("epsilon", "words"), [("300", "asked"), ("399", "would not pay for both"), ("70", "asked")])
 def test_nothing_is_opened_unless_the_budget_pays_for_both(table, epsilon, words, monkeypatch):
     monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
