@@ -51,7 +51,7 @@ from dpqr.releases.learning import (
     with_bound,
 )
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
-from dpqr.releases.person_rows import ForecastErrors, RowChoice, choices, chosen_words
+from dpqr.releases.person_rows import CHOICE_NEEDS_UNIT, ForecastErrors, RowChoice, choices, chosen_words
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries, unit_of
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
 from dpqr.releases.release import ReleaseObserver, dry_run, release
@@ -220,7 +220,7 @@ def _plan_choice(
     """
     plan, stated = request.plan, decode_domain(made_up, Location("domain")).unit
     if plan.unit is None and stated is None:
-        raise UsageFault("--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN")
+        raise UsageFault(CHOICE_NEEDS_UNIT)
     most = [rows for rows in (plan.max_rows, stated.rows if stated else None) if rows is not None]
     numbers = choices(min(most) if most else None)
     bound = unit_of(plan.neighbours, plan.unit, numbers[-1], plan.counts, stated, plan.per)
@@ -230,6 +230,7 @@ def _plan_choice(
     choice = RowChoice(
         epsilon=epsilon,
         unit=problem.unit,
+        numbers=numbers,
         forecasts={rows: ForecastErrors.of(each) for rows, each in plans.items()},
         counted=tuple(each for each in problem.domain.attributes if each.name not in learned),
     )
