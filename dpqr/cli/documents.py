@@ -32,7 +32,8 @@ def check_command(given: CheckCommand) -> None:
     each with its place and what is allowed there, or why no release of them can be planned.
     """
     from dpqr.kernel.wording import count_words, figures_words, plain
-    from dpqr.releases.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.any_release import check_documents
+    from dpqr.releases.documents import fix_documents, write_queries
     from dpqr.report.html import fix_line
 
     require_option("queries")

@@ -78,7 +78,8 @@ def check(
     Raises:
         DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
     """
-    from dpqr.releases.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.any_release import check_documents
+    from dpqr.releases.documents import fix_documents, write_queries
 
     asked = document("queries", queries)
     over = None if domain is None else document("domain", domain)

@@ -34,7 +34,7 @@ from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
-from dpqr.releases.any_release import dry_run, release
+from dpqr.releases.any_release import check_documents, dry_run, release
 from dpqr.releases.learned_release import kept_place, over, plan_both
 from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import read_release
@@ -507,6 +507,42 @@ def test_what_cannot_be_is_refused_before_a_row_is_read(table, changed, kind, wo
 def test_a_field_leaves_open_or_states_and_not_both(table, field, words):
     with pytest.raises((DocumentError, UsageFault), match=words):
         made(asked(REGION | {"name": "other"}, field, queries=[{"marginal": [field["name"]]}]))
+
+
+def test_check_reads_all_that_needs_no_label(table):
+    queries = {"queries": [{"marginal": ["region", "sex"]}, {"mean": "pay", "by": ["sex"]}, {"where": "sex = 'f'"}]}
+    found = check_documents(queries, {"fields": [REGION, PAY, SEX], "malformed": "drop"})
+    assert [column["name"] for column in found["columns"]] == ["region", "pay", "sex"]
+    assert found["blocks"] == 3
+    assert found["notes"][0].endswith("sizes here assume 20 labels of 'region', bounds 0 and 100 of 'pay'")
+    assert check_documents(queries, {"fields": [SEX | {"name": "region"}, PAY | {"dpqr": {"edges": [0, 1, 2]}}, SEX]})[
+        "notes"
+    ]
+    assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "words"),
+    [
+        ({"marginal": ["nowhere"]}, REGION, "nowhere"),
+        ({"where": "sex = 'x'"}, REGION, "'x'"),
+        ({"where": "region = 'north'"}, REGION, "names values of 'region', whose labels are to be learned"),
+        ({"marginal": ["region"]}, REGION | {"type": "integer"}, "labels of columns of type string are learned"),
+        ({"marginal": ["pay"]}, PAY | {"constraints": {"minimum": 0}}, "'minimum' states them"),
+        ({"marginal": ["sex"]}, SEX | {"name": "other", "constraints": {"enum": [], "m": 1}}, "enum"),
+    ],
+    ids=lambda value: "",
+)
+def test_check_refuses_what_a_release_that_learns_would(table, query, field, words, monkeypatch):
+    monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    open_one = PAY if field["name"] == "region" else REGION
+    domain, queries = {"fields": [field, open_one, SEX], "malformed": "drop"}, [query]
+    for door in (
+        lambda: check_documents({"queries": queries}, domain),
+        lambda: dry_run(asked(domain=domain, queries=queries)),
+    ):
+        with pytest.raises(DocumentError, match=words):
+            door()
 
 
 def test_other_doors_ask_for_a_domain_that_was_learned_before(table):
