@@ -23,10 +23,9 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.learning import RowsOfPersons, person_counts, row_numbers
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.releases.forecast_error import closed_form, reaches
+from dpqr.releases.forecast_error import closed_form, left_out_reach, reaches
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.forecast import POSSIBLE_RECORDS
-from dpqr.workload.sensitivity import Norm, sensitivity
 
 MOST_ROWS = 64
 """The largest number among which the bound is chosen, where nobody states another one."""
@@ -39,7 +38,6 @@ USED = 0.95
 person than the domain file, and none more."""
 _TYPICAL = 4
 """Place of the number of rows among POSSIBLE_RECORDS for which plans show the forecasts."""
-_ROW = PrivacyUnit()
 CHOICE_NEEDS_UNIT = "--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN"
 
 
@@ -65,8 +63,7 @@ class ForecastErrors:
         else:
             each = [block.deviation * NORMAL for block in plan.forecast] if closed is None else closed
             noise = [float((np.array(each) * answers / reach).mean())] * len(POSSIBLE_RECORDS)
-        columns = [sensitivity((block,), Norm.L1, _ROW) * float(block.scale) for block in blocks]
-        return cls(noise=tuple(noise), cut=float((np.array(columns) / reach).mean()))
+        return cls(noise=tuple(noise), cut=float(left_out_reach(plan).mean()))
 
     def at(self, records: float) -> float:
         """The noise where so many rows are used."""
