@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.ledger.codec import JSON
-from dpqr.releases.documents import CHECKED_AT
-from dpqr.releases.documents import check_documents as check_closed
 from dpqr.releases.planning import open_domain
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.release import dry_run as dry_release
@@ -47,11 +45,13 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
 
 
 def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
-    """Check both documents, as `check_closed` does. What the domain leaves open is checked as far as nobody needs to
-    know it: over made-up labels or bounds, which a note names.
+    """Check both documents, as `check_closed` in `releases.documents` does. What the domain leaves open is checked as
+    far as nobody needs to know it: over made-up labels or bounds, which a note names.
 
     Raises: as `check_closed`; DocumentError for queries that name values of what is open.
     """
+    from dpqr.releases.documents import CHECKED_AT, check_closed
+
     plan = PlanRequest(queries=queries, domain=domain, epsilon=CHECKED_AT, strict=strict)
     document = open_domain(plan)
     if document is None:
