@@ -187,7 +187,7 @@ def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | 
         {name: value for name, value in given.items() if name not in checks(ReasonOptions)}, checks(LearnOptions)
     )
     if "eps" not in stated:
-        raise UsageFault("--learn: what is learned costs epsilon; add --eps, for example 0.1")
+        raise UsageFault("--learn, --learn-max-rows: what is learned costs epsilon; add --eps, for example 0.1")
     dry = stated.pop("dry_run", False)
     columns = tuple(name for each in stated.pop("learn", ()) for name in each.split(",") if name)
     request = LearnRequest(

@@ -1,4 +1,5 @@
-"""`dpqr domain --learn`: labels and bounds that nobody has listed, learned from the table as a paid run."""
+"""`dpqr domain --learn`: labels and bounds that nobody has listed, and the rows of each person that runs may use,
+learned from the table as a paid run."""
 
 from __future__ import annotations
 
@@ -436,8 +437,9 @@ def learn_domain(
         DpqrError: as `plan_learning` and `paid_run`.
 
     Privacy:
-        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends and the
-        cuts; no count, no score, and no seed of a draw. All else of the result is public or a function of these.
+        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends, the
+        cuts, and noisy counts of persons where the rows of each are chosen; no other count, no score, and no seed of a
+        draw. All else of the result is public or a function of these.
     """
     if request.described.payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
