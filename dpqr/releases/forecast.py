@@ -421,6 +421,8 @@ def _left_out(request: ForecastRequest, plan: Plan) -> tuple[float, float] | Non
             return None
         share, deviation = rows_of_persons(learned.rows).share(unit.rows)
         return 1 - share, deviation
+    if not proxy.repeatable:
+        return None  # it has been read
     try:
         check_table(proxy, domain, limits, unit)
     except DataError:

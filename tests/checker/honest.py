@@ -78,6 +78,13 @@ QUERIES = {
         {"marginal": ["sex", "age"]},
     ],
 }
+LEARNED = {
+    "columns": ["sex"],
+    "epsilon": "0.5",
+    "delta": "1e-7",
+    "unit": "one row of the table added or removed (the number of rows is private)",
+    "ledger": [{"dataset": "others", "entry": 3, "seal": "0" * 64, "epsilon": "0.5", "delta": "1e-7"}],
+}
 WITH_DELTA = {"delta": "1e-9"}
 GDP = WITH_DELTA | {"accountant": "gdp"}
 RELEASES = {
@@ -167,6 +174,7 @@ QUICK = tuple(RELEASES)[:7]
 PREDICTIONS = {
     "quantile": {"learner": "quantile", "tau": 0.5, "target": "income"},
     "least squares": {"learner": "least-squares", "target": "income"},
+    "learned domain": {"learner": "least-squares", "target": "income", "domain": DOMAIN | {"learned": LEARNED}},
     "function": {"learner": "quantile", "tau": 0.5, "target": "income", "form": "function"},
     "svm": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"},
     "svm, zcdp": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"}
@@ -224,7 +232,7 @@ def prediction(where, name):
     """The file of the predictions, or of the function, of that name."""
     out = where / f"{name}.{'json' if 'form' in PREDICTIONS[name] else 'csv'}"
     points = {} if "form" in PREDICTIONS[name] else {"points": table().head(4)}
-    dpqr.predict(table(), domain=DOMAIN, out=out, **{"eps": 2, "n": 600} | points | PREDICTIONS[name])
+    dpqr.predict(table(), out=out, **{"domain": DOMAIN, "eps": 2, "n": 600} | points | PREDICTIONS[name])
     return out
 
 

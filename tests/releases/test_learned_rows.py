@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dpqr.domain.domain import LearnedRows
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.text.decoding import Location
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, DpqrError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
@@ -321,6 +323,8 @@ def test_the_choice_by_itself_is_the_least_number_that_uses_most_rows(table):
     assert (learned["columns"], learned["epsilon"], learned["delta"]) == ([], "400", "0")
     held = dict(zip(learned["max_rows"]["numbers"], learned["max_rows"]["persons"], strict=True))
     assert {number: count for number, count in held.items() if count} == ROWS
+    again = plan_learning(learning()).choice.best(decode_domain(found.document, Location("d")).learned.rows)
+    assert again == 7  # by whoever has the file
     remarks = " ".join(found.remarks)
     assert "the bound of 7 was chosen among 1 to 64 rows by noisy counts: about 100% of the rows are used" in remarks
     assert "rows used, by --max-rows: 1: 41%, 2: 65%, 4: 92%, 8: 100%," in remarks
