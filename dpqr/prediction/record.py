@@ -256,7 +256,7 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
     """The run on paper.
 
     Attributes:
-        whole: as of `PlanDocument`.
+        whole: as of `PlanPart`.
         counting: price of the number of records, null where none is bought.
         request, sha256: as of `PlanPart`.
     """

@@ -32,7 +32,7 @@ from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
 from dpqr.releases.files import SingleFile, reserve_file, write_text
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
 from dpqr.releases.person_rows import CHOICE_NEEDS_UNIT, RowChoice, choices, chosen_words, used_words
-from dpqr.releases.planning import fraction, open_part, unit_of
+from dpqr.releases.planning import failing_notes, fraction, open_part, unit_of
 from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
@@ -218,6 +218,7 @@ class LearningPlan:
             *(self.choice.lines if self.choice else ()),
             *(column.words(whom) for column in self.labels),
             *(column.words for column in self.numbers),
+            *failing_notes(self.domain),
             *self.reading.bits,
         )
 

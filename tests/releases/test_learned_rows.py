@@ -308,7 +308,7 @@ def learning(*columns, **more):
     """A run at an epsilon that leaves hardly anything to chance; of `sex` the labels are known, of `age` the bounds."""
     types = ("id=string", "sex=string:f|m", "age=integer:0..9")
     described = {"data": "t.csv", "types": types, "unit": "id"} | {
-        name: more.pop(name) for name in ("types", "unit", "max_rows", "payer") if name in more
+        name: more.pop(name) for name in ("types", "unit", "max_rows", "payer", "codebooks") if name in more
     }
     stated = {"epsilon": "400", "learn_max_rows": "0.5" if columns else "1"} | more
     return LearnRequest(described=DomainRequest(**described), columns=columns, **stated)
@@ -335,6 +335,14 @@ def test_without_forecasts_the_least_number_is_chosen_that_uses_enough(persons, 
     """Where no count shows rows, the first. One row of each uses 960 of 980, and 990 of 1,070; two of each 1,030."""
     choice = RowChoice(epsilon=Fraction(1), unit=PrivacyUnit(columns=("id",), rows=3), numbers=(1, 2, 3), counted=())
     assert choice.best(LearnedRows(numbers=(1, 2, 3), persons=persons, scale=Fraction(1, 10**6))) == best
+
+
+def test_a_rule_that_lets_the_exit_code_tell_a_bit_is_named_and_under_a_ledger_refused(table):
+    Path("d.json").write_text(json.dumps({"fields": [SEX, AGE | {"dpqr": {"null": "fail"}}]}))
+    request = learning(codebooks=("d.json",), types=())
+    assert any(line.startswith("warning: column 'age' has a rule `fail`") for line in plan_learning(request).lines)
+    with pytest.raises(BudgetRefused, match="fail"):
+        plan_learning(learning(codebooks=("d.json",), types=(), payer=budget()))
 
 
 def test_later_runs_may_use_the_chosen_number_or_fewer(table):
