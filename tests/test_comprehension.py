@@ -3,15 +3,15 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100115,
+    "lines of the package": 100410,
     "files": 382,
     "folders": 36,
-    "files under 60 lines": 42,
+    "files under 60 lines": 41,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.6,
     "dict[str, Any]": 183,
-    "lines of the tests": 101993,
+    "lines of the tests": 102290,
     "a plain release: modules imported": 211,
     "a plain release: functions run": 1224,
     "a plain release: files they lie in": 149,

@@ -172,6 +172,8 @@ KINDS = {
     # Their losses take a theorem for each learner: not derived here.
     "perturbed-objective": Kind("sensitivity scale coordinates units curvature closing"),
     "gaussian-objective": Kind("squared_sensitivity variance changes curvature closing opposite? tapered?"),
+    # A price as a pair alone (`summed`).
+    "label-selection": Kind("epsilon delta labels"),
     # What a filter may spend in all, in its own currency.
     "pure-sum": Kind("epsilon", epsilon=lambda p: p["epsilon"]),
     "rho-sum": Kind("rho", rho=lambda p: p["rho"]),
@@ -236,6 +238,15 @@ def total(currency: str, composition: Composition) -> Fraction | None:
     losses = [(loss(currency, one), count) for one, count in composition]
     known = [each * count for each, count in losses if each is not None]
     return sum(known, Fraction(0)) if len(known) == len(losses) else None
+
+
+def summed(composition: Composition) -> tuple[Any, Fraction]:
+    """Epsilons and deltas of all draws: Dwork and Roth 2014, Theorem 3.16. A selection of labels draws each for itself,
+    and the counts of `labels` of them move between neighbours. An epsilon of infinity: a draw has none."""
+    kept = [(dict(one.parameters), count) for one, count in composition if one.kind == "label-selection"]
+    others = total("epsilon", tuple(pair for pair in composition if pair[0].kind != "label-selection"))
+    both = [sum((part["labels"] * part[name] * n for part, n in kept), Fraction(0)) for name in ("epsilon", "delta")]
+    return math.inf if others is None else both[0] + others, both[1]
 
 
 # 3. Prices of many events. Rationals are exact; real functions are decimals of sixty digits.
@@ -1020,6 +1031,8 @@ def least_cost(budget: Document, run: Document, composition: Composition) -> tup
     if currency == "basic" and exact(budget["delta"]):  # the run's own accountant proves a pair
         name, slack = run.get("accountant", "basic"), Fraction(1, 2**29)
         delta = exact(run.get("delta", "0")) if name != "basic" else delta
+        if name == "basic" and any(one.kind == "label-selection" for one, _ in composition):
+            return summed(composition)
     found = price(name, composition, delta)
     return math.inf if found is None else found * (1 - slack), delta
 
@@ -1041,6 +1054,7 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
     yield "plan.sha256, as reserved", plan, paid.get("plan", plan if e.version < (0, 10) else None)
     for name in ("purpose", "by", "approved_by"):
         yield name, document.get(name), paid.get(name) or (paid.get("reason") or {}).get(name)
+    yield from claims_of_learned(e, lines)
     settled = next((each["entry"] for each in lines if each["entry"].get("settles") == stated["entry"]), None)
     if settled is None:
         raise NotChecked("what was drawn, by the ledger: the entry that paid is not settled yet")
@@ -1059,6 +1073,20 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
         stated_costs = [*filter(None, figures.groups()), "0"][:2]  # without a delta it is 0
         for text, cost in paired(stated_costs, amounts(settled["cost"])):
             yield "ledger.charged", text, Range(cost, cost * (1 + Fraction(1, 10**5)))
+
+
+def claims_of_learned(e: Evidence, lines: list[Document]) -> Iterator[Claim]:
+    """The entries that paid for what was learned of the domain cost no more than it states."""
+    for number, stated in enumerate(e.plan["domain"].get("learned", {}).get("ledger", [])):
+        where = f"plan.domain.learned.ledger.{number}"
+        paid = next((line["entry"] for line in lines if line["seal"] == stated["seal"]), None)
+        if paid is None:
+            yield where, None, NotChecked("what was learned of the domain: another ledger paid for it")
+            continue
+        named = stated["dataset"], stated["entry"]
+        yield where, ("reserve", *named), (paid["entry"], paid["dataset"], paid["number"])
+        for name, least in paired(("epsilon", "delta"), summed(events(paid["events"]))):
+            yield f"{where}.budget.{name}", exact(stated["budget"][name]), Range(least, math.inf)
 
 
 # 9. The table of checks: a field of the record, and what follows for it. * stands for every key or position, which the

@@ -32,7 +32,8 @@ def check_command(given: CheckCommand) -> None:
     each with its place and what is allowed there, or why no release of them can be planned.
     """
     from dpqr.kernel.wording import count_words, figures_words, plain
-    from dpqr.releases.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.any_release import check_documents
+    from dpqr.releases.documents import fix_documents, write_queries
     from dpqr.report.html import fix_line
 
     require_option("queries")
@@ -76,7 +77,7 @@ def domain_command(data: str | None, given: DomainCommand) -> None:
     Of DATA only column names and types are read, unless --learn says more. Labels and bounds come from codebooks
     (Frictionless, CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the
     queries; what they lack is left to fill in. A domain that is inferred from the data would be a release that nobody
-    paid for: --learn pays for it.
+    paid for: --learn pays for it, and --learn-max-rows for a bound on the rows of each person.
 
     \b
     dpqr domain visits.csv --learn diagnosis --eps 0.1 --delta 1e-6 --unit patient --max-rows 3
@@ -84,10 +85,11 @@ def domain_command(data: str | None, given: DomainCommand) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    if given["learn"]:
+    learning = given["learn"] or given["learn_max_rows"] is not None
+    if learning:
         say_settings()
     # A file of settings says who pays; for what is described nobody does.
-    unpaid = () if given["learn"] else [name for name in ("dataset", "ledger", "purpose", "by") if not is_typed(name)]
+    unpaid = () if learning else [name for name in ("dataset", "ledger", "purpose", "by") if not is_typed(name)]
     stated = cast("DomainCommand", {name: value for name, value in given.items() if name not in unpaid})
     made, out = domain_file(data, **stated), given["out"]
     if given["dry_run"]:

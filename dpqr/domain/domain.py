@@ -209,11 +209,31 @@ class LearnedRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedEntry:
+    """The entry of a ledger that paid for what one run has learned. seal: of the ledger's chain up to it. budget: what
+    it paid.
+
+    >>> from fractions import Fraction
+    >>> LearnedEntry(dataset="visits", number=3, seal="9f0c", budget=PrivacyBudget(Fraction(1, 5))).words
+    "entry 3 of dataset 'visits'"
+    """
+
+    dataset: str
+    number: int
+    seal: str
+    budget: PrivacyBudget
+
+    @property
+    def words(self) -> str:
+        return f"entry {self.number} of dataset {self.dataset!r}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedPart:
     """What was learned from a table, under differential privacy: labels or bounds of columns, the rows of each person.
 
     budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words. rows: None: the
-    bound on a person's rows was stated.
+    bound on a person's rows was stated. entries: of the runs that a ledger paid for.
 
     >>> from fractions import Fraction
     >>> LearnedPart(columns=("icd",), budget=PrivacyBudget(Fraction(1, 5)), unit="one row").budget.pure
@@ -224,6 +244,14 @@ class LearnedPart:
     budget: PrivacyBudget
     unit: str
     rows: LearnedRows | None = None
+    entries: tuple[LearnedEntry, ...] = ()
+
+    @property
+    def paid_words(self) -> str:
+        """Which entries paid; empty where none did. Runs without a ledger have paid the rest."""
+        paid = sum((one.budget.epsilon for one in self.entries), Fraction(0))
+        part = "" if paid >= self.budget.epsilon else "in part "
+        return f"{part}by {' and '.join(one.words for one in self.entries)}" if self.entries else ""
 
     @property
     def words(self) -> str:

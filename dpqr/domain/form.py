@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dpqr.domain.domain import LearnedPart, LearnedRows
+from dpqr.domain.domain import LearnedEntry, LearnedPart, LearnedRows
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Every
@@ -225,27 +225,42 @@ class LearnedRowsForm(DocumentPart, frozen=True, kw_only=True):
         return LearnedRows(numbers=self.numbers, persons=self.persons, scale=scale)
 
 
+class LearnedEntryForm(DocumentPart, frozen=True, kw_only=True):
+    """The entry of a ledger that paid for what one run has learned (`LearnedEntry`)."""
+
+    dataset: Name
+    entry: Annotated[int, Meta(ge=0, le=2**62)]
+    seal: Annotated[str, Meta(min_length=1, max_length=200)]
+    epsilon: FigureText
+    delta: FigureText
+
+
 class LearnedForm(DocumentPart, frozen=True, kw_only=True):
     """What the labels and bounds of these columns have cost, for this unit, when they were learned from a table, and
-    the rows of each person that are used where these were chosen."""
+    the rows of each person that are used where these were chosen. ledger: which entries paid for it."""
 
     columns: tuple[Name, ...]
     epsilon: FigureText
     delta: FigureText
     unit: Annotated[str, Meta(min_length=1, max_length=2000)]
     max_rows: LearnedRowsForm | UnsetType = msgspec.field(default=UNSET, name="max_rows")
+    ledger: Annotated[tuple[LearnedEntryForm, ...], Meta(max_length=1000)] = ()
 
     @property
     def part(self) -> LearnedPart:
         """The same, its figures exact. Raises: DocumentError where they are no budget."""
         try:
             budget = PrivacyBudget.parse(self.epsilon, self.delta)
+            paid = [(one, PrivacyBudget.parse(one.epsilon, one.delta)) for one in self.ledger]
         except UsageFault as fault:
             raise DocumentError(f"what was learned costs epsilon and delta: {fault}") from None
         rows = None if isinstance(self.max_rows, UnsetType) else self.max_rows.rows
         if rows is None and not self.columns:
             raise DocumentError("'columns' must name what was learned, unless 'max_rows' says it")
-        return LearnedPart(columns=self.columns, budget=budget, unit=self.unit, rows=rows)
+        entries = tuple(
+            LearnedEntry(dataset=one.dataset, number=one.entry, seal=one.seal, budget=part) for one, part in paid
+        )
+        return LearnedPart(columns=self.columns, budget=budget, unit=self.unit, rows=rows, entries=entries)
 
 
 class TableSchema(DocumentPart, frozen=True, kw_only=True):

@@ -30,18 +30,18 @@ from dpqr.prediction.rates import MOST, ExcessRisk, PlanAlternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
-from dpqr.releases.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
+from dpqr.releases.sentences import FREE, NO_LEDGER, guarantee, rehearsal_words, whole_price_facts
 
 
 def prediction_plan_facts(plan: PredictionPlan, outlook: PlanAlternatives) -> tuple[Fact, ...]:
     """The whole plan, for `--dry-run`. Public facts only."""
-    return (_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan))
+    return (*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan))
 
 
 def approved_prediction_facts(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
     """What was approved: whose budget pays once, for what, and by which plan."""
     approved = ("Approved", plain(f"one run of predictions of {dataset!r} by this plan, {reason.words}"))
-    return (_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved)
+    return (*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved)
 
 
 def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
@@ -52,10 +52,10 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     elif not release.private:
         paid = [("Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody.")]
     elif release.paid is None:
-        paid = [_promise(plan), ("", NO_LEDGER)]
+        paid = [*_promise(plan), ("", NO_LEDGER)]
     else:
         entry = f"entry {release.paid.number} of the ledger"
-        paid = [_promise(plan), ("", f"The budget of dataset {release.paid.dataset!r} paid for it ({entry}).")]
+        paid = [*_promise(plan), ("", f"The budget of dataset {release.paid.dataset!r} paid for it ({entry}).")]
     learned = []
     if release.charged is not None:
         each = "one after the other; a draw was paid for each, and no more"
@@ -70,8 +70,9 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     return (*paid, *_means(plan), *learned, *noise_facts(plan, release.figures.records), *total, *_notes(plan))
 
 
-def _promise(plan: PredictionPlan) -> Fact:
-    return "Guarantee", f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+def _promise(plan: PredictionPlan) -> Iterator[Fact]:
+    yield from whole_price_facts(plan)
+    yield "Guarantee", guarantee(plan)
 
 
 def _means(plan: PredictionPlan) -> Iterator[Fact]:

@@ -50,7 +50,7 @@ from dpqr.releases.record.parts import (
 )
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import Paid, figure_parts
-from dpqr.releases.sentences import budget_words, rehearsal_words
+from dpqr.releases.sentences import guarantee, rehearsal_words, whole_budget
 from dpqr.releases.tidy import Column, Texts, Tidy
 
 
@@ -163,11 +163,6 @@ class Model:
 # The record of a prediction run, and the model file: public or released figures only, versioned.
 
 
-def prediction_guarantee(plan: PredictionPlan) -> str:
-    """The privacy statement of a run of `plan`."""
-    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
-
-
 class TargetPart(Part, frozen=True, kw_only=True):
     """What is predicted. positive: the label whose score is released; null for numbers and votes."""
 
@@ -261,6 +256,7 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
     """The run on paper.
 
     Attributes:
+        whole: as of `PlanPart`.
         counting: price of the number of records, null where none is bought.
         request, sha256: as of `PlanPart`.
     """
@@ -272,6 +268,7 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
     counts: str | None
     records: Count | None
     budget: BudgetPart
+    whole: BudgetPart | UnsetType = UNSET
     domain: DomainPart
     target: TargetPart
     learner: LearnerPart
@@ -294,11 +291,12 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
         return cls(
             dpqr=PREDICTION_PLAN_FORMAT,
             version=__version__,
-            guarantee=prediction_guarantee(plan),
+            guarantee=guarantee(plan),
             unit=problem.unit.words,
             counts=problem.unit.counted,
             records=problem.records,
             budget=BudgetPart.of(plan.budget),
+            whole=UNSET if (whole := whole_budget(plan)) is None else BudgetPart.of(whole),
             domain=DomainPart.of(problem.domain),
             target=TargetPart(
                 name=target.attribute.name,
@@ -470,7 +468,7 @@ def release_words(release: PredictionRelease) -> str:
         return rehearsal_words(release.rehearsed, "predictions")
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
-    return prediction_guarantee(release.plan)
+    return guarantee(release.plan)
 
 
 # The files of a prediction run: predictions with their record beside them, or a model, and the model read back.

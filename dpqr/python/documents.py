@@ -78,7 +78,8 @@ def check(
     Raises:
         DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
     """
-    from dpqr.releases.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.any_release import check_documents
+    from dpqr.releases.documents import fix_documents, write_queries
 
     asked = document("queries", queries)
     over = None if domain is None else document("domain", domain)
@@ -110,8 +111,9 @@ def domain_file(
 ) -> MadeDomain:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
 
-    With `learn`, labels and bounds of the named columns are learned from the table under differential privacy, for
-    `eps` and `delta` in all, which the budget of `dataset` pays; columns that stay open are left out.
+    With `learn`, labels and bounds of the named columns are learned from the table under differential privacy, and with
+    `learn_max_rows` how many rows of each person a run may use, for `eps` and `delta` in all, which the budget of
+    `dataset` pays; columns that stay open are left out.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
@@ -170,10 +172,10 @@ def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, Domai
     own = {*checks(LearnOptions), *checks(ReasonOptions)}
     stated = {name: value for name, value in given.items() if name in own and value not in (None, False, (), [])}
     described = cast("DomainSources", {name: value for name, value in given.items() if name not in own})
-    if "learn" in stated:
+    if "learn" in stated or "learn_max_rows" in stated:
         return stated, described
     if stated:
-        raise UsageFault(f"{next(iter(stated))}: is about learned columns; add --learn COLUMN, or leave it out")
+        raise UsageFault(f"{next(iter(stated))}: is about what is learned; add --learn COLUMN, or leave it out")
     return None, described
 
 
@@ -185,9 +187,9 @@ def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | 
         {name: value for name, value in given.items() if name not in checks(ReasonOptions)}, checks(LearnOptions)
     )
     if "eps" not in stated:
-        raise UsageFault("--learn: what is learned costs epsilon; add --eps, for example 0.1")
+        raise UsageFault("--learn, --learn-max-rows: what is learned costs epsilon; add --eps, for example 0.1")
     dry = stated.pop("dry_run", False)
-    columns = tuple(name for each in stated.pop("learn") for name in each.split(",") if name)
+    columns = tuple(name for each in stated.pop("learn", ()) for name in each.split(",") if name)
     request = LearnRequest(
         described=described, columns=columns, epsilon=stated.pop("eps"), reason=reason(given), **stated
     )

@@ -266,7 +266,8 @@ class DomainSources(ProjectSources, total=False):
 
 
 class LearnOptions(TypedDict, total=False):
-    """Columns whose labels or bounds are learned from the table, and what that may cost."""
+    """Columns whose labels or bounds are learned from the table, how many rows of each person a run may use, where that
+    is chosen, and what all of it may cost."""
 
     learn: Annotated[
         str | Sequence[str],
@@ -277,7 +278,15 @@ class LearnOptions(TypedDict, total=False):
             multiple=True,
         ),
     ]
-    eps: Annotated[Figure | None, learned(figure, "E", "Epsilon of all learned columns together.")]
+    learn_max_rows: Annotated[
+        Figure | None,
+        learned(
+            figure,
+            "SHARE",
+            "Choose the rows of each person, at most --max-rows (default 64), by counts for this share of --eps, or 1.",
+        ),
+    ]
+    eps: Annotated[Figure | None, learned(figure, "E", "Epsilon of all that is learned, together.")]
     delta: Annotated[Figure | None, learned(figure, "D", "Delta of all learned labels together, for example 1e-6.")]
     neighbours: Annotated[
         Literal["add-remove", "replace"] | None,

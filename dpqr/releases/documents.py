@@ -62,7 +62,7 @@ def document_schema(document: Literal["domain", "queries", "release"]) -> JSON:
     return release_schema() if document == "release" else schema(document)
 
 
-def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
+def check_closed(queries: GivenDocument, domain: GivenDocument | None, *, strict: bool = False) -> JSON:
     """Decode, compile and plan both documents; what a release would work on, in public sizes.
 
     Raises:
@@ -108,7 +108,7 @@ def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, str
 def fix_documents(queries: GivenDocument, domain: GivenDocument | None) -> list[AppliedFix]:
     """Write the obvious fixes of both documents into their files; what was written.
 
-    What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
+    What no obvious fix removes is left to `check_closed`. Raises: UsageFault where a file cannot be written.
     """
     written: list[AppliedFix] = []
     for _ in range(ROUNDS):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.budget import PrivacyBudget, downward_text, exact_decimal, upward_text
-from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
 from dpqr.kernel.wording import count_words, seconds_words
 from dpqr.releases.exact_errors import public_cells
@@ -26,6 +26,7 @@ from dpqr.releases.forecast_error import (
     MissingError,
     PlanForecast,
     PublicTable,
+    RowsLeftOut,
     closed_form,
     forecast,
     likely_words,
@@ -34,7 +35,7 @@ from dpqr.releases.forecast_error import (
     simulate_tables,
 )
 from dpqr.releases.levers import levers
-from dpqr.releases.person_rows import choices
+from dpqr.releases.person_rows import choices, rows_of_persons
 from dpqr.releases.planning import fraction, read_documents
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import DomainPart, written
@@ -61,6 +62,12 @@ ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
 BEYOND = (
     "a person's rows beyond --max-rows are left out, and all answers are of the rows used; how many rows that leaves "
     "out is not public, and no error here counts it"
+)
+ALL_ROWS = 2**36
+"""A bound on a person's rows that leaves out none."""
+COUNTED = (
+    "a person's rows beyond --max-rows are left out; how many follows from {source}, and what that adds at most to "
+    "errors of answers about all rows is stated with each bound, in no other error"
 )
 MADE_UP = (
     "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
@@ -171,6 +178,8 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         missing, note = _missing_error(request.like, request, first.problem.domain, announced)
         notes = (*notes, note)
 
+    left_out = _left_out(request, first)
+
     def made(epsilon: str) -> PlanForecast:
         announced(f"forecasting epsilon {epsilon}")
         started = process_time()
@@ -180,6 +189,8 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
             # What the rows leave out widens every error, so as many lie within the distance as do within less of it.
             shares = () if near is None else forecast(plan, tables, each, near / missing.factor(found)).shares
             found = replace(missing.added(found), shares=shares)
+        if left_out is not None:
+            found = replace(found, left_out=RowsLeftOut.of(plan, *left_out, found.records))
         taken.append(process_time() - started)
         return found
 
@@ -230,12 +241,24 @@ def _by_max_rows(request: ForecastRequest, begun: Callable[[str], None]) -> Epsi
         begun(f"--max-rows {rows}")
         one = replace(request, max_rows=(), release=_with_max_rows(request.release, rows))
         found.append(forecast_releases(one, begun))
+    points = tuple(point for one in found for point in one.points)
     notes = dict.fromkeys(note for one in found for note in one.notes)
-    return EpsilonForecasts(
-        points=tuple(point for one in found for point in one.points),
-        notes=(BEYOND, *notes),
-        goal=found[0].goal,
-    )
+    both = {
+        point.forecast.max_rows: point.forecast.over_n.mean + cut.over_n
+        for point in points
+        if (cut := point.forecast.left_out) is not None
+    }
+    first = BEYOND
+    if both:
+        learned = points[0].plan.problem.domain.learned
+        source = "the proxy"
+        if request.proxy is None and learned and learned.rows:
+            last = learned.rows.numbers[-1]
+            source = f"the noisy counts of the domain file, which count at most {last} rows of a person"
+        best = min(both, key=lambda rows: both[rows])
+        least = f"both together are least at --max-rows {best}: L1 / n {both[best]:.3g} at most"
+        first = f"{COUNTED.format(source=source)}; {least}"
+    return EpsilonForecasts(points=points, notes=(first, *notes), goal=found[0].goal)
 
 
 def _by_chosen_rows(request: ForecastRequest, begun: Callable[[str], None]) -> EpsilonForecasts:
@@ -289,6 +312,8 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
     """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
     shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
     persons = [{"name": one.name, "answers": one.answers, "error": asdict(one.error)} for one in found.persons]
+    cut = found.left_out
+    left_out = cut and {"share": cut.share, "deviation": cut.deviation, "error": cut.error, "l1_over_n": cut.over_n}
     return {
         "epsilon": float(found.epsilon),
         "schedule": found.schedule,
@@ -317,6 +342,7 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
             for one in found.figures
         ],
         **({"persons": persons} if persons else {}),
+        **({"left_out": left_out} if cut else {}),
         **shares,
     }
 
@@ -380,6 +406,32 @@ def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[Public
     stated = request.n or problem.n or problem.declared or domain.facts.records
     notes = (MADE_UP,) if stated else (ASSUMED.format(records=ROWS), MADE_UP)
     return simulate_tables(domain, stated or ROWS, problem.seed), notes
+
+
+def _left_out(request: ForecastRequest, plan: Plan) -> tuple[float, float] | None:
+    """The share of rows that the bound on a person's rows leaves out, and its deviation: of the proxy, or by counts in
+    the domain file. None where neither says it, or where tables leave out more, each by itself."""
+    unit, domain, limits = plan.problem.unit, plan.problem.domain, request.release.limits
+    if not unit.columns or unit.tables_apart:
+        return None
+    proxy = request.proxy
+    if proxy is None:
+        learned = domain.learned
+        if learned is None or learned.rows is None or learned.unit != unit.whom:
+            return None
+        share, deviation = rows_of_persons(learned.rows).share(unit.rows)
+        return 1 - share, deviation
+    if not proxy.repeatable:
+        return None  # it has been read
+    try:
+        check_table(proxy, domain, limits, unit)
+    except DataError:
+        return None  # nobody's rows are told apart
+    used, held = (
+        public_cells(load_table(proxy, domain, limits, unit=replace(unit, rows=rows)).counts)[1].sum()
+        for rows in (unit.rows, ALL_ROWS)
+    )
+    return 1 - float(used / max(1, held)), 0.0
 
 
 def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: Limits) -> PublicTable:

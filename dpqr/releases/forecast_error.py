@@ -118,6 +118,41 @@ class ExpectedPersonsError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowsLeftOut:
+    """What the bound on a person's rows leaves out, and what that adds at most to errors of answers about all rows.
+
+    share: of the rows. deviation: of the share, where noisy counts say it; 0 of a public table. error, over_n: as of
+    `PlanForecast`.
+    """
+
+    share: float
+    deviation: float
+    error: float
+    over_n: float
+
+    @classmethod
+    def of(cls, plan: Plan, share: float, deviation: float, records: int) -> RowsLeftOut:
+        """A row that is left out moves the answers of a block by the largest L1 norm of its columns at most; the norms
+        of several rows add up (triangle inequality)."""
+        answers = np.array([block.rows for block in plan.problem.workload.blocks], dtype=np.float64)
+        moved = left_out_reach(plan)
+        return cls(
+            share=share,
+            deviation=deviation,
+            error=float((moved / answers).mean() * share * records),
+            over_n=float(moved.mean() * share),
+        )
+
+
+def left_out_reach(plan: Plan) -> FloatArray:
+    """By how much a row that is left out moves the answers of each block at most, in L1, over the block's reach: 1 of
+    tables of counts. Shape (blocks,)."""
+    blocks = plan.problem.workload.blocks
+    columns = [sensitivity((block,), Norm.L1, _ROW) * float(block.scale) for block in blocks]
+    return np.asarray(np.array(columns) / reaches(plan), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanForecast:
     """Of one plan. Every figure is an estimate, and public.
 
@@ -126,8 +161,8 @@ class PlanForecast:
     tables: names of the public tables that were simulated; empty: a closed form. runs: simulated releases, all tables
     together. figures: in the workload's order; the answers that they are computed from are among the blocks too.
     shares: of each block's and figure's answers within a distance, where one was asked about. max_rows: of each person
-    that are used; 1 where rows are protected. persons: the tables of persons, in no other figure: they depend on no
-    table and are not simulated.
+    that are used; 1 where rows are protected. left_out: by that bound, in no other figure; None: nothing public says
+    it. persons: the tables of persons, in no other figure: they depend on no table and are not simulated.
     """
 
     epsilon: Fraction
@@ -142,6 +177,7 @@ class PlanForecast:
     figures: tuple[ExpectedFigureError, ...] = ()
     shares: tuple[ShareInside, ...] = ()
     max_rows: int = 1
+    left_out: RowsLeftOut | None = None
     persons: tuple[ExpectedPersonsError, ...] = ()
 
 

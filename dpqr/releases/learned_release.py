@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpqr.domain.attribute import FAULTS
 from dpqr.domain.domain import LearnedRows
@@ -51,11 +51,11 @@ from dpqr.releases.learning import (
     with_bound,
 )
 from dpqr.releases.paying import release_bill, require_affordable, waiting_receipt
-from dpqr.releases.person_rows import ForecastErrors, RowChoice, choices, chosen_words
+from dpqr.releases.person_rows import CHOICE_NEEDS_UNIT, ForecastErrors, RowChoice, choices, chosen_words
 from dpqr.releases.planning import fraction, open_domain, open_part, queries_entries, unit_of
 from dpqr.releases.reading import LEARNED_DOMAIN, resolve_source
 from dpqr.releases.release import ReleaseObserver, dry_run, release
-from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import cost_words
@@ -87,8 +87,8 @@ class LearnedRelease:
         """The plan of the second run, as far as it is known. It holds no request, so that no run can follow it."""
         learning, problem = self.learning, self.assumed.problem
         assumed = [f"{problem.unit.rows} rows of each {problem.unit.noun}"] if learning.choice else []
-        assumed += [f"{ASSUMED_LABELS} labels of {each.attribute.name!r}" for each in learning.labels]
-        assumed += [f"bounds 0 and {ASSUMED_MAXIMUM} of {each.attribute.name!r}" for each in learning.numbers]
+        assumed += [_assumed_words("labels", each.attribute.name) for each in learning.labels]
+        assumed += [_assumed_words("bounds", each.attribute.name) for each in learning.numbers]
         notes = (
             *(f"learned first: {line}" for line in learning.lines),
             f"what is learned is not known yet: this plan assumes {', '.join(assumed)}",
@@ -114,7 +114,7 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     if document is None:
         raise UsageFault('--learn-max-rows: needs a domain file with "fields", which then states what was chosen')
     columns = _open_columns(document)
-    _require_unnamed(request, columns)
+    _require_unnamed(request.plan, columns)
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
     # Figures of twelve digits, rounded down, so that the domain file states them exactly.
     share = fraction(request.learn_share, "--learn-share") or SHARE
@@ -220,7 +220,7 @@ def _plan_choice(
     """
     plan, stated = request.plan, decode_domain(made_up, Location("domain")).unit
     if plan.unit is None and stated is None:
-        raise UsageFault("--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN")
+        raise UsageFault(CHOICE_NEEDS_UNIT)
     most = [rows for rows in (plan.max_rows, stated.rows if stated else None) if rows is not None]
     numbers = choices(min(most) if most else None)
     bound = unit_of(plan.neighbours, plan.unit, numbers[-1], plan.counts, stated, plan.per)
@@ -230,6 +230,7 @@ def _plan_choice(
     choice = RowChoice(
         epsilon=epsilon,
         unit=problem.unit,
+        numbers=numbers,
         forecasts={rows: ForecastErrors.of(each) for rows, each in plans.items()},
         counted=tuple(each for each in problem.domain.attributes if each.name not in learned),
     )
@@ -325,15 +326,32 @@ def _open_columns(document: JSON) -> tuple[OpenColumn, ...]:
     return tuple(columns)
 
 
-def _require_unnamed(request: ReleaseRequest, columns: tuple[OpenColumn, ...]) -> None:
+def _require_unnamed(plan: PlanRequest, columns: tuple[OpenColumn, ...]) -> None:
     """DocumentError where a query names a value of a column that is learned: it might be none of its cells."""
-    named = queried_columns(queries_entries(request.plan)).values
+    named = queried_columns(queries_entries(plan)).values
     for column in columns:
         if (name := column.form["name"]) in named:
             raise DocumentError(
                 f"a query names values of {name!r}, whose {column.part} are to be learned: they may be no cells of it\n"
                 "ask for all of its cells by a marginal, or state them"
             )
+
+
+def assumed_domain(plan: PlanRequest, document: JSON) -> tuple[JSON, list[str]]:
+    """An open domain of a plan that is made without a table or a budget, closed by what is assumed; and that in words.
+
+    Raises:
+        DocumentError: it states what is to be learned, or a query names values of it.
+    """
+    columns = _open_columns(document)
+    _require_unnamed(plan, columns)
+    words = [_assumed_words(column.part, column.form["name"]) for column in columns]
+    return _made_up(document, columns, PrivacyBudget(SHARE), None), words
+
+
+def _assumed_words(part: Literal["labels", "bounds"], name: str) -> str:
+    """What is assumed of a column that is learned."""
+    return f"{ASSUMED_LABELS} labels of {name!r}" if part == "labels" else f"bounds 0 and {ASSUMED_MAXIMUM} of {name!r}"
 
 
 def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudget, rows: LearnedRows | None) -> JSON:

@@ -1,8 +1,9 @@
-"""`dpqr domain --learn`: labels and bounds that nobody has listed, learned from the table as a paid run."""
+"""`dpqr domain --learn`: labels and bounds that nobody has listed, and the rows of each person that runs may use,
+learned from the table as a paid run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
@@ -24,14 +25,14 @@ from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.codec import JSON
-from dpqr.ledger.ledger import NO_REASON, Reason
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.mechanisms.learning import LabelSelection, LearnedCells, geometric_grid, grid_counts
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
 from dpqr.releases.files import SingleFile, reserve_file, write_text
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
-from dpqr.releases.person_rows import RowChoice
-from dpqr.releases.planning import open_part, unit_of
+from dpqr.releases.person_rows import CHOICE_NEEDS_UNIT, RowChoice, choices, chosen_words, used_words
+from dpqr.releases.planning import failing_notes, fraction, open_part, unit_of
 from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
@@ -55,6 +56,8 @@ class LearnRequest:
     Attributes:
         described: what is known of the columns, with the table, the unit and the payer.
         columns: whose labels or bounds are learned.
+        learn_max_rows: the share of epsilon for noisy counts of persons, by which the rows of each that runs may use
+            are chosen, at most `described.max_rows`; None: these are stated.
         max_labels: m, labels of a column in which a person counts, at most.
         grid: the smallest step of numbers that matters; None: 1.
         bins: of a column of numbers.
@@ -65,6 +68,7 @@ class LearnRequest:
     columns: tuple[str, ...]
     epsilon: str
     delta: str | None = None
+    learn_max_rows: str | None = None
     neighbours: str = "add-remove"
     max_labels: int = 1
     grid: str | None = None
@@ -214,6 +218,7 @@ class LearningPlan:
             *(self.choice.lines if self.choice else ()),
             *(column.words(whom) for column in self.labels),
             *(column.words for column in self.numbers),
+            *failing_notes(self.domain),
             *self.reading.bits,
         )
 
@@ -232,6 +237,12 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     """
     described = request.described
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    numbers: tuple[int, ...] = ()
+    if request.learn_max_rows is not None:
+        if described.unit is None:
+            raise UsageFault(CHOICE_NEEDS_UNIT)
+        numbers = choices(described.max_rows)
+        described = replace(described, max_rows=numbers[-1])
     unit = unit_of(request.neighbours, described.unit, described.max_rows, per=described.per)
     if not unit.columns and request.max_labels != 1:
         raise UsageFault("--max-labels: a row has one label of a column; state the persons by --unit, or leave it out")
@@ -253,6 +264,7 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         )
         for name in request.columns
     ]
+    choice = _choice_of_rows(request, budget, unit, numbers, fields.values()) if numbers else None
     # The table that the request names, or the one that the budget's owner has registered.
     named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
     named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
@@ -264,7 +276,32 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         resolve_source(named, described.payer),
         described.payer,
         max_labels=request.max_labels,
+        choice=choice,
         reason=request.reason,
+    )
+
+
+def _choice_of_rows(
+    request: LearnRequest, budget: PrivacyBudget, unit: PrivacyUnit, numbers: tuple[int, ...], fields: Iterable[JSON]
+) -> RowChoice:
+    """The choice of the rows of each person, among these numbers. Rows are counted by the rules of the columns that are
+    described. UsageFault for a share that leaves nothing, or what nobody spends; where no column is described."""
+    share = exact_decimal(request.learn_max_rows or "", option="--learn-max-rows")
+    if request.columns:
+        fraction(request.learn_max_rows, "--learn-max-rows")
+    elif share != 1:
+        raise UsageFault("--learn-max-rows: without --learn nothing else is bought; state 1, the whole of --eps")
+    counted = [form for form in fields if form["name"] not in request.columns and not _has_gap(form)]
+    if not counted and not request.columns:
+        raise UsageFault(
+            "--learn-max-rows: no column is described, and a domain file has one at least; describe one by --types or "
+            "--from, or learn it by --learn"
+        )
+    return RowChoice(
+        epsilon=budget.epsilon * share,
+        unit=unit,
+        numbers=numbers,
+        counted=tuple(_decoded(form) for form in counted),
     )
 
 
@@ -401,8 +438,9 @@ def learn_domain(
         DpqrError: as `plan_learning` and `paid_run`.
 
     Privacy:
-        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends and the
-        cuts; no count, no score, and no seed of a draw. All else of the result is public or a function of these.
+        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends, the
+        cuts, and noisy counts of persons where the rows of each are chosen; no other count, no score, and no seed of a
+        draw. All else of the result is public or a function of these.
     """
     if request.described.payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
@@ -560,6 +598,8 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | N
             continue
         fields.append(learned_field(stated | {"description": _paid_words(plan, name)}, learned))
     remarks = list(plan.lines)
+    if rows:
+        remarks += [chosen_words(rows, plan.unit.rows), used_words(rows)]
     if empty:
         remarks.append(f"left out, for no label was kept: {', '.join(empty)}; give more --eps, or state the labels")
     if left_out:
@@ -568,7 +608,7 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | N
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
         remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
-    learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows)
+    learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows, run.paid)
     bounded = with_bound(plan.made.document, plan.unit) if rows else plan.made.document
     return MadeDomain(bounded | {"learned": learned, "fields": fields}, tuple(remarks))
 
@@ -581,10 +621,16 @@ def with_bound(document: JSON, unit: PrivacyUnit) -> JSON:
 
 
 def learned_price(
-    document: JSON, columns: Sequence[str], budget: PrivacyBudget, unit: str, rows: LearnedRows | None = None
+    document: JSON,
+    columns: Sequence[str],
+    budget: PrivacyBudget,
+    unit: str,
+    rows: LearnedRows | None = None,
+    paid: Reservation | None = None,
 ) -> JSON:
     """What a domain file says that what was learned has cost, with what this run learns: both costs add up. rows: by
-    which the bound on a person's rows was chosen, in this run; else what an earlier one has learned stays.
+    which the bound on a person's rows was chosen, in this run; else what an earlier one has learned stays. paid: of
+    this run; the entries that paid for earlier ones stay.
 
     Raises:
         UsageFault: the document states a cost for other units, which does not add to this one.
@@ -600,12 +646,17 @@ def learned_price(
             f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
             "learn all of them for the same units, or state what was learned before in a file of its own"
         )
+    entries: list[JSON] = [*document["learned"].get("ledger", ())] if before else []
+    if paid is not None:
+        own = {"epsilon": upward_text(budget.epsilon), "delta": upward_text(budget.delta)}
+        entries.append({"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **own})
     return {
         "columns": [*names, *(name for name in columns if name not in names)],
         "epsilon": upward_text(epsilon + budget.epsilon),
         "delta": upward_text(delta + budget.delta),
         "unit": unit,
         **({"max_rows": chosen} if chosen else {}),
+        **({"ledger": entries} if entries else {}),
     }
 
 

@@ -2,13 +2,16 @@
 
 What a release would add in noise is forecast for every number, before any row is read. The counts say how many rows
 each number would leave out. The number is chosen of which both together are the least.
+
+`dpqr domain` knows no queries whose noise it could forecast. It chooses the least number that uses most of the rows,
+and says what each number would use; later runs may use fewer rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -20,10 +23,9 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.learning import RowsOfPersons, person_counts, row_numbers
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.releases.forecast_error import closed_form, reaches
+from dpqr.releases.forecast_error import closed_form, left_out_reach, reaches
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.forecast import POSSIBLE_RECORDS
-from dpqr.workload.sensitivity import Norm, sensitivity
 
 MOST_ROWS = 64
 """The largest number among which the bound is chosen, where nobody states another one."""
@@ -31,9 +33,12 @@ LARGEST_CHOICE = 4096
 NORMAL = math.sqrt(2 / math.pi)
 """Mean absolute value of normal noise of deviation 1."""
 LIKELY = 1.96
+USED = 0.95
+"""The share of the rows that a bound uses which is chosen without queries. A later run may state fewer rows of each
+person than the domain file, and none more."""
 _TYPICAL = 4
 """Place of the number of rows among POSSIBLE_RECORDS for which plans show the forecasts."""
-_ROW = PrivacyUnit()
+CHOICE_NEEDS_UNIT = "--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +63,7 @@ class ForecastErrors:
         else:
             each = [block.deviation * NORMAL for block in plan.forecast] if closed is None else closed
             noise = [float((np.array(each) * answers / reach).mean())] * len(POSSIBLE_RECORDS)
-        columns = [sensitivity((block,), Norm.L1, _ROW) * float(block.scale) for block in blocks]
-        return cls(noise=tuple(noise), cut=float((np.array(columns) / reach).mean()))
+        return cls(noise=tuple(noise), cut=float(left_out_reach(plan).mean()))
 
     def at(self, records: float) -> float:
         """The noise where so many rows are used."""
@@ -70,26 +74,27 @@ class ForecastErrors:
 class RowChoice:
     """The choice of a bound, on paper.
 
-    epsilon: its price. unit: whose rows. forecasts: by the numbers among which it is chosen, rising. counted: the
-    columns by whose rules rows are counted.
+    epsilon: its price. unit: whose rows. numbers: those among which it is chosen, rising. counted: the columns by whose
+    rules rows are counted. forecasts: of a release with each of the numbers; none: no release is planned yet.
     """
 
     epsilon: Fraction
     unit: PrivacyUnit
-    forecasts: dict[int, ForecastErrors]
+    numbers: tuple[int, ...]
     counted: tuple[Attribute, ...]
+    forecasts: Mapping[int, ForecastErrors] = field(default_factory=dict)
 
     def draw(self, cells: int) -> LaplaceAnswers:
         """The one draw, from the table's persons. cells: of its first column."""
-        return person_counts(cells, tuple(self.forecasts), self.epsilon, self.unit)
+        return person_counts(cells, self.numbers, self.epsilon, self.unit)
 
     def rows(self, counts: IntArray) -> LearnedRows:
         """What is released: noisy counts of persons."""
-        numbers = tuple(self.forecasts)
-        return LearnedRows(numbers=numbers, persons=tuple(counts.tolist()), scale=self._scale)
+        return LearnedRows(numbers=self.numbers, persons=tuple(counts.tolist()), scale=self._scale)
 
     def best(self, learned: LearnedRows) -> int:
-        """The number of rows whose forecast error is the least; the smaller one of two.
+        """The number of rows whose forecast error is the least; the smaller one of two. Without forecasts: the least
+        number that uses so much of the rows (`USED`); the first one where the counts show no rows.
 
         The error of a block is that of its noise and what the rows that are left out are missed by, added up: at most
         so much in L1, by the triangle inequality.
@@ -97,7 +102,9 @@ class RowChoice:
         Privacy:
             Post-processing: a function of released counts and public forecasts.
         """
-        rows, numbers = rows_of_persons(learned), tuple(self.forecasts)
+        rows, numbers = rows_of_persons(learned), self.numbers
+        if not self.forecasts:
+            return next((most for most in numbers if rows.share(most)[0] >= USED), numbers[0])
         used = {most: rows.used(most) for most in numbers}
         missed = {most: max(used[numbers[-1]] - used[most], 0.0) for most in numbers}
 
@@ -114,12 +121,15 @@ class RowChoice:
     @property
     def lines(self) -> Iterator[str]:
         """What is paid for it, and what each number would cost."""
-        numbers = tuple(self.forecasts)
-        shown = ", ".join(f"{most}: {self.forecasts[most].noise[_TYPICAL]:.3g}" for most in numbers)
+        numbers = self.numbers
         yield (
             f"rows of each {self.unit.noun}: chosen among {numbers[0]} to {numbers[-1]} by counts of "
             f"{self.unit.noun}s with an error of {float(self._scale) * math.sqrt(2):.3g} each"
         )
+        if not self.forecasts:
+            yield f"the least number is chosen that uses {USED:.0%} of the rows, as far as these counts show"
+            return
+        shown = ", ".join(f"{most}: {self.forecasts[most].noise[_TYPICAL]:.3g}" for most in numbers)
         yield (
             f"of {POSSIBLE_RECORDS[_TYPICAL]:,.0f} rows, noise is forecast to count so many wrong in a query, by that "
             f"number: {shown}; those that are left out come to it"
@@ -151,3 +161,11 @@ def chosen_words(learned: LearnedRows, most: int) -> str:
         f"the bound of {most} was chosen among 1 to {last} rows by noisy counts: about {share:.0%} of the rows are "
         f"used (+-{LIKELY * deviation:.1%}, the noise of these counts), where a person has at most {last}"
     )
+
+
+def used_words(learned: LearnedRows) -> str:
+    """What share of the rows each bound would use, for choices of a later run: at doublings, and at the last number.
+    Privacy: released values only."""
+    rows, numbers = rows_of_persons(learned), learned.numbers
+    shown = [most for most in numbers if most & (most - 1) == 0 or most == numbers[-1]]
+    return f"rows used, by --max-rows: {', '.join(f'{most}: {rows.share(most)[0]:.0%}' for most in shown)}"

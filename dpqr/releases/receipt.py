@@ -34,7 +34,6 @@ from dpqr.releases.sentences import (
     WHOLE_SCHEDULE_NOTE,
     certainty,
     choice_words,
-    cost_words,
     dropped_words,
     errors_words,
     guarantee,
@@ -43,7 +42,7 @@ from dpqr.releases.sentences import (
     parallel_words,
     release_guarantee,
     release_notes,
-    whole_budget,
+    whole_price_facts,
 )
 from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.by_count import actual_plan
@@ -62,19 +61,12 @@ def _promise(release: FinishedRun) -> Iterator[Fact]:
     if warning:
         yield "Warning", f"{warning}; {CHECK}"
     if release.private and release.rehearsed is None:
-        yield from _whole_price(release.plan)
+        yield from whole_price_facts(release.plan)
     yield "Guarantee", release_guarantee(release)
     if release.private:
         yield "", ledger_words(release)
     if release.planned:
         yield "Plan", plan_words(release)
-
-
-def _whole_price(plan: Plan) -> Iterator[Fact]:
-    """What the run and its learned domain cost together, where they add up."""
-    learned, whole = plan.problem.domain.learned, whole_budget(plan)
-    if learned and whole:
-        yield "In all", f"{cost_words(whole)}: {cost_words(learned.budget)} of it to learn {plain(learned.words)}"
 
 
 def _persons_words(plan: Plan) -> str:
@@ -214,7 +206,7 @@ def approved_facts(plan: Plan, sha256: str, dataset: str, reason: Reason) -> tup
 
 def _question(plan: Plan) -> Iterator[Fact]:
     problem = plan.problem
-    yield from _whole_price(plan)
+    yield from whole_price_facts(plan)
     yield "Guarantee", guarantee(plan)
     columns = count_words(len(problem.domain.attributes), "column")
     yield "Universe", f"{count_words(problem.domain.size, 'cell')} in {columns}"

@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 from dpqr.domain.attribute import Bins, Rule
 from dpqr.domain.domain import Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.wording import count_words, plain
+from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
 from dpqr.releases.result import FinishedRun
@@ -53,12 +54,31 @@ WHOLE_SCHEDULE_NOTE = "the guarantee is that of the whole schedule; a ledger giv
 """What an early end does, with and without a ledger: a refund lowers what a budget has used, and no release's claim."""
 
 
-def guarantee(plan: Plan) -> str:
-    """The privacy statement of a run of `plan`: definition, parameters, unit. Privacy: public facts only."""
+class PricedProblem(Protocol):
+    """Whom a run protects, and the domain that it is made over."""
+
+    @property
+    def unit(self) -> PrivacyUnit: ...
+    @property
+    def domain(self) -> Domain: ...
+
+
+class PricedPlan(Protocol):
+    """The plan of a release or of predictions, as far as its price goes."""
+
+    @property
+    def budget(self) -> PrivacyBudget: ...
+    @property
+    def problem(self) -> PricedProblem: ...
+
+
+def guarantee(plan: PricedPlan) -> str:
+    """The privacy statement of a run of `plan`: definition, parameters, unit, and what its domain has cost where that
+    was learned. Privacy: public facts only."""
     return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}{_domain_words(plan)}."
 
 
-def whole_budget(plan: Plan) -> PrivacyBudget | None:
+def whole_budget(plan: PricedPlan) -> PrivacyBudget | None:
     """Of a run over a domain that was learned for the same units: what both cost together. None for any other domain.
 
     Privacy: basic composition; the run depends on what was learned through the released domain alone.
@@ -69,13 +89,24 @@ def whole_budget(plan: Plan) -> PrivacyBudget | None:
     return PrivacyBudget(plan.budget.epsilon + learned.budget.epsilon, plan.budget.delta + learned.budget.delta)
 
 
-def _domain_words(plan: Plan) -> str:
-    """What a learned domain has cost, beside the run; empty for one that is public knowledge."""
+def whole_price_facts(plan: PricedPlan) -> Iterator[Fact]:
+    """What the run and its learned domain cost together, where they add up."""
+    learned, whole = plan.problem.domain.learned, whole_budget(plan)
+    if learned and whole:
+        paid = f", paid {learned.paid_words}" if learned.entries else ""
+        what = plain(learned.words + paid)
+        yield "In all", f"{cost_words(whole)}: {cost_words(learned.budget)} of it to learn {what}"
+
+
+def _domain_words(plan: PricedPlan) -> str:
+    """What a learned domain has cost, beside the run, and which entries of a ledger paid that; empty for one that is
+    public knowledge."""
     learned, whole = plan.problem.domain.learned, whole_budget(plan)
     if learned is None:
         return ""
     what = "its domain" if learned.columns else "the number of rows of each person"
-    paid = f"{what} was learned, with {cost_words(learned.budget)}"
+    entries = f" (paid {learned.paid_words})" if learned.entries else ""
+    paid = f"{what} was learned{entries}, with {cost_words(learned.budget)}"
     return f"; {paid} more: {cost_words(whole)} in all" if whole else f"; {paid} for {learned.unit}, which adds to that"
 
 

@@ -113,6 +113,10 @@ def forecast_view(
         spread = "one run shows no spread" if one.runs == 1 else f"{nine_of_ten(one.error)} in 9 of 10 releases"
         figures = f"mean of the queries {amount(one.error.mean)} ({spread}), L1 / n {one.over_n.mean:.3g}"
         head.append((label, f"{one.schedule}: {figures}"))
+        if (cut := one.left_out) is not None:
+            noise = f" (+-{cut.deviation:.1%}, the noise of these counts)" if cut.deviation else ""
+            more = f"of all rows at most {amount(cut.error)} more, L1 / n {cut.over_n:.3g} more"
+            head.append(("", f"leaves out {cut.share:.1%} of the rows{noise}: {more}"))
     # One forecast with all its figures; of several the mean errors alone.
     near = first.shares if goal is not None and not several else ()
     meant = [one for one in near if one.counts or (goal is not None and one.name in goal.names)]

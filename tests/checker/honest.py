@@ -78,6 +78,13 @@ QUERIES = {
         {"marginal": ["sex", "age"]},
     ],
 }
+LEARNED = {
+    "columns": ["sex"],
+    "epsilon": "0.5",
+    "delta": "1e-7",
+    "unit": "one row of the table added or removed (the number of rows is private)",
+    "ledger": [{"dataset": "others", "entry": 3, "seal": "0" * 64, "epsilon": "0.5", "delta": "1e-7"}],
+}
 WITH_DELTA = {"delta": "1e-9"}
 GDP = WITH_DELTA | {"accountant": "gdp"}
 RELEASES = {
@@ -115,6 +122,10 @@ RELEASES = {
     "means, persons": ("means", {"unit": "person", "max_rows": 2}),
     "means, replace": ("means", {"neighbours": "replace", "n": 600}),
     "learned": ("counts", {"eps": 2, "delta": "1e-6", "learn": "region"}),
+    "learned, ledger": (
+        "counts",
+        {"eps": 2, "delta": "1e-6", "accountant": "basic", "learn": "region", "ledger": True},
+    ),
     "rows chosen": ("counts", {"eps": 2, "unit": "person", "max_rows": 4, "learn_max_rows": 0.2}),
     "rows chosen, gdp": ("means", GDP | {"eps": 2, "unit": "person", "learn_max_rows": 0.1}),
     "totals": ("totals", {"unit": "person", "max_rows": 2}),
@@ -164,6 +175,7 @@ QUICK = tuple(RELEASES)[:7]
 PREDICTIONS = {
     "quantile": {"learner": "quantile", "tau": 0.5, "target": "income"},
     "least squares": {"learner": "least-squares", "target": "income"},
+    "learned domain": {"learner": "least-squares", "target": "income", "domain": DOMAIN | {"learned": LEARNED}},
     "function": {"learner": "quantile", "tau": 0.5, "target": "income", "form": "function"},
     "svm": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"},
     "svm, zcdp": {"learner": "svm", "target": "sex", "positive": "f", "form": "function"}
@@ -206,6 +218,7 @@ def release(where, name):
             "accounting": options.get("accountant"),
             "delta": options.get("delta"),
             "unit": options.get("unit"),
+            "allow_learning": True if "learn" in options else None,
         }
         options["ledger"] = ledger = dpqr.Ledger(where / f"{name}.sqlite")
         ledger.init("people", **{key: value for key, value in terms.items() if value is not None})
@@ -228,7 +241,7 @@ def prediction(where, name):
     """The file of the predictions, or of the function, of that name."""
     out = where / f"{name}.{'json' if 'form' in PREDICTIONS[name] else 'csv'}"
     points = {} if "form" in PREDICTIONS[name] else {"points": table().head(4)}
-    dpqr.predict(table(), domain=DOMAIN, out=out, **{"eps": 2, "n": 600} | points | PREDICTIONS[name])
+    dpqr.predict(table(), out=out, **{"domain": DOMAIN, "eps": 2, "n": 600} | points | PREDICTIONS[name])
     return out
 
 

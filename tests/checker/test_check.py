@@ -191,6 +191,28 @@ def test_tables_of_persons_that_a_crash_has_lost_stay_paid(monkeypatch, tmp_path
     assert ("not checked", "draws", "draws that were paid, and lost in a crash") in checker.check(str(place))
 
 
+def test_the_entry_that_paid_for_learned_labels_is_followed(tmp_path):
+    """Its price is a pair of epsilon and delta; another ledger may have paid, so an unknown seal is not refused."""
+    place, ledger = honest.release(tmp_path, "learned, ledger")
+    assert refused(place, ledger) == (0, "")
+    rules = [("", lambda e: checker.claims_of_learned(e, checker.lines_of(e.ledger)))]
+
+    def states(path, value):
+        e = checker.Evidence(str(place), str(ledger))
+        (stated,) = e.plan["domain"]["learned"]["ledger"]
+        *above, last = path
+        for name in above:
+            stated = stated[name]
+        stated[last] = value
+        return {state for state, _, _ in checker.compared(e, "learned", rules)}
+
+    assert states(["entry"], 2) == {"ok"}
+    assert states(["seal"], "0" * 64) == {"not checked"}
+    below = {"epsilon": "399/1000", "delta": "1/5000001"}  # a fifth of 2 and of 1e-6 paid for it
+    for path, value in [(["entry"], 3), (["dataset"], "others"), *((["budget", n, "exact"], below[n]) for n in below)]:
+        assert "refused" in states(path, value)
+
+
 def test_another_plan_than_the_reviewed_one_is_refused(made, tmp_path):
     place, _ = made["counts"]
     plan = checker.read_json(record_of(place).read_text())["plan"]

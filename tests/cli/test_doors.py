@@ -23,7 +23,7 @@ SAME = {
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
     "budget": ("Ledger", "dpqr.python.ledger:Ledger"),
     "init": ("init", "dpqr.python.documents:init"),
-    "check": ("check", "dpqr.releases.documents:check_documents"),
+    "check": ("check", "dpqr.releases.any_release:check_documents"),
     "domain": ("domain_file", "dpqr.python.documents:domain_file"),
     "schema": ("schema", "dpqr.python.documents:schema"),
     "strategies": ("list_strategies", "dpqr.releases.explain:explain"),

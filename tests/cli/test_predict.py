@@ -395,3 +395,24 @@ def test_wrong_arguments_of_a_known_base(shop, given, says):
     done = predict(shop, *AGGREGATE, "--base", given)
     assert (done.code, len(done.err.splitlines())) == (2, 1)
     assert says in done.err
+
+
+def test_predictions_over_a_learned_domain_state_what_that_cost_and_who_paid(shop):
+    whom = "one row of the table added or removed (the number of rows is private)"
+    entry = {"dataset": "visits", "entry": 3, "seal": "0" * 64, "epsilon": "0.5", "delta": "1e-7"}
+    learned = {"columns": ["sex"], "epsilon": "0.5", "delta": "1e-7", "unit": whom, "ledger": [entry]}
+    shop.write(d__json=DOMAIN | {"learned": learned})
+    done = predict(shop, "--points", "new.csv", "--n", "400", "--out", "p.csv")
+    in_all = "epsilon 50.5 and delta 1e-7"
+    paid = "paid by entry 3 of dataset 'visits'"
+    assert f"{in_all}: epsilon 0.5 and delta 1e-7 of it to learn the domain (sex), {paid}" in " ".join(done.err.split())
+    record = json.loads((shop.path / "p.csv.record.json").read_text())
+    assert record["guarantee"].endswith(f"({paid}), with epsilon 0.5 and delta 1e-7 more: {in_all} in all.")
+    assert record["plan"]["whole"]["epsilon"]["exact"] == "101/2"
+    assert shop.run("verify", "p.csv").code == 0
+    assert "with what was learned first" in shop.run("label", "p.csv").out
+    others = learned | {"unit": "one person"}
+    shop.write(d__json=DOMAIN | {"learned": others})
+    done = predict(shop, "--points", "new.csv", "--n", "400", "--json")
+    assert "whole" not in json.loads(done.out)["plan"]
+    assert "for one person, which adds to that." in json.loads(done.out)["guarantee"]

@@ -98,7 +98,7 @@ def test_p46_counts_of_persons_and_an_answer_over_the_rows_they_choose_are_withi
     draw = person_counts(1, numbers, first, unit)
     noise = dict(zip(numbers, (0.0, 5.0, 50.0), strict=True))
     forecasts = {most: ForecastErrors(noise=(each,) * 9, cut=1.0) for most, each in noise.items()}
-    choice = RowChoice(epsilon=first, unit=unit, forecasts=forecasts, counted=())
+    choice = RowChoice(epsilon=first, unit=unit, numbers=(*forecasts,), counted=(), forecasts=forecasts)
     answer, table = QueryBlock(name="rows"), draw.blocks[0].person_table
 
     def counted(rows):

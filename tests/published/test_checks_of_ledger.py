@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.published.checks import _end, ledger, locked_plan
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.published.checks import _end, ledger, locked_plan, require_learned
 from dpqr.published.evidence import NotChecked, ReleaseEvidence
 
 
@@ -30,6 +32,23 @@ def test_a_release_that_no_ledger_paid_is_held_against_a_ledger_that_is_given(ev
     """What else a ledger may contradict: `test_removed_checks`."""
     with pytest.raises(GoalMissed, match="none paid for this release"):
         ledger(stating(evidence, ledger="none"))
+
+
+@pytest.mark.parametrize("changed", [{}, {"dataset": "other"}, {"epsilon": Fraction(1, 2)}, {"seal": "0"}])
+def test_the_entry_that_paid_for_a_learned_domain(changed):
+    draw = DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(1))
+    entry = SimpleNamespace(kind="reserve", dataset="s", number=0, hash="1", events=((draw, 1),))
+    stated = {"dataset": "s", "seal": "1", "epsilon": Fraction(1)} | changed
+    figures = {name: {"exact": str(stated.get(name, 0))} for name in ("epsilon", "delta")}
+    domain = {"learned": {"ledger": [stated | {"entry": 0, "budget": figures}]}}
+    walked = SimpleNamespace(entries=[entry])
+    if "seal" in changed or not changed:
+        end = "paid for what was learned" + (", is of another ledger" if changed else "")
+        assert require_learned(walked, domain).endswith(end)
+    else:
+        with pytest.raises(GoalMissed):
+            require_learned(walked, domain)
+    assert require_learned(walked, {}) == ""
 
 
 def test_a_run_that_lost_draws_was_settled_as_planned(evidence):

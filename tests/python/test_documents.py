@@ -73,6 +73,20 @@ def test_learned_columns_are_those_of_the_command_and_cost_what_it_costs(desk):
     assert desk.run("domain", "table.csv", "--learn", "sex").code == 2
 
 
+def test_the_rows_of_each_person_are_chosen_by_the_command_and_by_the_function_alike(desk):
+    options = ("--types", "sex=string:f|m", "--unit", "age", "--learn-max-rows", "1", "--eps", "50")
+    ended = desk.run("domain", "table.csv", *options)
+    given = {"types": "sex=string:f|m", "unit": "age", "learn_max_rows": 1, "eps": 50}
+    made = dpqr.domain_file("table.csv", **given).document
+    assert (ended.code, ended.json["fields"]) == (0, made["fields"])
+    assert ended.json["learned"]["max_rows"]["numbers"] == made["learned"]["max_rows"]["numbers"]
+    assert "the bound of" in ended.err
+    dry = desk.run("domain", "table.csv", *options, "--dry-run")
+    assert dry.out.splitlines() == list(dpqr.domain_file("table.csv", **given, dry_run=True).remarks)
+    assert "the least number is chosen that uses 95% of the rows" in dry.out
+    assert desk.run("domain", "table.csv", "--learn-max-rows", "1", "--unit", "age").code == 2
+
+
 def test_a_file_of_settings_says_who_pays_for_what_is_learned_and_for_nothing_else(desk):
     dpqr.Ledger("l.sqlite", "none").init("t", eps=120, delta="1e-5", accounting="basic", allow_learning=True)
     desk.put("dpqr.toml", 'dataset = "t"\nledger = "l.sqlite"\n')

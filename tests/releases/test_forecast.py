@@ -71,6 +71,80 @@ def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
         found(like="earlier")
 
 
+PERSONS = {1: 300, 3: 400, 7: 50}
+"""How many persons have so many rows: 1,850 rows, of which 2 of each person are 1,200, and 3 of each 1,650."""
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A public table of these persons, one row of nobody and one that a rule drops; what is asked of tables like it."""
+    monkeypatch.chdir(tmp_path)
+    sizes = [rows for rows, persons in PERSONS.items() for _ in range(persons)]
+    rows = [f"p{person},{'fm'[row % 2]},{row}" for person, count in enumerate(sizes) for row in range(count)]
+    Path("p.csv").write_text("\n".join(["id,sex,age", *rows, ",f,1", "p1,x,1", ""]))
+    Path("bare.csv").write_text("\n".join(["sex,age", *(row.partition(",")[2] for row in rows), ""]))
+    fields = [
+        {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"bins": 10}},
+    ]
+    queries = [{"marginal": ["sex", "age"]}, {"prefix": "age"}]
+    plan = {"queries": {"queries": queries}, "domain": {"fields": fields, "malformed": "drop"}, "schedule": "strategy"}
+
+    def compared(*rows, learned=None, proxy="p.csv", **more):
+        stated = plan | {"unit": "id", "epsilon": "1"} | more
+        if learned is not None:
+            stated["domain"] = stated["domain"] | {"learned": learned}
+        release = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=PlanRequest(**stated))
+        table = None if proxy is None else TableSource(paths=(proxy,))
+        return forecast_releases(
+            ForecastRequest(release=release, epsilons=("1",), runs=1, proxy=table, max_rows=rows, n=1850)
+        )
+
+    return compared
+
+
+def test_a_proxy_says_how_many_rows_a_bound_leaves_out_and_what_that_adds(people):
+    """A row left out moves a marginal by 1 and the ten prefixes by 10 at most: L1 errors by 5.5 on average."""
+    outlook = people(1, 2, 3, 7)
+    cuts = [point.forecast.left_out for point in outlook.points]
+    assert [cut.share for cut in cuts] == pytest.approx([1 - used / 1850 for used in (750, 1200, 1650, 1850)])
+    assert [cut.deviation for cut in cuts] == [0] * 4
+    assert cuts[1].over_n == pytest.approx(5.5 * 650 / 1850)
+    assert cuts[1].error == pytest.approx((650 / 20 + 650) / 2)
+    both = [point.forecast.over_n.mean + point.forecast.left_out.over_n for point in outlook.points]
+    best = (1, 2, 3, 7)[both.index(min(both))]
+    assert "how many follows from the proxy" in outlook.notes[0]
+    assert f"both together are least at --max-rows {best}: L1 / n {min(both):.3g}" in outlook.notes[0]
+    document = forecasts_document(outlook)["forecasts"][1]["left_out"]
+    assert set(document) == {"share", "deviation", "error", "l1_over_n"}
+    assert people(2).points[0].forecast.left_out == cuts[1]
+
+
+def test_noisy_counts_of_a_domain_say_it_where_they_are_of_the_same_units(people):
+    counts = {"numbers": [1, 2, 3, 4, 5, 6, 7], "persons": [300, 0, 400, 0, 0, 0, 50], "scale": "2"}
+    whom = "one person (column 'id') with all their rows added or removed (the number of persons is private)"
+    learned = {"columns": [], "epsilon": "0.5", "delta": "0", "unit": whom, "max_rows": counts}
+    outlook = people(2, 7, learned=learned, proxy=None)
+    cut = outlook.points[0].forecast.left_out
+    assert cut.share == pytest.approx(650 / 1850, abs=0.02)
+    assert 0 < cut.deviation < 0.02
+    assert outlook.points[1].forecast.left_out.share == 0
+    assert "the noisy counts of the domain file, which count at most 7 rows of a person" in outlook.notes[0]
+    others = people(2, 7, learned=learned | {"unit": "one household"}, proxy=None)
+    assert others.points[0].forecast.left_out is None
+
+
+def test_where_nothing_public_says_what_is_left_out_no_figure_does(people):
+    for outlook in (
+        people(2, 3, proxy=None),
+        people(2, 3, proxy="bare.csv"),
+        people(2, 3, max_rows_per_cell=1, delta="1e-6"),
+    ):
+        assert [point.forecast.left_out for point in outlook.points] == [None, None]
+        assert outlook.notes[0].endswith("is not public, and no error here counts it")
+        assert "left_out" not in forecasts_document(outlook)["forecasts"][0]
+
+
 ROUNDS = {"schedule": "rounds", "rounds": 1}
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from dpqr.domain.histogram import DenseHistogram
 from dpqr.releases.forecast_error import (
     ErrorDistribution,
     ExpectedBlockError,
@@ -17,7 +18,9 @@ from dpqr.releases.forecast_error import (
     closed_form,
     closed_mean,
     forecast,
+    left_out_reach,
     planned_runs,
+    reaches,
     simulate,
     simulate_tables,
 )
@@ -173,3 +176,17 @@ def test_the_spread_of_the_simulation_counts_as_noise():
 
 def test_a_forecast_without_any_error_stays_as_it_is():
     assert missing(0.15).added(simulated(0.0)) == simulated(0.0)
+
+
+def test_a_row_that_is_left_out_moves_no_block_by_more_than_is_said():
+    """Brute force over all cells: the L1 norm of a block's answers on one row there."""
+    plan = planned()
+    shape, said = plan.problem.domain.shape, left_out_reach(plan) * reaches(plan)
+    moved = np.zeros(len(said))
+    for cell in np.ndindex(*shape):
+        one = np.zeros(shape, dtype=np.int64)
+        one[cell] = 1
+        counts = DenseHistogram(one)
+        for place, block in enumerate(plan.problem.workload.blocks):
+            moved[place] = max(moved[place], float(np.abs(block.answer(counts)).sum()) * float(block.scale))
+    assert said == pytest.approx(moved)

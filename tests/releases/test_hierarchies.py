@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.releases.documents import check_documents
+from dpqr.releases.any_release import check_documents
 
 PARENTS = {f"t{town}": f"r{town % 5}" for town in range(30)} | {f"r{region}": f"c{region % 2}" for region in range(5)}
 TOWNS = [name for name in PARENTS if name.startswith("t")]

@@ -34,7 +34,7 @@ from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
-from dpqr.releases.any_release import dry_run, release
+from dpqr.releases.any_release import check_documents, dry_run, release
 from dpqr.releases.learned_release import kept_place, over, plan_both
 from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import read_release
@@ -223,6 +223,50 @@ def test_a_ledger_pays_for_both_runs_and_each_is_settled(table):
     assert spent() <= Cost(Fraction(400), Fraction(1, 10**6))
     assert spent().amount >= 80 + finished.plan.epsilon * Fraction(9, 10)
     require_verified(verify(VerifyRequest(release="out", ledger=LEDGER, anchor="none")))
+
+
+def test_the_entry_that_paid_for_the_domain_is_named_wherever_its_price_is_stated(table):
+    made(asked(payer=budget(), out="out"))
+    record = json.loads(Path("out/release.json").read_text())
+    reserved = [one for one in configured_ledger(LEDGER, "none").entries() if one.kind == "reserve"]
+    paid, own = reserved[0], {"epsilon": "80", "delta": "2e-7"}
+    named = {"dataset": "s", "entry": paid.number, "seal": paid.hash}
+    assert json.loads(Path("out/domain.json").read_text())["learned"]["ledger"] == [named | own]
+    (stated,) = record["plan"]["domain"]["learned"]["ledger"]
+    assert {name: stated[name] for name in named} == named
+    assert record["ledger"]["entry"] == reserved[1].number
+    words = f"by entry {paid.number} of dataset 's'"
+    assert f"its domain was learned (paid {words}), with epsilon 80" in record["guarantee"]
+    assert record["receipt"][0][1].endswith(f"to learn the domain (region), paid {words}")
+    later = asked(epsilon="10", domain=json.loads(Path("out/domain.json").read_text()))
+    assert words in guarantee(dry_run(later)[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"entry": 3}, "not the one whose seal"),
+        ({"dataset": "t"}, "not the one whose seal"),
+        ({"epsilon": "79"}, "paid more than the domain states"),
+        ({"delta": "1e-7"}, "paid more than the domain states"),
+        ({"seal": "0" * 64}, None),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_verify_looks_for_the_entry_that_paid_for_the_domain(table, change, words):
+    """Of another ledger, which may have paid, nothing is refused."""
+    payer = budget()
+    made(asked(payer=payer, out="out"))
+    domain = json.loads(Path("out/domain.json").read_text())
+    domain["learned"]["ledger"][0] |= change
+    made(asked(payer=payer, out="later", epsilon="10", domain=domain))
+    (found,) = [
+        one
+        for one in verify(VerifyRequest(release="later", ledger=LEDGER, anchor="none")).checks
+        if one.name == "ledger"
+    ]
+    assert found.state == ("ok" if words is None else "FAILED")
+    assert (words or "which paid for what was learned, is of another ledger") in found.text
 
 
 @pytest.mark.parametrize(("epsilon", "words"), [("300", "asked"), ("399", "would not pay for both"), ("70", "asked")])
@@ -463,6 +507,42 @@ def test_what_cannot_be_is_refused_before_a_row_is_read(table, changed, kind, wo
 def test_a_field_leaves_open_or_states_and_not_both(table, field, words):
     with pytest.raises((DocumentError, UsageFault), match=words):
         made(asked(REGION | {"name": "other"}, field, queries=[{"marginal": [field["name"]]}]))
+
+
+def test_check_reads_all_that_needs_no_label(table):
+    queries = {"queries": [{"marginal": ["region", "sex"]}, {"mean": "pay", "by": ["sex"]}, {"where": "sex = 'f'"}]}
+    found = check_documents(queries, {"fields": [REGION, PAY, SEX], "malformed": "drop"})
+    assert [column["name"] for column in found["columns"]] == ["region", "pay", "sex"]
+    assert found["blocks"] == 3
+    assert found["notes"][0].endswith("sizes here assume 20 labels of 'region', bounds 0 and 100 of 'pay'")
+    assert check_documents(queries, {"fields": [SEX | {"name": "region"}, PAY | {"dpqr": {"edges": [0, 1, 2]}}, SEX]})[
+        "notes"
+    ]
+    assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "words"),
+    [
+        ({"marginal": ["nowhere"]}, REGION, "nowhere"),
+        ({"where": "sex = 'x'"}, REGION, "'x'"),
+        ({"where": "region = 'north'"}, REGION, "names values of 'region', whose labels are to be learned"),
+        ({"marginal": ["region"]}, REGION | {"type": "integer"}, "labels of columns of type string are learned"),
+        ({"marginal": ["pay"]}, PAY | {"constraints": {"minimum": 0}}, "'minimum' states them"),
+        ({"marginal": ["sex"]}, SEX | {"name": "other", "constraints": {"enum": [], "m": 1}}, "enum"),
+    ],
+    ids=lambda value: "",
+)
+def test_check_refuses_what_a_release_that_learns_would(table, query, field, words, monkeypatch):
+    monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    open_one = PAY if field["name"] == "region" else REGION
+    domain, queries = {"fields": [field, open_one, SEX], "malformed": "drop"}, [query]
+    for door in (
+        lambda: check_documents({"queries": queries}, domain),
+        lambda: dry_run(asked(domain=domain, queries=queries)),
+    ):
+        with pytest.raises(DocumentError, match=words):
+            door()
 
 
 def test_other_doors_ask_for_a_domain_that_was_learned_before(table):

@@ -9,25 +9,28 @@ import numpy as np
 import pytest
 
 from dpqr.domain.domain import LearnedRows
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.text.decoding import Location
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, DpqrError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
+from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.mechanisms.learning import RowsOfPersons, row_numbers
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases import learned_release
 from dpqr.releases.any_release import dry_run, release
+from dpqr.releases.documents import DomainRequest
 from dpqr.releases.forecast import ForecastRequest, forecast_releases
 from dpqr.releases.learned_release import plan_both
-from dpqr.releases.learning import LearningPlan
+from dpqr.releases.learning import LearningPlan, LearnRequest, learn_domain, plan_learning
 from dpqr.releases.loop import SILENT
 from dpqr.releases.person_rows import ForecastErrors, RowChoice, chosen_words
 from dpqr.releases.read_release import read_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.sentences import guarantee, whole_budget
-from dpqr.tables.policy import Policy
+from dpqr.tables.policy import Policy, PolicyChange
 from dpqr.tables.source import TableSource
 
 SEX = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
@@ -298,6 +301,99 @@ def test_counts_that_are_none_are_refused(table, part):
         dry_run(asked(domain=domain | {"learned": learned}, share=None, unit=None))
 
 
+# `dpqr domain --learn-max-rows`: the choice by itself, or beside columns.
+
+
+def learning(*columns, **more):
+    """A run at an epsilon that leaves hardly anything to chance; of `sex` the labels are known, of `age` the bounds."""
+    types = ("id=string", "sex=string:f|m", "age=integer:0..9")
+    described = {"data": "t.csv", "types": types, "unit": "id"} | {
+        name: more.pop(name) for name in ("types", "unit", "max_rows", "payer", "codebooks") if name in more
+    }
+    stated = {"epsilon": "400", "learn_max_rows": "0.5" if columns else "1"} | more
+    return LearnRequest(described=DomainRequest(**described), columns=columns, **stated)
+
+
+def test_the_choice_by_itself_is_the_least_number_that_uses_most_rows(table):
+    """Of 1,850 kept rows (300 + 1,200 + 350) 5 of each person use 1,750, or 94.6%, and 7 all of them."""
+    found = learn_domain(learning(), noise=SeededNoise(1))
+    assert found.document["unit"] == {"column": "id", "max_rows": 7}
+    assert [form["name"] for form in found.document["fields"]] == ["sex", "age"]
+    learned = found.document["learned"]
+    assert (learned["columns"], learned["epsilon"], learned["delta"]) == ([], "400", "0")
+    held = dict(zip(learned["max_rows"]["numbers"], learned["max_rows"]["persons"], strict=True))
+    assert {number: count for number, count in held.items() if count} == ROWS
+    again = plan_learning(learning()).choice.best(decode_domain(found.document, Location("d")).learned.rows)
+    assert again == 7  # by whoever has the file
+    remarks = " ".join(found.remarks)
+    assert "the bound of 7 was chosen among 1 to 64 rows by noisy counts: about 100% of the rows are used" in remarks
+    assert "rows used, by --max-rows: 1: 41%, 2: 65%, 4: 92%, 8: 100%," in remarks
+
+
+@pytest.mark.parametrize(("persons", "best"), [((0, 0, 0), 1), ((-9, -4, -1), 1), ((950, 0, 10), 1), ((950, 0, 40), 2)])
+def test_without_forecasts_the_least_number_is_chosen_that_uses_enough(persons, best):
+    """Where no count shows rows, the first. One row of each uses 960 of 980, and 990 of 1,070; two of each 1,030."""
+    choice = RowChoice(epsilon=Fraction(1), unit=PrivacyUnit(columns=("id",), rows=3), numbers=(1, 2, 3), counted=())
+    assert choice.best(LearnedRows(numbers=(1, 2, 3), persons=persons, scale=Fraction(1, 10**6))) == best
+
+
+def test_a_rule_that_lets_the_exit_code_tell_a_bit_is_named_and_under_a_ledger_refused(table):
+    Path("d.json").write_text(json.dumps({"fields": [SEX, AGE | {"dpqr": {"null": "fail"}}]}))
+    request = learning(codebooks=("d.json",), types=())
+    assert any(line.startswith("warning: column 'age' has a rule `fail`") for line in plan_learning(request).lines)
+    with pytest.raises(BudgetRefused, match="fail"):
+        plan_learning(learning(codebooks=("d.json",), types=(), payer=budget()))
+
+
+def test_later_runs_may_use_the_chosen_number_or_fewer(table):
+    domain = learn_domain(learning(), noise=SeededNoise(1)).document
+    plans = [
+        dry_run(asked(domain=domain, share=None, unit=None, max_rows=most))[0].problem.unit.rows for most in (None, 2)
+    ]
+    assert plans == [7, 2]
+    with pytest.raises(DocumentError, match="at most 7"):
+        dry_run(asked(domain=domain, share=None, unit=None, max_rows=8))
+
+
+def test_columns_are_learned_beside_it_for_the_rest_with_the_noise_of_the_chosen_rows(table):
+    plan = plan_learning(learning("region", "pay", types=("id=string", "pay=number"), delta="1e-6"))
+    assert plan.choice.epsilon == 200
+    assert [column.events[0][0].epsilon for column in plan.labels] == [100]
+    assert [column.epsilon for column in plan.numbers] == [100]
+    found = learn_domain(
+        learning("region", "pay", types=("id=string", "pay=number"), delta="1e-6"), noise=SeededNoise(1)
+    )
+    assert found.document["learned"]["columns"] == ["region", "pay"]
+    assert found.document["unit"]["max_rows"] == 7
+
+
+def test_a_ledger_pays_once_and_by_its_price(table):
+    payer = budget()
+    learn_domain(learning(epsilon="1", payer=payer))
+    assert configured_ledger(LEDGER, "none").account("s").spent == Cost(Fraction(1))
+    restrict(configured_ledger(LEDGER, "none"), "s", PolicyChange(learning=False))
+    with pytest.raises(BudgetRefused, match="--allow-learning"):
+        learn_domain(learning(epsilon="1", payer=payer))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"unit": None}, "add --unit COLUMN"),
+        ({"max_rows": 1}, "chooses among 1 to 1 rows"),
+        ({"learn_max_rows": "0.5"}, "state 1, the whole of --eps"),
+        ({"learn_max_rows": "x"}, "--learn-max-rows"),
+        ({"types": ("age=string",)}, "no column is described"),
+    ],
+)
+def test_what_cannot_be_chosen_by_itself_is_refused_before_a_row_is_read(table, options, words, monkeypatch):
+    monkeypatch.setattr("dpqr.releases.learning.draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    with pytest.raises(UsageFault, match=words):
+        learn_domain(learning(**options))
+    with pytest.raises(UsageFault, match="below 1"):
+        learn_domain(learning("pay", types=("pay=number",), learn_max_rows="1"))
+
+
 # The estimates.
 
 
@@ -319,6 +415,12 @@ def test_the_deviation_of_the_share_is_that_of_repeated_draws():
 
 def test_the_choice_weighs_noise_against_what_is_left_out():
     forecasts = {rows: ForecastErrors(noise=(100.0 * rows,) * 9, cut=1.0) for rows in (1, 2, 3, 4)}
-    choice = RowChoice(epsilon=Fraction(1), unit=PrivacyUnit(columns=("id",), rows=64), forecasts=forecasts, counted=())
+    choice = RowChoice(
+        epsilon=Fraction(1),
+        unit=PrivacyUnit(columns=("id",), rows=64),
+        numbers=(*forecasts,),
+        counted=(),
+        forecasts=forecasts,
+    )
     for persons, best in [((500, 0, 0, 0), 1), ((500, 99, 0, 0), 1), ((500, 300, 0, 0), 2), ((0, 0, 0, 500), 4)]:
         assert choice.best(LearnedRows(numbers=(1, 2, 3, 4), persons=persons, scale=Fraction(1, 1000))) == best

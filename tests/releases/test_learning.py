@@ -138,6 +138,24 @@ def test_a_ledger_reserves_first_and_is_charged_what_was_drawn(table):
     assert spent() == Cost(Fraction(6), Fraction(1, 10**6))
 
 
+def test_every_run_that_a_ledger_paid_for_is_named_and_the_others_are_a_part(table):
+    payer = budget()
+    first = learn_domain(asked("region", epsilon="1", described=payer)).document
+    reserved = [one for one in configured_ledger(LEDGER, "none").entries() if one.kind == "reserve"]
+    (entry,) = first["learned"]["ledger"]
+    own = {"epsilon": "1", "delta": "1e-6"}
+    assert entry == {"dataset": "s", "entry": reserved[0].number, "seal": reserved[0].hash} | own
+    unpaid = learned_price(first, ["age"], PrivacyBudget(Fraction(2)), WHOM)
+    assert unpaid["ledger"] == [entry]
+    words = [
+        decode_domain(first | {"learned": part}, Location("d")).learned.paid_words
+        for part in (first["learned"], unpaid)
+    ]
+    named = f"by entry {reserved[0].number} of dataset 's'"
+    assert words == [named, f"in part {named}"]
+    assert "ledger" not in learn_domain(asked("region", epsilon="1")).document["learned"]
+
+
 @pytest.mark.parametrize("accounting", ["zcdp", "gdp"])
 def test_a_budget_of_one_figure_pays_for_bounds_and_for_no_labels(table, accounting):
     payer = budget(accounting)

@@ -224,14 +224,24 @@ class LearnedRowsPart(Part, frozen=True, kw_only=True):
     scale: FigurePart
 
 
+class LearnedEntryPart(Part, frozen=True, kw_only=True):
+    """The entry of a ledger that paid for what one run has learned, as `ledger` of a record names that of the run."""
+
+    dataset: str
+    entry: Count
+    seal: str
+    budget: BudgetPart
+
+
 class LearnedDomainPart(Part, frozen=True, kw_only=True):
     """The price of the columns' labels and bounds, where these were learned, and of the choice of the rows of each
-    person. unit: for whom. The price of the run comes to it."""
+    person. unit: for whom. ledger: which entries paid. The price of the run comes to it."""
 
     columns: tuple[str, ...]
     budget: BudgetPart
     unit: str
     max_rows: LearnedRowsPart | UnsetType = UNSET
+    ledger: tuple[LearnedEntryPart, ...] | UnsetType = UNSET
 
     @classmethod
     def of(cls, learned: LearnedPart) -> LearnedDomainPart:
@@ -241,7 +251,17 @@ class LearnedDomainPart(Part, frozen=True, kw_only=True):
             if (one := learned.rows) is None
             else LearnedRowsPart(numbers=one.numbers, persons=one.persons, scale=FigurePart.of(one.scale))
         )
-        return cls(columns=learned.columns, budget=BudgetPart.of(learned.budget), unit=learned.unit, max_rows=rows)
+        entries = tuple(
+            LearnedEntryPart(dataset=one.dataset, entry=one.number, seal=one.seal, budget=BudgetPart.of(one.budget))
+            for one in learned.entries
+        )
+        return cls(
+            columns=learned.columns,
+            budget=BudgetPart.of(learned.budget),
+            unit=learned.unit,
+            max_rows=rows,
+            ledger=entries or UNSET,
+        )
 
 
 class DomainPart(Part, frozen=True, kw_only=True):
