@@ -39,7 +39,7 @@ LEFT = [
 @pytest.mark.parametrize(
     ("arguments", "passed", "last"),
     slow_but(
-        {0, 1},
+        {0},
         [
             (["-n", "0"], 1, LEFT),
             (["-n", "0", "tests/test_both.py"], 4, None),

@@ -83,6 +83,7 @@ def test_a_refuted_claim_misses_the_goal():
     assert broken.document()["breaches"] == ["c"]
 
 
+@pytest.mark.slow
 def test_the_alarm_is_shared_by_the_cases(monkeypatch):
     asked = []
 

@@ -106,6 +106,7 @@ def test_ten_percent_less_noise_is_rejected(name, maker, unit) -> None:
         audit(name, replace(claim, law=less), unit)
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_maker

@@ -35,6 +35,7 @@ def p_value(seen: np.ndarray, law: Sequence[float]) -> float:
     return float(chisquare(seen, expected * seen.sum() / expected.sum()).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [ExponentialChoice, *slowly(PermuteAndFlipChoice)])
 def test_selections_draw_from_the_audited_law(choice) -> None:
     blocks = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 2),)) for axis in range(4))

@@ -133,6 +133,7 @@ def test_the_law_of_an_epoch_without_faults_keeps_its_bound():
     assert 1 < quotients([plain]) <= BOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Killed, slow_one(errno.ENOSPC), slow_one("names")], ids=["killed", "full", "names"])
 def test_whoever_fails_the_disk_learns_no_more_than_the_epoch_has_paid(opened, fault):
     found = steps(opened, range(0, 64, 5), fault)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
+from support.slow_cases import slow_but
 
 import dpqr
 
@@ -32,7 +33,9 @@ def people(desk):
 
 @pytest.mark.parametrize(
     ("unit", "kept"),
-    [(DAY, (3, 1)), (MONTH, (2, 1)), (("--unit", "who,shop,day", "--per", "year", "--max-rows", "1"), (2, 1))],
+    slow_but(
+        {0}, [(DAY, (3, 1)), (MONTH, (2, 1)), (("--unit", "who,shop,day", "--per", "year", "--max-rows", "1"), (2, 1))]
+    ),
 )
 def test_each_unit_counts_up_to_the_bound(people, unit, kept) -> None:
     assert women_and_men(people.release("--json", *unit, eps=CERTAIN).json) == kept

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from support.command_desk import QUERIES
+from support.slow_cases import thinned
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income
@@ -92,6 +93,7 @@ def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
     assert evaluate(desk, goal, "0.34", "--rows", truth="plain.csv", release="rows.csv").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="this system does not name redirected files")
 def test_answers_on_standard_input_are_those_of_their_release(desk):
     assert desk.run("budget", "init", "survey", "--eps", "1000", "--ledger", "l.sqlite").code == 0
@@ -123,9 +125,9 @@ class TestFaults:
         assert "answers other queries" in ended.err
 
     @pytest.mark.parametrize(
-        "name", ["x" * 5000, "caf\udce9", "a\0b", "table.csv"], ids=["long", "odd", "null", "file"]
+        "name", thinned(["x" * 5000, "caf\udce9", "a\0b", "table.csv"], 2), ids=["long", "odd", "null", "file"]
     )
-    @pytest.mark.parametrize("rows", [(), ("--rows",)], ids=["release", "rows"])
+    @pytest.mark.parametrize("rows", thinned([(), ("--rows",)], 2), ids=["release", "rows"])
     def test_names_that_are_no_directory(self, made, name, rows):
         ended = evaluate(made, *rows, release=name, truth="none.csv")
         assert (ended.code, ended.out) in ((2, ""), (5, ""))

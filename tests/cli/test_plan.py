@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.refusal_form import assert_refusal
 
 from dpqr.releases.forecast_error import TUNING
@@ -63,6 +64,7 @@ def test_a_distance_is_named_with_what_is_meant(desk):
     assert "averaged over the noise" in told
 
 
+@pytest.mark.slow
 def test_a_mean_error_has_a_name_that_says_so_and_its_old_one(desk):
     given = ("--schedule", "strategy", "--n", "2000", "--json")
     old, new = (desk.run(*PLAN[:-2], option, "20", *given).json for option in ("--error", "--mean-error"))
@@ -71,6 +73,7 @@ def test_a_mean_error_has_a_name_that_says_so_and_its_old_one(desk):
     assert "mean error" in desk.run("plan", "--help").out
 
 
+@pytest.mark.slow
 def test_bounds_on_persons_rows_are_compared(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,3")
     assert (ended.code, ended.err) == (0, "")
@@ -79,6 +82,7 @@ def test_bounds_on_persons_rows_are_compared(desk):
     assert_refusal(desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,x"), 2, "--max-rows")
 
 
+@pytest.mark.slow
 def test_a_select_statement_is_explained(desk):
     ended = desk.run("explain", "--queries", "q.json", "--runs", "1", "--n", "300")
     assert (ended.code, ended.err) == (0, "")
@@ -88,6 +92,7 @@ def test_a_select_statement_is_explained(desk):
     assert_refusal(desk.run("explain"), 2, "nothing is asked")
 
 
+@pytest.mark.slow
 def test_progress_as_lines_says_what_is_simulated(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
     assert '"event": "forecast"' in ended.err

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from support.command_desk import PRIVATE
+from support.slow_cases import slow_but, thinned
 
 DOMAIN = {
     "malformed": "drop",
@@ -216,8 +217,8 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("table", ODD.values(), ids=ODD.keys())
-@pytest.mark.parametrize("learner", ["least-squares", "quantile", "aggregate"])
+@pytest.mark.parametrize("table", thinned(ODD.values(), 2), ids=ODD.keys())
+@pytest.mark.parametrize("learner", thinned(["least-squares", "quantile", "aggregate"], 3))
 def test_no_table_of_numbers_is_an_error_and_no_prediction_leaves_the_bounds(shop, table, learner):
     shop.write(d__json={"malformed": "drop", "fields": NUMBERS}, train__csv=table, new__csv="x\n0.1\nnan\n1e9\nwhat\n")
     done = predict(shop, "--points", "new.csv", "--learner", learner, "--json", target="y", eps="1")
@@ -364,6 +365,7 @@ def test_a_trusted_base_is_not_touched_by_a_dry_run(shop):
     assert "the plan was made without a look at it" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_a_trusted_base_runs_in_processes_of_its_own_and_is_named(shop):
     base = ("--base", "support.third_party_estimators.Counting", "--trust", "support.third_party_estimators.Counting")
     done = predict(shop, *AGGREGATE, *base, "--out", "p.csv")
@@ -383,12 +385,15 @@ def test_a_base_of_scikit_learn_needs_no_trust(shop):
 
 @pytest.mark.parametrize(
     ("given", "says"),
-    [
-        ("sklearn.tree.DecisionTreeClassifier(max_depth='deep')", "'max_depth' parameter"),
-        ("sklearn.tree.DecisionTreeClassifier(n_jobs=2)", "n_jobs is not taken"),
-        ("sklearn.tree.DecisionTreeClassifier(depth=2)", "no argument 'depth'"),
-        ("sklearn.tree.DecisionTreeRegressor()", "it predicts numbers, and the target 'buys' holds labels"),
-    ],
+    slow_but(
+        {0},
+        [
+            ("sklearn.tree.DecisionTreeClassifier(max_depth='deep')", "'max_depth' parameter"),
+            ("sklearn.tree.DecisionTreeClassifier(n_jobs=2)", "n_jobs is not taken"),
+            ("sklearn.tree.DecisionTreeClassifier(depth=2)", "no argument 'depth'"),
+            ("sklearn.tree.DecisionTreeRegressor()", "it predicts numbers, and the target 'buys' holds labels"),
+        ],
+    ),
 )
 def test_wrong_arguments_of_a_known_base(shop, given, says):
     pytest.importorskip("sklearn")

@@ -42,6 +42,7 @@ def test_a_mismatch_ends_with_six(released):
     assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
     """An answer that is a little off, under a record that names another numpy."""
     place = released.path / "out"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from support.command_desk import PRIVATE, QUERIES, TABLE
+from support.slow_cases import slow_but
 
 CERTAIN = "1000"
 """An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""
@@ -82,11 +83,14 @@ def test_the_files(desk):
 
 @pytest.mark.parametrize(
     ("form", "read"),
-    [
-        ("csv", lambda path: csv.read_csv(path).to_pylist()),
-        ("parquet", lambda path: parquet.read_table(path).to_pylist()),
-        ("json", lambda path: json.loads(path.read_text())),
-    ],
+    slow_but(
+        {0},
+        [
+            ("csv", lambda path: csv.read_csv(path).to_pylist()),
+            ("parquet", lambda path: parquet.read_table(path).to_pylist()),
+            ("json", lambda path: json.loads(path.read_text())),
+        ],
+    ),
 )
 def test_every_form_of_the_answers(desk, form, read):
     assert desk.release("--out", "out", "--format", form, eps=CERTAIN).code == 0
@@ -140,7 +144,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize(("data", "files", "options"), SOURCES.values(), ids=SOURCES)
+@pytest.mark.parametrize(("data", "files", "options"), slow_but({0, 3, 7}, SOURCES.values()), ids=SOURCES)
 def test_every_kind_of_table(desk, data, files, options):
     for name, content in files.items():
         desk.put(name, content)

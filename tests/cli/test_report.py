@@ -36,6 +36,7 @@ def released(desk):
     return desk
 
 
+@pytest.mark.slow
 def test_a_release_is_reported_with_its_budget(released):
     ended = released.run("report", "out", "--html", "r.html", "--ledger", "l.sqlite")
     assert (ended.code, ended.out, ended.err) == (0, "", "wrote r.html\n")
@@ -128,6 +129,7 @@ def test_a_plan_is_a_page(desk, monkeypatch):
     assert desk.run(*plan).code == 8, "before anything is simulated"
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_a_page_that_is_not_for_release(desk, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     assert desk.release("--out", "out", "--synthetic", "rows").code == 0

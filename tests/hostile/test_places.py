@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.command_desk import QUERIES, TABLE, Desk
 from support.refusal_form import assert_refusal
+from support.slow_cases import slow_but
 
 NOBODY = 65534
 LEDGER = ("--ledger", "book/ledger.sqlite")
@@ -67,7 +68,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "mode", "code", "says"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "mode", "code", "says"), slow_but({0, 3, 6}, CASES), ids=lambda value: str(value))
 def test_what_is_closed_is_said_and_nothing_is_spent(place, name, mode, code, says):
     ledger = place.path / "book" / "ledger.sqlite"
     (place.path / name).chmod(mode)
@@ -82,6 +83,7 @@ def test_what_is_closed_is_said_and_nothing_is_spent(place, name, mode, code, sa
     assert shown.json[0]["spent"]["exact"] == "1"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_device_is_found_before_anything_is_paid(desk):
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")

@@ -31,6 +31,7 @@ def test_twenty_four_jobs_and_five_units(tmp_path, budget, options, spent):
     assert found.anchored == found.mark
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [None, *slowly("1e-9")], ids=["epsilon", "pairs"])
 def test_twenty_kills(tmp_path, delta):
     ledger = ledger_in(tmp_path)

@@ -84,6 +84,7 @@ def test_the_gradient_is_that_of_the_loss():
     np.testing.assert_allclose(slopes, differences, atol=1e-5 * np.abs(slopes).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *slowly(1, 2)])
 def test_the_fit_finds_the_classes_of_exact_pairs(seed):
     """Four classes of six columns are determined by their pairs. Residuals end far below the noise of one record."""

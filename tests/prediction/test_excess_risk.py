@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, domain, online
-from support.slow_cases import slow_but
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import DenseHistogram
@@ -63,8 +63,8 @@ def test_a_descents_parts_by_hand():
     assert found.assumed
 
 
-@pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("parts", [None, 5])
+@pytest.mark.parametrize("relation", thinned(Neighbours, 2))
+@pytest.mark.parametrize("parts", thinned([None, 5], 2))
 @pytest.mark.parametrize("name", ["output", "descent"])
 def test_measured_risks_stay_below_it(name, parts, relation):
     """A population of 3 x 2 cells; the mean over 40 samples of the risk, with the noise's own part added exactly."""
@@ -143,8 +143,8 @@ BEST = np.array([0.4, -0.3])
 """f_rho, of norm 1/2; targets are -1 or 1 with the mean that it has, so the noise is large."""
 
 
-@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
-@pytest.mark.parametrize("slots", [30, 300])
+@pytest.mark.parametrize("theta", thinned(["3/5", "3/4", "9/10"], 3))
+@pytest.mark.parametrize("slots", thinned([30, 300], 2))
 def test_measured_errors_stay_below_the_bound(theta, slots):
     drawn, stable = np.random.default_rng(8), online(VECTORS, slots, theta)
     squares = []
@@ -164,6 +164,7 @@ def norm(smoothness):
     return float(np.sqrt((vectors.T @ BEST) ** 2 @ values ** (1 - 2 * smoothness)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("theta", "smoothness"), slow_but({1, 2}, [("3/5", 1.0), ("3/5", 0.25), ("3/4", 1.0), ("9/10", 0.25)])
 )

@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, examples
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.kernel.accountants.analytic import Analytic, free_curvature, smallest
 from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -196,8 +196,8 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("name", SIDED)
-@pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
+@pytest.mark.parametrize("name", thinned(SIDED, 7))
+@pytest.mark.parametrize(("changes", "one", "two"), slow_but({0}, PAIRS))
 @pytest.mark.parametrize(("strength", "deviation"), slow_but({0}, [(0.25, 1), (8, 2)]))
 def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(name, changes, one, two, strength, deviation):
     """At the epsilon that is stated for each delta the exact one, by quadrature, is at most that."""
@@ -223,9 +223,9 @@ def shares(sides, loss, curvature, deviation, delta, claims):
             yield exact_delta(table, [*table, target], strength, float(deviation), epsilon, sides) / float(delta)
 
 
-@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("name", thinned(FREE, 4))
 @pytest.mark.parametrize("deviation", [Fraction(1), *slowly(Fraction(1, 2), Fraction(2))])
-@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6)])
+@pytest.mark.parametrize("delta", thinned([Fraction(1, 10), Fraction(1, 10**6)], 2))
 def test_a_tapered_loss_pays_nothing_for_the_largest_curvature_that_is_free(name, deviation, delta):
     sides, loss = FREE[name]
     opposite, rho = loss.opposite / loss.lipschitz, (loss.lipschitz / deviation) ** 2 / 2
@@ -376,8 +376,8 @@ def usual_length(weights):
     return pull / float(weights.learner.strength)
 
 
-@pytest.mark.parametrize(("width", "epsilon"), WIDTHS)
-@pytest.mark.parametrize("rounds", [nearest, round_to_grid], ids=["worst for it", "worst for doubles"])
+@pytest.mark.parametrize(("width", "epsilon"), slow_but({0, 2}, WIDTHS))
+@pytest.mark.parametrize("rounds", thinned([nearest, round_to_grid], 2), ids=["worst for it", "worst for doubles"])
 def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_grid(width, epsilon, rounds):
     weights = closed(width, epsilon)
     one, two = far_apart(weights, 0, usual_length(weights), rounds)

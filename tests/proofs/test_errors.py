@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mpmath import exp, log
 from proofs.exact import real
+from support.slow_cases import thinned
 from support.staged_runs import N, planned, stated
 
 from dpqr.domain.histogram import DenseHistogram
@@ -113,7 +114,7 @@ def stages_of(plan):
     return Stages.of(problem, plan.budget, plan.roles, problem.n or problem.most)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", thinned(PLANS, 2))
 def test_p6_the_gammas_of_all_rounds_of_all_stages_add_up_to_beta(name):
     """Exact: 2^j rounds of j doublings, two draws each, K stages: beta' (1 - 1 / (J + 1)) after J doublings."""
     stages = stages_of(planned(stated(**PLANS[name])))

@@ -161,6 +161,7 @@ def predicted(tmp_path_factory):
     return predictions(tmp_path_factory.mktemp("predicted"))
 
 
+@pytest.mark.slow
 def test_every_check_of_predictions(predicted, tmp_path):
     sound = {
         kind: PredictionEvidence(VerifyRequest(release=str(each.release), ledger=each.ledger))

@@ -106,6 +106,7 @@ def test_two_functions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, files)
 
 
+@pytest.mark.slow
 def test_two_sessions_of_predictions(tmp_path, ledger, learning):
     points = ROWS[["day", "price"]][:2]
     files = [tmp_path / f"{name}.csv" for name in "ab"]
@@ -116,6 +117,7 @@ def test_two_sessions_of_predictions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, [out.with_name(f"{out.name}.record.json") for out in files])
 
 
+@pytest.mark.slow
 def test_two_sessions_of_questions(place):  # noqa: F811
     files = [place / name for name in "ab"]
     for out in files:

@@ -57,6 +57,7 @@ def test_the_release_says_what_it_started_from_and_verifies(desk):
     assert (ended.code, name in ended.out) == (6, True)
 
 
+@pytest.mark.slow
 def test_a_reviewed_plan_holds_the_start(desk):
     stated = ("--queries", "q.json", "--eps", "1", *MARGINALS, "--start", "one")
     assert desk.run("plan", *stated, "--out", "p.json").code == 0

@@ -277,6 +277,7 @@ def test_estimates_of_one_model_add_up_and_are_not_negative(frame):
     assert np.allclose(cells.to_numpy().reshape(len(sexes), -1).sum(axis=1), sexes)
 
 
+@pytest.mark.slow
 def test_labels_that_nobody_has_listed_are_learned_on_the_way(tmp_path):
     """In memory or into files, from a frame; the share is a figure as others are."""
     table = pd.DataFrame({"code": ["a"] * 300 + ["b"] * 200 + ["PRIVATEVALUE"]})

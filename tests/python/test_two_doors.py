@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from support.command_desk import DOMAIN
 from support.door_checks import without
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
@@ -40,8 +41,8 @@ def arguments(options):
             yield from (f"--{option}", str(value))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
-@pytest.mark.parametrize("held", ["path", "frame"])
+@pytest.mark.parametrize("options", thinned(OPTIONS, 2), ids=range(len(OPTIONS)))
+@pytest.mark.parametrize("held", thinned(["path", "frame"], 2))
 def test_both_doors_release_the_same(desk, frame, seeded, options, held):
     if "neighbours" in options:
         domain = json.loads(json.dumps(DOMAIN))

@@ -195,6 +195,7 @@ def test_files_hold_the_same_and_are_verified(made: dpqr.Release, tmp_path: Path
     assert len(record["views"]["bias"]) == 2
 
 
+@pytest.mark.slow
 def test_an_end_that_is_unbounded_is_empty(tmp_path: Path) -> None:
     """At this epsilon an empty group counts exactly 0, but for one run in 10^20."""
     numbers = [

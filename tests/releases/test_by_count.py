@@ -28,6 +28,7 @@ def laid(directory, records=60, **more):
     (directory / "q.json").write_text(json.dumps(queries))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "charged"), slow_but({0}, [(60, "basic"), (20_000, "gdp")]))
 def test_a_budget_of_pairs_pays_the_whole_for_either_accountant(tmp_path, records, charged):
     laid(tmp_path, records)

@@ -39,6 +39,7 @@ def found(**more):
     return forecast_releases(asked(**more))
 
 
+@pytest.mark.slow
 def test_without_a_public_table_and_a_number_of_records_both_are_assumed_and_said(desk):
     outlook = found()
     assert outlook.points[0].forecast.records == 10_000

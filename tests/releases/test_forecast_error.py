@@ -72,6 +72,7 @@ def test_a_forecast_keeps_the_means_of_the_closed_form_whatever_is_simulated():
     assert all(block.error.deviation > 0 for block in found.blocks)
 
 
+@pytest.mark.slow
 def test_without_a_closed_form_the_forecast_is_simulated():
     plan = planned("marginals", queries=QUERIES[1:])
     assert closed_form(plan) is None
@@ -96,6 +97,7 @@ def test_the_spread_of_a_forecast_is_over_tables_and_noise():
     assert found.error.deviation == pytest.approx(np.std(each, ddof=1))
 
 
+@pytest.mark.slow
 def test_a_forecast_repeats_and_falls_with_epsilon():
     found = [forecast(planned("marginals", eps, QUERIES[1:]), tables()[:1]) for eps in ("0.1", "1", "1", "10")]
     assert found[1] == found[2]

@@ -168,6 +168,7 @@ def test_record_plan_and_receipt_state_the_price_of_both(table):
     assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
 
 
+@pytest.mark.slow
 def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     made(asked(SEX, REGION, PAY, out="out", queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}]))
     require_verified(verify(VerifyRequest(release="out")))
@@ -296,6 +297,7 @@ made(asked(payer=payer, out="out"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["between", *slowly("later")])
 def test_what_was_drawn_before_a_kill_is_paid_and_gone_on_with(table, where):
     payer = budget()

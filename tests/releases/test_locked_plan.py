@@ -153,6 +153,7 @@ def test_differences_name_the_first_place():
     assert next(differences({"a b": 1}, {}, "$")) == ('$["a b"]', "1", "nothing")
 
 
+@pytest.mark.slow
 def test_a_policy_that_came_later_is_found(desk):
     desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite")
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")
@@ -187,6 +188,7 @@ def test_a_plan_is_never_overwritten(locked):
     assert "the file exists" in ended.err
 
 
+@pytest.mark.slow
 def test_a_plan_from_python_is_the_same(desk):
     import dpqr
 

@@ -70,6 +70,7 @@ def options(place, number, **more):
     return given | more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "months"), [("csv", 10), *SLOW])
 def test_month_after_month_persons_pay_a_price_a_level(tmp_path, kind, months):
     """The tree has base 9 and two levels: release 9 reads nine months, and the others one each."""

@@ -122,6 +122,7 @@ def test_a_warning_heads_a_release_that_counted_hardly_any_person(tmp_path, quer
     assert warning(TABLE.assign(month=1), "condition") is None
 
 
+@pytest.mark.slow
 def test_both_doors_and_both_languages_give_a_release_that_is_repeated_bit_for_bit(desk) -> None:
     TABLE.to_csv(desk.path / "visits.csv", index=False)
     desk.put("domain.json", DOMAIN)
@@ -317,6 +318,7 @@ def test_a_mean_per_person_is_that_of_their_clipped_totals_and_is_repeated(tmp_p
     assert "figures: 3 rows equal bit for bit" in str(dpqr.verify(directory))
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_mean_per_person_holds_the_mean() -> None:
     """In each of 40 releases all three miss with probability 0.15 at most: 27 misses of 40 have probability 1e-13."""
     given = {"queries": {"queries": [MEAN_COST]}, "domain": COSTS, "eps": 4, "unit": "insurance_id", "max_rows": 1}
@@ -372,6 +374,7 @@ def test_what_a_bin_s_midpoint_can_do_to_a_total_is_said_for_each_of_its_rows() 
     assert "at most 4.5 away; a person's total may be off by as much for each of their rows" in said
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_median_over_persons_holds_it() -> None:
     """In each of 40 releases all three miss with probability 0.15 at most: 27 misses of 40 have probability 1e-13."""
     given = {"queries": {"queries": [MEDIAN_COST]}, "domain": COSTS, "eps": 4, "unit": "insurance_id", "max_rows": 1}

@@ -263,6 +263,7 @@ def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_no
     assert expected != "marginals" or named.noise > 0.55 * marginals.noise
 
 
+@pytest.mark.slow
 def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     """Choices of a fifth of the budget cost less by the law of their losses than in mu^2."""
     pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")

@@ -69,6 +69,7 @@ def test_at_the_epsilon_that_is_found_as_many_counts_lie_within_the_distance_as_
     assert float(part) - error - 0.01 <= np.mean(runs) <= float(part) + 0.06
 
 
+@pytest.mark.slow
 def test_a_figure_keeps_the_goal_in_its_own_unit():
     outlook = asked(GoalRequest(within="5", names=("mean(cost) by ward",)), FIGURES[:2])
     assert (
@@ -80,6 +81,7 @@ def test_a_figure_keeps_the_goal_in_its_own_unit():
     assert (share.answers, share.counts) == (2, False)
 
 
+@pytest.mark.slow
 def test_only_counts_are_meant_and_without_any_a_name_is_asked_for():
     (point,) = asked(GoalRequest(within="20"), [FIGURES[0], FIGURES[3]]).points
     assert [one.name for one in point.forecast.shares if one.counts] == ["marginal(ward)", "top(cost)"]

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from support.handmade_release import make_release
 from support.plain_screen import printed
+from support.slow_cases import thinned
 
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.receipt import plan_facts, receipt
@@ -82,7 +83,7 @@ def views():
     return topics()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, 3))
 def test_as_it_was_kept_and_within_the_screen(views, name):
     shown = at_all_widths(views[name])
     assert shown == (KEPT / f"{name}.txt").read_text("utf-8")

@@ -30,7 +30,7 @@ from support.session_faults import (
     open_desk,
     pay_and_measure,
 )
-from support.slow_cases import slow_one
+from support.slow_cases import slow_one, thinned
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.releases.requests import OutputRequest
@@ -154,7 +154,7 @@ def require_alike(free, surprise, where):
     return free.end
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("what", thinned(["fill_blocks", "fill_files"], 2))
 @pytest.mark.parametrize("every", [13, slow_one(1)])
 def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened, disk, what, every):
     """Until nothing is refused, and some more."""
@@ -169,6 +169,7 @@ def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened
     assert all(code in (2, 7) for _, code, _ in words), words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
 @pytest.mark.parametrize("every", [9, slow_one(1)])
 def test_a_disk_that_somebody_fills_while_a_question_is_answered(opened, copied, disk, what, every):

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import (
     AlreadyThere,
@@ -512,7 +513,7 @@ def closed(place):
     return stated_and_drawn(place / "out")
 
 
-@pytest.mark.parametrize("accountant", GUARANTEES)
+@pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
 def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(place, accountant):
     """It is that of the query alone, which the price of one surprise buys."""
     replacing(place, accountant)
@@ -525,7 +526,7 @@ def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(
     assert "FAILED" not in checked(place).values()
 
 
-@pytest.mark.parametrize("accountant", GUARANTEES)
+@pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
 def test_a_session_that_an_earlier_version_opened_keeps_its_rule_and_states_what_it_drew(place, accountant):
     """Its folder states no rule: every surprise measures the table of its parts, with the noise of that."""
     replacing(place, accountant)

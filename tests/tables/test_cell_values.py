@@ -219,6 +219,7 @@ def test_edges_beyond_the_type_and_at_its_ends(closed, kind) -> None:
         assert coded([int(value) for value in values], kind, bins) == by_definition(map(int, values), bins, Rule.CELL)
 
 
+@pytest.mark.slow
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-(10**4), 10**4)))
 def test_smaller_units(edges, closed, values) -> None:
     bins, unit = bins_of(edges, closed), Fraction(1, 10)

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 from support.one_test import in_one_test
 from support.scripted_noise import ScriptedNoise
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
@@ -170,8 +171,8 @@ def choice(monkeypatch, owners, tickets, most, ranks=None):
     return tuple(np.flatnonzero(smallest_tickets(np.array(owners, dtype=np.int64), people, most, KEY, ranked)).tolist())
 
 
-@pytest.mark.parametrize("owners", [(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)])
-@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("owners", thinned([(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)], 3))
+@pytest.mark.parametrize("most", thinned([1, 2, 3], 3))
 def test_each_persons_choice_is_uniform_and_independent_of_the_others(monkeypatch, owners, most) -> None:
     """All orders of distinct tickets are equally likely; so are then all combinations of the persons' choices."""
     found = Counter(

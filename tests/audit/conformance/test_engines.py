@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import compute
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.tables.engines.known import engine_at
 from dpqr.tables.frames import in_memory
@@ -62,7 +62,7 @@ def in_duckdb(folder):
 
 
 @pytest.mark.parametrize("rows", [100, *slowly(MANY)])
-@pytest.mark.parametrize("made", [Table, Pandas])
+@pytest.mark.parametrize("made", thinned([Table, Pandas], 2))
 def test_tables_in_memory(made, rows) -> None:
     check_engine(made, rows=rows)
 
@@ -120,6 +120,7 @@ class Nothing:
     name = "nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "words"),
     slow_but(

@@ -7,6 +7,7 @@ import mpmath
 import pytest
 from scipy.stats import binom
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.kernel.accountants import fixed_schedules, numerics
 from dpqr.kernel.accountants.accountant import Portion
@@ -89,7 +90,7 @@ def test_many_draws_agree_with_binomial_tails(draws, step, epsilon):
     assert float(curve(draws, step, epsilon)) == pytest.approx(expected, rel=1e-6, abs=1e-13)
 
 
-@pytest.mark.parametrize("draws", [1, 2, 5, 6])
+@pytest.mark.parametrize("draws", thinned([1, 2, 5, 6], 2))
 @pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(1, 10)])
 def test_the_smallest_epsilon_is_the_exact_one_rounded_up(draws, delta):
     step = Fraction(1, 2)
@@ -191,7 +192,7 @@ def test_it_is_the_formula_rounded_up(losses, delta):
 
 
 @pytest.mark.parametrize("draws", [50, 1000, 10**5])
-@pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("step", thinned([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1)], 2))
 def test_it_lies_between_the_exact_optimum_and_the_textbook(draws, step):
     delta = Fraction(1, 10**6)
     found = advanced_epsilon(((step, draws),), delta)

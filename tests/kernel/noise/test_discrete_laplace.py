@@ -5,6 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slow_but
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -163,7 +164,9 @@ def test_no_chunk_of_a_long_draw_repeats_another():
     assert len(np.unique(np.sign(draws))) == 2
 
 
-@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (2, 0.3), (2, 1e-9), (3, 0.01), (30, 1e-6), (10**5, 1e-9)])
+@pytest.mark.parametrize(
+    ("draws", "beta"), slow_but({0, 3}, [(1, 0.05), (2, 0.3), (2, 1e-9), (3, 0.01), (30, 1e-6), (10**5, 1e-9)])
+)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(20), Fraction(10**9)])
 def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, exp_minus):
     """The moments from the law's own formula, minimised over a grid of t, apart from the search."""

@@ -336,6 +336,7 @@ def test_brackets_enclose_and_close_in(variance, size, exp_minus):
         assert high - low <= 4
 
 
+@pytest.mark.slow
 def test_coins_that_floats_cannot_decide_follow_the_same_law(monkeypatch, p_value):
     """With cells so blunt that every coin is decided by the brackets."""
 

@@ -66,6 +66,7 @@ class SharedBase:
         return contextlib.nullcontext(Shared(points))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Counting", *slowly("Drawing", "Hashing")])
 def test_one_row_moves_one_vote_whatever_the_estimator_keeps(kind):
     assert moved(foreign(kind)) <= 1
@@ -75,6 +76,7 @@ def test_in_one_process_a_counter_lets_one_row_move_many_votes():
     assert moved(SharedBase()) > PARTS // 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Drawing", *slowly("Counting", "Hashing")])
 def test_a_part_is_a_function_of_its_rows_and_its_number(kind):
     base, rows = foreign(kind), np.repeat(VECTORS, 2, axis=0)

@@ -14,6 +14,7 @@ from support.prediction_tables import (
     measured_descent_shares,
     pair,
 )
+from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.gradient_steps import MOST_STEPS
@@ -26,7 +27,7 @@ REPLACE, ADDED = UNITS[Neighbours.REPLACE], UNITS[Neighbours.ADD_REMOVE]
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("name", ["logistic", "hinge", "pinball", "least squares"])
+@pytest.mark.parametrize("name", thinned(["logistic", "hinge", "pinball", "least squares"], 2))
 def test_random_neighbours_stay_within_the_bound(name, relation):
     assert max(measured_descent_shares(np.random.default_rng(5), name, relation, 30)) <= 1
 

@@ -133,6 +133,7 @@ def test_the_schema_names_every_key_of_a_release_of_today(tmp_path):
     assert set(named_parts(record, release_schema())) == set()
 
 
+@pytest.mark.slow
 def test_the_schema_names_every_key_of_a_counter_over_ordered_labels(tmp_path):
     sexes = {"name": "sex", "type": "string", "categories": ["f", "m"], "categoriesOrdered": True}
     released(tmp_path, MONTHS[0], domain=DOMAIN | {"fields": [sexes]})

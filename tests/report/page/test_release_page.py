@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, made, require_accessible, require_alone, spending
+from support.slow_cases import thinned
 
 from dpqr.kernel.budget import Cost
 from dpqr.releases.read_release import read_release
@@ -278,7 +279,7 @@ def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_r
     )
 
 
-@pytest.mark.parametrize("path", sorted(OLD.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", thinned(sorted(OLD.iterdir()), 4), ids=lambda path: path.name)
 def test_old_releases_still_make_a_page(path, monkeypatch):
     monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)
     text = release_html(reported_files(read_release(str(path))))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram, SeparateTables
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -72,16 +73,19 @@ def test_the_count_is_bought_where_every_role_is_free():
 
 @pytest.mark.parametrize(
     "stated",
-    [
-        {"accountant": "gdp"},
-        {"accountant": "basic"},
-        {"check": "laplace"},
-        {"distinguisher": "exponential"},
-        {"certify": "0.1"},
-        {"error_bars": "0.1"},
-        {"count_dropped": "0.1"},
-        {"schedule": "rounds"},
-    ],
+    thinned(
+        [
+            {"accountant": "gdp"},
+            {"accountant": "basic"},
+            {"check": "laplace"},
+            {"distinguisher": "exponential"},
+            {"certify": "0.1"},
+            {"error_bars": "0.1"},
+            {"count_dropped": "0.1"},
+            {"schedule": "rounds"},
+        ],
+        3,
+    ),
     ids=lambda stated: next(iter(stated)),
 )
 def test_no_count_decides_where_something_is_stated_that_it_would_change(stated):

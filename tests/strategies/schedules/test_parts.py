@@ -87,6 +87,7 @@ def test_the_parts_share_the_budget(wishes):
     assert [block.name for block in made.forecast] == [block.name for block in made.problem.workload.blocks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [*slowly("0.1"), "10"])
 def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
     """At epsilon 10 nearly all integer noise of the wide column is 0, so no power of a share tells its error."""
@@ -100,6 +101,7 @@ def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
         assert parts._Candidate.of(asked, made.budget, made.roles, found.odds * step).expected >= found.expected
 
 
+@pytest.mark.slow
 def test_records_may_be_replaced():
     stated = {"type": "integer", "dpqr": {"otherwise": "drop"}}
     fields = [
@@ -118,6 +120,7 @@ def test_auto_takes_parts_where_they_are_forecast_to_leave_less():
     assert made.expected <= 0.9 * plan(BOTH, "marginals").expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("queries", "schedule"),
     slow_but({0, 1}, [(SMALL, "marginals"), (WIDE, "ordered"), ([{"prefix": "x", "by": ["a"]}], "ordered")]),
@@ -135,6 +138,7 @@ def test_an_update_rule_or_a_fixed_sum_that_is_named_keeps_the_whole():
     assert plan(BOTH, accountant="advanced", delta="1e-9").schedule.name != "parts"
 
 
+@pytest.mark.slow
 def test_a_run_measures_one_part_after_the_other_and_joins_them():
     made, table, outcome = ran()
     shown = released_hypothesis(made, outcome)

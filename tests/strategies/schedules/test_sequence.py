@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.ordered_releases import WIDE, crowd, names, planned, released, table
 from support.schedule_states import next_step
-from support.slow_cases import slowly
+from support.slow_cases import slow_but, slowly
 from support.small_universes import marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -42,6 +42,7 @@ def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> Non
     assert any("biased" in sentence for sentence in release.trust)
 
 
+@pytest.mark.slow
 def test_records_in_few_places_are_told_in_buckets_however_many() -> None:
     plan = planned(WIDE, shape=(256,))
     release, guard = released(plan, crowd(16))
@@ -62,7 +63,7 @@ def test_few_records_get_one_look_if_they_rise_above_its_noise_and_many_a_first_
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
-@pytest.mark.parametrize(("further", "looks"), [(0.0, 2), (math.inf, 1)])
+@pytest.mark.parametrize(("further", "looks"), slow_but({0}, [(0.0, 2), (math.inf, 1)]))
 def test_a_second_look_is_taken_where_it_promises_less_error(monkeypatch, further, looks) -> None:
     monkeypatch.setattr(sequence, "_further_part", lambda *_: further)
     release, guard = released(planned(WIDE, shape=(256,)), crowd(16))
@@ -79,6 +80,7 @@ def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypa
     assert np.isfinite(release.answers[0].noisy.deviation).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0", *slowly("0.001")])
 def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> None:
     shape = (256, 64, 3)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 from support.staged_runs import NET, REPLACE, N, planned, roles, stated
 
 from dpqr.kernel.budget import PrivacyBudget
@@ -69,7 +69,7 @@ def test_the_level_is_the_gap_that_is_sure():
     assert exact.stage(2).finest == exact.level(exact.alphas[-1])
 
 
-@pytest.mark.parametrize("update", [None, Perceptron(), NET])
+@pytest.mark.parametrize("update", thinned([None, Perceptron(), NET], 3))
 def test_certain_is_what_the_dearest_run_can_pay(update):
     """Any run: updates u_k with sum u_k / (T_k + 1) at most 1, and one round more a stage; here the dearest of those
     that put all updates into one stage, and of some that share them."""
@@ -88,7 +88,7 @@ def test_certain_is_what_the_dearest_run_can_pay(update):
 
 
 @pytest.mark.parametrize("epsilon", [1, *slowly(20)])
-@pytest.mark.parametrize("update", [None, Perceptron(), NET])
+@pytest.mark.parametrize("update", thinned([None, Perceptron(), NET], 3))
 def test_certain_pays_the_last_rounds_of_all_stages(update, epsilon):
     """max C_k + sum C_k / (T_k + 1) over the stages to the certain one fit the budget; with one more they do not."""
     made = stages(epsilon=epsilon, update=update)

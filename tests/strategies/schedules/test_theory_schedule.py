@@ -11,7 +11,7 @@ import pytest
 from support.ordered_releases import Quiet
 from support.plain_screen import printed
 from support.schedule_states import next_step
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -197,7 +197,9 @@ PREDICATES = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0
 
 
 @pytest.mark.parametrize("kept", [0, *slowly(1, 60), 1_000, *slowly(DECLARED)])
-@pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron(), Median()], ids=lambda rule: rule.name)
+@pytest.mark.parametrize(
+    "rule", thinned([MultiplicativeWeights(), Perceptron(), Median()], 3), ids=lambda rule: rule.name
+)
 @pytest.mark.parametrize("variant", ["printed", "sharp"])
 def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept, rule, variant):
     """All cells of the kept records: most in the first one, where the uniform start is wrong."""

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 from support.small_universes import measured, problem
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -53,7 +54,7 @@ def test_more_records_are_counted_in_smaller_boxes() -> None:
     assert depth(two_stage(shape=(2**12,), blocks=[cells]).box_tree(1e9, PRICE)) == TUNING.deepest
 
 
-@pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("check", thinned([None, Gaussian()], 2), ids=["laplace", "gaussian"])
 def test_buckets_come_from_released_counts_alone(check) -> None:
     price = PRICE if check is None else Price(rho=PRICE.epsilon)
     one = two_stage(check)

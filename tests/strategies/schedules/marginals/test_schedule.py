@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -131,7 +132,7 @@ def ran(accountant, rows=100_000):
     return plan, *played(plan, TABLE if rows == 100_000 else table(WIDE, rows))
 
 
-@pytest.mark.parametrize("accountant", BUDGETS)
+@pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
 @pytest.mark.parametrize("rows", [0, 300, 100_000])
 def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     _, steps, state, admits = ran(accountant, rows)
@@ -157,7 +158,7 @@ def test_dependent_columns_are_found_and_measured_again():
     assert np.abs(state.marginal((0, 1)) - truth.marginal((0, 1))).sum() < 0.05 * 100_000
 
 
-@pytest.mark.parametrize("accountant", BUDGETS)
+@pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
 def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
     plan = Marginals(table=0).plan(problem(), BUDGETS[accountant], roles(accountant))
@@ -168,6 +169,7 @@ def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     assert all(law.deviation < 100_000 / blocks[0].cells for law, (_, blocks) in zip(laws, chosen, strict=True))
 
 
+@pytest.mark.slow
 def test_pairs_below_wider_marginals_are_searched_first():
     """They tell dependent columns with a fraction of the noise; at this budget triples would drown in it."""
     asked = problem(ways=3)
@@ -189,6 +191,7 @@ def test_wider_marginals_are_searched_where_noise_is_small():
     assert set(orders) == {2, 3}
 
 
+@pytest.mark.slow
 def test_where_noise_drowns_single_cells_coarse_ones_are_chosen_and_measured_again():
     plan = Marginals().plan(problem(), PrivacyBudget(Fraction(1, 40), Fraction(1, 10**9)), roles("zcdp"))
     steps, state, admits = played(plan, TABLE)
@@ -228,6 +231,7 @@ def prefixes(sizes):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", BUDGETS)
 def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
     """They would be measured with up to 24 times the noise of a pair."""
@@ -240,6 +244,7 @@ def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
     assert np.abs(state.answer(first) - first.answer(TABLE)).mean() < 0.001 * 100_000
 
 
+@pytest.mark.slow
 def test_predicates_that_tie_columns_together_are_searched_as_well():
     either = np.ones((1, WIDE[0] * WIDE[1]), dtype=np.int64)
     either[0, :100] = 0
