@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
+from support.slow_cases import thinned
 from support.small_universes import problem
 
 from dpqr.kernel.accountants.sums import Basic
@@ -105,7 +106,7 @@ def loss(unit, scales) -> float:
     return worst / float(PRICE.epsilon)
 
 
-@every_unit
+@pytest.mark.parametrize("unit", thinned(UNITS.values(), 2), ids=UNITS)
 def test_no_choice_of_buckets_tells_more_than_the_counts_cost(unit) -> None:
     scale = Laplace().mechanism((BOXES,), unit, PRICE).scale
     share = loss(unit, (scale, scale))

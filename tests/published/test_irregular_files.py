@@ -81,7 +81,7 @@ KINDS = (pipe, device, unix_socket, link_out, dangling)
 @pytest.mark.parametrize(
     ("make", "name"),
     slow_but(
-        {0, 3, 6},
+        {0},
         [
             *((make, "answers.csv") for make in KINDS),
             (pipe, "release.json"),

@@ -108,7 +108,7 @@ def test_random_estimators_of_scikit_learn_are_functions_of_the_part():
 
 
 @pytest.mark.parametrize(
-    "how", ["raise", "killed", "shape", *slowly("exit", "closed", "server", "label", "half", "other")]
+    "how", ["raise", *slowly("killed", "shape", "exit", "closed", "server", "label", "half", "other")]
 )
 def test_a_part_that_fails_votes_for_the_first_label_and_leaves_the_others_as_they_are(how):
     base = foreign("Failing", f"how={how!r}")
