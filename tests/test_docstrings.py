@@ -13,8 +13,11 @@ UNASKED = ("tables", "ledger", "releases", "sessions", "published", "report", "c
 
 
 def docstrings(source: str) -> list[str]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
+    """Of a module and of all classes and functions in its body or in each other's."""
+    found = [ast.parse(source)]
+    for node in found:
+        found += [each for each in node.body if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [ast.get_docstring(node) or "" for node in found]
 
 
 def headings(text: str) -> list[str]:
