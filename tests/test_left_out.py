@@ -36,6 +36,7 @@ LEFT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "passed", "last"),
     slow_but(

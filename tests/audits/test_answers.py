@@ -92,6 +92,7 @@ def test_no_answers_cost_more_than_their_event(name, maker, unit) -> None:
     assert share > 1 - 1e-9 or name not in TIGHT
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_maker
@@ -153,6 +154,7 @@ def test_the_laplace_loss_is_what_all_outputs_show() -> None:
     assert laplace_loss(here - there, scale) == worst / scale
 
 
+@pytest.mark.slow
 @in_one_test("order", ORDERS)
 @pytest.mark.parametrize("move", [1, 2, 5])
 @pytest.mark.parametrize("variance", [Fraction(1, 5), Fraction(13, 4), Fraction(400)])

@@ -100,6 +100,7 @@ def test_ten_percent_less_noise_is_rejected(case, choice, unit) -> None:
         audit(replace(claim, rate=claim.rate * Fraction(10, 9)), unit)
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_choice
@@ -110,6 +111,7 @@ def test_a_halved_event_is_rejected(case, choice, unit) -> None:
         audit(replace(claim, event=type(claim.event)(epsilon=EPSILON / 2)), unit)
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_choice

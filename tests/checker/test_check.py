@@ -107,7 +107,7 @@ def test_what_changes_a_price_a_sensitivity_an_answer_an_interval_a_hash_or_the_
     assert [leaf for leaf, code, _ in found if code == 0 and not is_said(leaf, honest_words)] == []
 
 
-@pytest.mark.parametrize("name", thinned(honest.QUICK, 4))
+@pytest.mark.parametrize("name", thinned(honest.QUICK, 7))
 def test_of_other_records_a_share_of_the_forgeries(name, made, tmp_path):
     place, _ = made[name]
     few = iter(range(10**6))

@@ -44,6 +44,7 @@ def test_json_says_that_it_is_not_for_release(made):
     assert len(evaluate(made, "--json").json["blocks"]) == 2
 
 
+@pytest.mark.slow
 def test_answers_of_every_form_are_read(desk):
     found = []
     for form in ("csv", "parquet", "json"):
@@ -67,7 +68,7 @@ def test_the_errors_are_those_of_the_answers(desk):
     assert worst["over_n"]["largest"] == pytest.approx(worst["largest"] / 3)
 
 
-@pytest.mark.parametrize("bins", ["title", "midpoint", "sampled"])
+@pytest.mark.parametrize("bins", thinned(["title", "midpoint", "sampled"], 3))
 def test_the_rows_of_a_release_are_judged_in_either_form(desk, bins):
     desk.write(plain__csv=PLAIN)
     desk.release("--out", "out", "--synthetic", "rows", "--bins", bins, eps=CERTAIN, data="plain.csv")
@@ -111,6 +112,7 @@ def test_answers_on_standard_input_are_those_of_their_release(desk):
     assert (done.returncode, done.stdout) == (4, "")
 
 
+@pytest.mark.slow
 def test_a_file_of_a_release_without_a_ledger_is_that_release(made):
     whole = evaluate(made, "--json", "--rows")
     assert evaluate(made, "--json", "--rows", release="out/synthetic.parquet").out == whole.out

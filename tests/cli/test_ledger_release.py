@@ -48,6 +48,7 @@ def test_a_damaged_ledger_ends_with_7(paid):
     assert not (paid.path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_release_is_continued(paid):
     path = paid.path
     begun = killed_at(path, (ChainedLedger, "begin", 3, False), schedule="rounds", rounds=None, no_count_dropped=False)

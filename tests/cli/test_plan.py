@@ -22,6 +22,7 @@ def test_one_epsilon_prints_the_forecast_and_then_what_a_dry_run_prints(desk):
     assert desk.everything() == before
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_the_same_figure_wherever_it_is_shown(desk):
     strategy = ("--schedule", "strategy")
     dry = desk.run("release", "table.csv", *ASKED, *strategy, "--dry-run").out
@@ -58,6 +59,7 @@ def test_the_inverse_in_json(desk):
     assert found["basis"] == "closed form"
 
 
+@pytest.mark.slow
 def test_a_distance_is_named_with_what_is_meant(desk):
     told = desk.run(*PLAN[:-2], "--within", "20", "--schedule", "strategy", "--n", "2000").out
     assert told.startswith("Goal       95% of the counts lie within 20 records of the truth\n")

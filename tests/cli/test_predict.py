@@ -37,8 +37,8 @@ def predict(shop, *more, target="buys", eps="50"):
     return shop.run("predict", "train.csv", "--target", target, "--domain", "d.json", "--eps", eps, *more)
 
 
-@pytest.mark.parametrize("learner", ["logistic", "svm"])
-@pytest.mark.parametrize("noise", [(), ("--delta", "1e-6")])
+@pytest.mark.parametrize("learner", thinned(["logistic", "svm"], 2))
+@pytest.mark.parametrize("noise", thinned([(), ("--delta", "1e-6")], 2))
 def test_labels_for_points(shop, learner, noise):
     done = predict(shop, "--learner", learner, "--n", "400", "--lambda", "0.01", "--points", "new.csv", *noise)
     assert done.code == 0, done.err
@@ -168,6 +168,7 @@ def test_a_ledger_pays(shop):
     assert shop.run("budget", "show", "shop", *ledger, "--json").json[0]["spent"]["exact"] == "2"
 
 
+@pytest.mark.slow
 def test_a_ledger_in_rho_pays_a_function_by_the_rho_of_its_noise(shop):
     """The analytic plan of an eps has more rho than zcdp's of the same, and that is what is charged; a run that names
     no accountant takes the ledger's. (Of few weights pure noise is smaller, and so it is in the objective.)"""
@@ -192,10 +193,13 @@ ALIKE = EMPTY + "F,30,yes\n" * 30
 
 @pytest.mark.parametrize(
     ("learner", "table"),
-    [
-        *(("logistic", table) for table in (EMPTY, ALIKE, EMPTY + "F,30,yes\n", EMPTY + "X,?,\n" * 9)),
-        *((learner, table) for learner in ("svm", "aggregate") for table in (EMPTY, ALIKE)),
-    ],
+    slow_but(
+        {0, 4},
+        [
+            *(("logistic", table) for table in (EMPTY, ALIKE, EMPTY + "F,30,yes\n", EMPTY + "X,?,\n" * 9)),
+            *((learner, table) for learner in ("svm", "aggregate") for table in (EMPTY, ALIKE)),
+        ],
+    ),
 )
 def test_tables_that_teach_nothing_are_no_error(shop, learner, table):
     shop.write(train__csv=table)
@@ -335,7 +339,7 @@ def test_a_column_of_slots_lets_records_come_and_go(shop):
 
 
 @pytest.mark.parametrize(
-    ("more", "drawn"), [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")]
+    ("more", "drawn"), slow_but({0}, [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")])
 )
 def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
     done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", *more)
@@ -345,6 +349,7 @@ def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
     assert "one of 5 lambdas" in done.err
 
 
+@pytest.mark.slow
 def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
     for more in (("--method", "descent"), ("--parts", "4"), ("--method", "descent", "--parts", "4"), ("--radius", "5")):
         done = predict(shop, "--points", "new.csv", "--n", "400", *more, "--json")

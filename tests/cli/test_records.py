@@ -19,6 +19,7 @@ def released(desk):
     return desk
 
 
+@pytest.mark.slow
 def test_a_line_a_check(released):
     ended = released.run("verify", "out")
     lines = ended.out.splitlines()
@@ -73,6 +74,7 @@ def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
     accepted.require()
 
 
+@pytest.mark.slow
 def test_a_damaged_ledger_ends_with_seven(desk):
     assert desk.run("budget", "init", "survey", "--eps", "2", "--ledger", "l.sqlite").code == 0
     assert desk.release("--out", "out", "--dataset", "survey", "--ledger", "l.sqlite").code == 0

@@ -254,6 +254,7 @@ def run(desk, *options, eps="1"):
     return desk.release("--rounds", "1", *options, queries="pairs.json", eps=eps)
 
 
+@pytest.mark.slow
 def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> None:
     ended = run(pairs, "--certify", "0.05", "--beta", "0.1", "--out", "release", eps="100")
     assert ended.code == 0

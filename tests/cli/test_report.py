@@ -48,6 +48,7 @@ def test_a_release_is_reported_with_its_budget(released):
     assert not [value for value in PRIVATE if value in text]
 
 
+@pytest.mark.slow
 def test_a_ledger_that_did_not_pay_for_a_release_without_one_is_said(desk):
     assert desk.release("--out", "out").code == 0
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
@@ -151,6 +152,7 @@ def test_a_private_table_gets_no_page(released):
 # `dpqr label`: one card, on the terminal or in a new file.
 
 
+@pytest.mark.slow
 def test_a_label_in_every_form(released):
     text = released.run("label", "out", "--ledger", "l.sqlite")
     assert (text.code, text.err) == (0, "")

@@ -72,6 +72,7 @@ def textbook_advanced(draws, step, delta):
     return min(bound, draws * step)
 
 
+@pytest.mark.slow
 @in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "step"), DRAWS)
 @pytest.mark.parametrize("kind", ["laplace", "permute-and-flip"])

@@ -44,7 +44,7 @@ def test_a_score_is_the_error_of_the_box_on_the_finer_grid() -> None:
         assert made.sensitivity(unit) == plain.sensitivity(unit) << 5
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", thinned(list(Neighbours), 2))
 def test_the_sensitivity_is_the_largest_move_of_any_score(relation) -> None:
     shape, blocks = (2, 2), (boxes((0, 1), 30, 1, shape=(2, 2)),)
     made = BoxScores(blocks=blocks, index=box_index(blocks), expected=np.full(shape, -1), bits=2)

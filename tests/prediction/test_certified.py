@@ -98,6 +98,7 @@ def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
         assert proved_distance(learner, table, found) <= float(learner.solver.tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(CORNERED, 2))
 def test_a_fit_that_stops_early_is_not_certified(name, monkeypatch):
     """Broken builds: one returns the last point of a path that is cut short, one the minimiser moved by twice the

@@ -126,6 +126,7 @@ def test_at_every_call_the_end_says_nothing_of_what_was_drawn(opened, quick, kin
     assert any(ends) != (kind == "short")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", thinned(["fill_blocks", "fill_files"], 2))
 @pytest.mark.parametrize("every", [13, slow_one(1)])
 def test_on_a_disk_of_any_fullness(opened, tmp_path, what, every):

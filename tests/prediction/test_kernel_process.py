@@ -56,6 +56,7 @@ def test_more_points_leave_the_bound_as_it_is():
     assert 1 <= many / few < 1 + 1e-3
 
 
+@pytest.mark.slow
 def test_values_come_back_and_the_noise_has_the_kernels_covariance():
     """2,000 seeded draws: variances of sums of points, within 15%."""
     vectors = unit_vectors(np.random.default_rng(2), 4)

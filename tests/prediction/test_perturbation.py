@@ -27,6 +27,7 @@ def test_what_a_price_buys_costs_the_price(epsilon):
     assert known.spread(event) < figures().spread(event)
 
 
+@pytest.mark.slow
 @in_one_test("changes", [1, 2, 6])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(8)])
 def test_what_a_price_buys_of_a_normal_pull_costs_the_price(epsilon, changes):

@@ -100,7 +100,7 @@ def released_density(w, losses_slope, losses_curve, strength, deviation):
     return exp(-((pull / deviation) ** 2) / 2) / (deviation * sqrt(2 * pi)) * (strength + losses_curve)
 
 
-@pytest.mark.parametrize("held", [0, 3])
+@pytest.mark.parametrize("held", thinned([0, 3], 2))
 def test_p7_a_logistic_record_that_comes_to_others_loses_no_more_than_is_stated(held):
     """The law of the released weight itself, with and without one record of logistic loss, x = 1, beside `held`
     others of the opposite label."""
@@ -140,7 +140,7 @@ def test_p14_the_curves_of_all_ends_of_k_records_are_added_up(changes, opposite)
     assert sum(gaussian_curve(mu, cheaper) for mu in mus if mu) > real(DELTA)
 
 
-@pytest.mark.parametrize("opposite", [Fraction(0), Fraction(1, 2)])
+@pytest.mark.parametrize("opposite", thinned([Fraction(0), Fraction(1, 2)], 2))
 def test_p14_the_divergence_of_a_threshold_between_the_ends_is_within_rho(opposite):
     """More records against fewer and back, for slopes that go from one end to the other at a threshold in the pull,
     and a determinant that is paid in full at the threshold's places."""

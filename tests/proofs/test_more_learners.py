@@ -171,6 +171,7 @@ def test_p40_coordinates_of_a_kernels_values_move_by_no_more_than_the_function()
     assert sqrt(1 / real(NUGGET)) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_p41_no_rows_move_the_moments_further_than_is_stated(relation):
     """Rows of norm 1 in steps of 2^-12 towards 0; both ends of a replaced row in opposite directions."""

@@ -53,8 +53,10 @@ UNITS = [
 ]
 
 
-@pytest.mark.parametrize("unit", thinned(UNITS, 2), ids=["rows", "persons", "replaced"])
-@pytest.mark.parametrize("price", [Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 8))], ids=["epsilon", "rho"])
+@pytest.mark.parametrize("unit", thinned(UNITS, 3), ids=["rows", "persons", "replaced"])
+@pytest.mark.parametrize(
+    "price", thinned([Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 8))], 2), ids=["epsilon", "rho"]
+)
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_p11_no_path_loses_more_than_the_epoch_costs(unit, price, length):
     epoch = AboveThreshold.at(price, unit, side=1)

@@ -159,7 +159,7 @@ def code(request):
 
 
 @pytest.mark.parametrize("parts", [range(1), *slowly(*(range(first, PARTS, 6) for first in range(1, 7)))])
-@pytest.mark.parametrize("kind", thinned(KINDS, 3))
+@pytest.mark.parametrize("kind", thinned(KINDS, 5))
 def test_a_mutated_field_is_found(places, kind, parts):
     place = places[kind]
     document = json.loads(place.record.read_text())

@@ -104,6 +104,7 @@ def survivors(module, sound, cases):
             yield words
 
 
+@pytest.mark.slow
 def test_every_check_of_the_record(free):
     cases = [(name, edited(free, change), said) for name, change, said in RECORDS]
     assert list(survivors(checks_of_record, free, cases)) == []

@@ -89,7 +89,7 @@ def starts(key, value):
             starts("measured", 0),
             starts("epochs", 99),
         ],
-        3,
+        5,
     ),
 )
 def test_a_forged_record_is_found(closed, edit):
@@ -98,6 +98,7 @@ def test_a_forged_record_is_found(closed, edit):
     assert len(failed(closed)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", thinned(["estimate", "lower", "upper"], 3))
 def test_a_forged_answer_is_found(closed, column):
     answers = closed / "out" / "answers.csv"
@@ -132,6 +133,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [OPTIONS[0], *slowly(*OPTIONS[1:])])
 def test_every_schedule_can_be_repeated(tmp_path, options):
     found = verify(make(tmp_path, paid=False, **options))

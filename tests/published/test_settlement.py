@@ -61,6 +61,7 @@ def check_swap(ledger, files, records):
         assert (last.name, last.state, WORDS in last.text, last.code) == ("settlement", "FAILED", True, 6), last
 
 
+@pytest.mark.slow
 def test_two_releases_of_one_plan(tmp_path, ledger):
     asked = {
         "queries": dpqr.queries().marginal("day"),
@@ -91,6 +92,7 @@ def learning(ledger):
     return {"domain": domain, "dataset": "shops", "ledger": ledger, "eps": 5, "n": 400, "target": "open"}
 
 
+@pytest.mark.slow
 def test_two_runs_of_predictions(tmp_path, ledger, learning):
     points = ROWS[["day", "price"]][:9]
     files = [tmp_path / f"{name}.csv" for name in "ab"]
@@ -99,6 +101,7 @@ def test_two_runs_of_predictions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, [out.with_name(f"{out.name}.record.json") for out in files])
 
 
+@pytest.mark.slow
 def test_two_functions(tmp_path, ledger, learning):
     files = [tmp_path / f"{name}.json" for name in "ab"]
     for out in files:

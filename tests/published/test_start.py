@@ -36,6 +36,7 @@ def record(place):
     return json.loads((place / "release.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_release_says_what_it_started_from_and_verifies(desk):
     """Another start is another request; a chain goes on, and starts cost nothing; a changed start file is found."""
     start = (*MARGINALS, "--start", "one", "--out", "two")

@@ -151,6 +151,7 @@ def opened(desk, *options, plan="session.json"):
     return desk.run(*QUESTIONS, "table.csv", "--plan", plan, *PAID, "--by", "Ann", *options)
 
 
+@pytest.mark.slow
 def test_a_session_of_questions_follows_an_approved_plan(reviewed):
     digest = json.loads((reviewed.path / "session.json").read_text())["sha256"]
     unlocked = reviewed.run(*QUESTIONS, "table.csv", *STATED, *PAID, "--by", "Ann")

@@ -44,6 +44,7 @@ def test_a_budget_of_pairs_pays_the_whole_for_either_accountant(tmp_path, record
     assert record["spent"]["epsilon"]["basic"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [2, *slowly(1, 5)])
 def test_a_killed_release_is_continued_and_paid_once(tmp_path, moment):
     laid(tmp_path)
@@ -56,6 +57,7 @@ def test_a_killed_release_is_continued_and_paid_once(tmp_path, moment):
     assert not transcript(tmp_path).exists()
 
 
+@pytest.mark.slow
 def test_a_budget_in_epsilon_alone_is_charged_by_basic(tmp_path):
     laid(tmp_path, delta="0")
     assert run(tmp_path, **ASKED).plan.roles.accountant.name == "basic"

@@ -37,6 +37,7 @@ def test_the_chosen_schedule_is_that_of_the_plan(desk, query):
     assert told.reason
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_documents_and_what_cannot_be_taken_says_why(desk):
     sizes(desk, [{"prefix": "a"}, {"marginal": ["a", "b"]}], a=5, b=2, c=7)
     told = explain(asked(n=20))
@@ -104,6 +105,7 @@ def vars_of(request):
     return {"n": request.n, "neighbours": request.neighbours, "schedule": request.schedule}
 
 
+@pytest.mark.slow
 def test_mistakes_are_told_at_the_alpha_that_is_stated(desk):
     sizes(desk, [{"prefix": "a"}], a=8)
     assert explain(asked()).alpha == USUAL_ALPHA

@@ -58,6 +58,7 @@ def test_a_proxy_is_counted_exactly_and_said_to_be_public(desk):
     assert found(proxy=PROXY, n=50).points[0].forecast.records == 50
 
 
+@pytest.mark.slow
 def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
     assert desk.release("--out", "earlier", "--synthetic", "rows", eps="50").code == 0
     outlook = found(like="earlier", n=300)
@@ -84,6 +85,7 @@ def earlier(desk):
     return Path("earlier/release.json")
 
 
+@pytest.mark.slow
 def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
     record = json.loads(earlier.read_text())
     (draw,) = record["errors"]["draws"]
@@ -96,6 +98,7 @@ def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
     assert said[0] == "comparing earlier with its own rows, epsilon 50: 1 simulated release, about 1 s of one processor"
 
 
+@pytest.mark.slow
 def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
     drawn = []
     resampled = PublicTable.resampled
@@ -106,6 +109,7 @@ def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
     assert drawn[-1] is None
 
 
+@pytest.mark.slow
 def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(earlier):
     said = []
     outlook = forecast_releases(asked(like="earlier", plan={**ROUNDS, "rounds": 2}), said.append)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from proofs.exact import LEAST, exp, real
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
@@ -190,7 +190,9 @@ def test_a_domain_learned_for_others_adds_up_with_nothing(table):
 
 
 @pytest.mark.parametrize(
-    "unit", [{"unit": "id", "max_rows": 2}, {"neighbours": "replace", "n": 1000}], ids=["persons", "replace"]
+    "unit",
+    thinned([{"unit": "id", "max_rows": 2}, {"neighbours": "replace", "n": 1000}], 2),
+    ids=["persons", "replace"],
 )
 def test_both_parts_protect_the_same_units(table, unit):
     both = plan_both(asked(REGION, PAY, queries=[{"marginal": ["region", "pay"]}], **unit))
@@ -202,7 +204,7 @@ def test_both_parts_protect_the_same_units(table, unit):
 # What is paid.
 
 
-@pytest.mark.parametrize("share", [None, "0.5", "0.123456789"])
+@pytest.mark.parametrize("share", thinned([None, "0.5", "0.123456789"], 3))
 @pytest.mark.parametrize("fields", [(REGION,), (REGION, PAY), (PAY,)], ids=["labels", "both", "bounds"])
 def test_the_two_budgets_add_up_to_the_whole(table, share, fields):
     names = [{"marginal": [field["name"]]} for field in fields]
@@ -394,6 +396,7 @@ def test_the_joint_law_of_both_runs_is_within_the_whole_price(table, share):
 # What is planned, and what is refused.
 
 
+@pytest.mark.slow
 def test_nothing_but_what_was_released_steers_the_second_plan(table):
     """The plan of the release is that of anybody who asks over the learned domain, without the table."""
     finished = made(asked(SEX, REGION, PAY, queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}], out="out"))

@@ -133,6 +133,7 @@ def test_noise_and_kept_rows_follow_what_was_chosen_and_prices_do_not(table):
     assert first.sensitivity / first.scale == both.learning.choice.epsilon == Fraction(3, 4)
 
 
+@pytest.mark.slow
 def test_the_bounds_of_a_column_are_drawn_with_the_noise_of_the_rows_that_were_chosen(table, monkeypatch):
     drawn, sound = [], LearningPlan.with_rows
 
@@ -209,6 +210,7 @@ def test_a_budget_that_may_not_learn_pays_for_nothing(table):
     assert configured_ledger(LEDGER, "none").account("s").spent == Cost(Fraction(0))
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_after_the_choice_goes_on_with_it(table, monkeypatch):
     payer, sound = budget(), learned_release.release
 
@@ -237,6 +239,7 @@ def test_the_plan_shows_the_price_and_the_noise_of_every_number(table):
     assert "this plan assumes 3 rows of each person" in " ".join(plan.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", thinned(["option", "domain"], 2))
 def test_a_forecast_is_of_what_the_choice_leaves_at_every_doubling(table, where):
     stated = {"unit": {"column": "id", "max_rows": 5}} if where == "domain" else {}

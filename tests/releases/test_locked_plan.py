@@ -165,6 +165,7 @@ def test_a_policy_that_came_later_is_found(desk):
     assert "$.request.reading.limits.records" in ended.err
 
 
+@pytest.mark.slow
 def test_a_killed_release_goes_on_with_the_plan_alone(desk, monkeypatch):
     desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite")
     paid = ("--dataset", "survey", "--ledger", "l.sqlite", "--out", "out")

@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_refused_with_the_largest_that_does_and_so_is_anoth
     assert {path.name for path in place.iterdir()} == {"table.csv", "q.json", "ledger.sqlite", "outside.anchor"}
 
 
-@pytest.mark.parametrize("kind", ["public", "synthetic"])
+@pytest.mark.parametrize("kind", thinned(["public", "synthetic"], 2))
 def test_public_data_has_a_budget_too(tmp_path, kind):
     lay(tmp_path, kind=DataKind(kind))
     run(tmp_path)
@@ -248,6 +248,7 @@ def test_another_table_is_refused_before_the_first_draw_too(place, monkeypatch):
     assert (account(place).spent, account(place).unsettled) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_continued_release_keeps_the_rows_of_each_person(tmp_path, monkeypatch):
     """Each of 200 persons has a row for either label and keeps one of them."""
     lay(tmp_path, unit=PrivacyUnit(columns=("who",), rows=1))
@@ -408,6 +409,7 @@ def test_a_killed_run_in_stages_goes_on_from_its_certificates(place):
     assert unsound(place) is None
 
 
+@pytest.mark.slow
 def test_a_run_may_be_killed_again_and_again(place):
     for count in (2, 1, 2):
         assert killed_at(place, (ChainedLedger, "begin", count, True), resume=transcript(place).exists()) == 9
@@ -447,6 +449,7 @@ def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place
     assert account(place).unsettled == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", thinned([True, False], 2))
 def test_a_kill_after_settling_leaves_nothing_to_continue(place, kept):
     """Where its files are gone too, its transcript gives way to a new release."""

@@ -462,6 +462,7 @@ def test_the_error_that_is_forecast_is_that_of_their_noise() -> None:
     assert found.error.deviation == pytest.approx(errors.std(), rel=6 * (8 / (4 * draws)) ** 0.5)
 
 
+@pytest.mark.slow
 def test_a_forecast_lists_them_at_both_doors_and_is_silent_without_them(desk) -> None:
     desk.write(
         q__json={"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]}, r__json={"domain": DOMAIN, "queries": [ROWS]}

@@ -71,7 +71,7 @@ def again(found, plan, folder):
     return document(parse_release_request(found["request"], TABLE, folder))[0]
 
 
-@pytest.mark.parametrize("entry", thinned(ENTRIES, 3), ids=lambda entry: next(iter(entry)))
+@pytest.mark.parametrize("entry", thinned(ENTRIES, 5), ids=lambda entry: next(iter(entry)))
 def test_every_kind_of_query_comes_back(folder, entry):
     found, plan = document(asked([entry]))
     assert again(found, plan, folder) == found

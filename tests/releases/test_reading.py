@@ -100,6 +100,7 @@ def test_the_owner_registers_a_source_and_everybody_sees_it(registered):
     assert registered.run("budget", "verify", *LEDGER).code == 0
 
 
+@pytest.mark.slow
 def test_a_budget_is_opened_with_a_source_in_python_too(engine):
     ledger = dpqr.Ledger("l.sqlite")
     made = ledger.init("more", eps=5, source=PEOPLE)
@@ -373,6 +374,7 @@ def test_an_approved_plan_runs_on_its_source_and_no_other(registered):
     assert registered.run("verify", "out", *LEDGER, "--plan", "plan.json").code == 0
 
 
+@pytest.mark.slow
 def test_a_plan_for_an_engine_is_approved_by_no_budget_without_a_source(engine, connections):
     ended = engine.run("plan", *ASKED, "--runs", "1", "--source", PEOPLE, "--out", "plan.json")
     assert ended.code == 0, ended.err
@@ -398,6 +400,7 @@ def test_a_table_that_a_caller_passes_is_noted(engine):
     assert engine.run("verify", "p", *LEDGER, "--plan", "plan.json").code == 0
 
 
+@pytest.mark.slow
 def test_without_a_ledger_an_address_is_read_as_before(engine):
     ended = engine.release(data=PEOPLE)
     assert ended.code == 0, ended.err
@@ -406,6 +409,7 @@ def test_without_a_ledger_an_address_is_read_as_before(engine):
         assert (ended.code, "--source-query FILE" in ended.err) == (2, True), ended.err
 
 
+@pytest.mark.slow
 def test_records_of_queries_that_no_owner_registered_still_verify(engine):
     """As dpqr 0.10 and before released them, where an address could hold a query."""
     query = "SELECT * FROM people WHERE age < 50"
@@ -432,6 +436,7 @@ def test_what_is_no_registered_query(engine, query):
         assert ended.code == 2, ended.err
 
 
+@pytest.mark.slow
 def test_what_plans_of_older_versions_say_of_their_query_is_said_again(engine, connections):
     assert engine.run("plan", *ASKED, "--runs", "1", "--out", "plan.json").code == 0
     plan = json.loads((engine.path / "plan.json").read_text())

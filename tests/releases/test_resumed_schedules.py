@@ -72,6 +72,7 @@ def test_a_killed_release_is_continued_and_paid_once(tmp_path, name, moment):
     assert not transcript(tmp_path).exists()
 
 
+@pytest.mark.slow
 def test_a_release_whose_only_draw_was_lost_says_that_it_knows_nothing(tmp_path):
     asked = laid(tmp_path, "strategy")
     assert killed_at(tmp_path, (ChainedLedger, "begin", 1, True), **asked) == 9

@@ -104,6 +104,7 @@ def test_theory_keeps_its_promise_and_its_certificate(half, case):
     assert "is measured first" in " ".join(made.trust)
 
 
+@pytest.mark.slow
 def test_as_many_synthetic_rows_as_were_kept(half):
     import pyarrow.parquet as pq
 
@@ -117,6 +118,7 @@ def test_a_declared_number_that_the_table_does_not_hold_is_refused(half):
         released(half, MARGINALS, n=KEPT)
 
 
+@pytest.mark.slow
 def test_the_whole_story_from_the_command_line(half):
     half.put("asked.json", {"dpqr": "queries/1", "domain": DOMAIN, "queries": MARGINALS})
     options = ("--neighbours", "replace", "--n", ROWS, "--count-dropped", "0.2", "--json")

@@ -38,6 +38,7 @@ def desk(tmp_path):
     return laid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ledger", "asked", "event"),
     slow_but(

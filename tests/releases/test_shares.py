@@ -89,6 +89,7 @@ def test_only_counts_are_meant_and_without_any_a_name_is_asked_for():
         asked(GoalRequest(within="20"), FIGURES[1:2])
 
 
+@pytest.mark.slow
 def test_means_and_medians_are_forecast_in_their_own_units():
     (point,) = asked(epsilons=("1",)).points
     mean, median, top = point.forecast.figures
@@ -101,6 +102,7 @@ def test_means_and_medians_are_forecast_in_their_own_units():
     assert mean.error.mean == pytest.approx(np.median(means))
 
 
+@pytest.mark.slow
 def test_the_goal_of_a_mean_error_says_how_many_single_counts_it_means():
     outlook = asked(GoalRequest(error="20"), FIGURES[:1])
     shares = [one for one in outlook.points[0].forecast.shares if one.counts]

@@ -154,6 +154,7 @@ def require_alike(free, surprise, where):
     return free.end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", thinned(["fill_blocks", "fill_files"], 2))
 @pytest.mark.parametrize("every", [13, slow_one(1)])
 def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened, disk, what, every):

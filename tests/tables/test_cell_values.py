@@ -271,6 +271,7 @@ def test_values(kind, cells) -> None:
             assert found.dtype == kind.to_pandas_dtype()
 
 
+@pytest.mark.slow
 def test_none_of_it_imports_pandas() -> None:
     script = """
 import sys, numpy, pyarrow

@@ -185,6 +185,7 @@ def binned(axes, most):
 BINNED = (binned((0,), 1), binned((0,), 3), binned((), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", thinned([1, 2], 2))
 def test_bins_of_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
     """All that one person can bring in three rows, and all pairs of such persons: in each cell one bin moves by 1."""

@@ -67,6 +67,7 @@ REFUTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0}, REFUTED))
 def test_what_is_forgotten_is_refuted(wrong, name, runs):
     with WRONG[wrong].made():

@@ -306,6 +306,7 @@ def test_answers_of_both_directions_at_the_price_of_one_are_caught():
     assert not refuted(case, 200)
 
 
+@pytest.mark.slow
 def test_noise_that_is_not_scaled_by_the_number_of_rows_of_a_person_is_caught():
     case = CASES["sparse-vector-pure-person"]
     epoch = case.trial.epoch

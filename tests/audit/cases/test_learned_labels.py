@@ -19,6 +19,7 @@ def attacked(case):
     return attack(one, two, case.claim, ALARM, case.laws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", thinned(CASES, 4), ids=lambda case: case.name)
 def test_a_sound_build_passes(case):
     found = attacked(case)

@@ -23,7 +23,7 @@ from dpqr.releases.draws import RecordedDraw
 KNOWN = cases_by_name()
 PLANNED = ("release-rounds-", "release-theory-", "release-stages-", "release-resumed", "release-certified")
 CASES = {name: case for name, case in KNOWN.items() if name.startswith(PLANNED)}
-every_case = pytest.mark.parametrize("case", thinned(CASES.values(), 5), ids=CASES.keys())
+every_case = pytest.mark.parametrize("case", thinned(CASES.values(), 9), ids=CASES.keys())
 
 
 @every_case

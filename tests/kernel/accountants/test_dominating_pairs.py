@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.accountants.loss_laws import MOST_SHIFT, GaussianPair, PurePair, RangedPair, ShiftPair, dominating_pair
 from dpqr.kernel.errors import BudgetRefused
@@ -69,7 +69,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("pair", "exact"), CASES, ids=[str(pair) for pair, _ in CASES])
+@pytest.mark.parametrize(("pair", "exact"), slow_but({0}, CASES), ids=[str(pair) for pair, _ in CASES])
 @pytest.mark.parametrize("parts", thinned([10, 37.3], 2))
 def test_the_curve_is_at_least_the_exact_one_and_close(pair, exact, parts):
     top = float(pair.epsilon)

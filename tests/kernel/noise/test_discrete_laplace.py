@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
-from support.slow_cases import slow_but
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -209,7 +209,7 @@ def test_edges_are_the_floors_of_the_thresholds(scale, exp_minus):
     assert edges[0] == 0
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 30), Fraction(1), Fraction(7, 3), Fraction(19)])
+@pytest.mark.parametrize("scale", thinned([Fraction(1, 30), Fraction(1), Fraction(7, 3), Fraction(19)], 4))
 def test_law_by_the_intervals_of_the_first_bits(scale, scripted, exp_minus):
     """Words beside and on every edge, followed by zeros and by ones: the draw counts the thresholds above U."""
     edges = geometric_edges(scale).astype(np.int64)

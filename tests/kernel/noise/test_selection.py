@@ -78,6 +78,7 @@ def test_chi_square_and_a_rate_ten_percent_off(copies, p_value):
     assert p_value(seen, chances(scores, Fraction(9, 120), cells), 10_000) < 1e-9
 
 
+@pytest.mark.slow
 def test_equal_scores_are_drawn_evenly_in_both_paths(p_value):
     for count in (20, 5000):
         seen = tally(np.full(count, -7), RATE, 1500, np.arange(count) % 20, 42)

@@ -135,6 +135,7 @@ def test_no_part_can_read_what_is_sent_to_the_next():
             assert servers.predicted(part, VECTORS, np.array([0, 1])).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_what_an_estimator_prints_goes_nowhere(capfd):
     assert votes(foreign("Talking"), [(0, 1, 0), (1, 2, 0)], parts=1).tolist() == [[0, 1, 0]] * 2
     assert capfd.readouterr() == ("", "")

@@ -185,6 +185,7 @@ def in_order(one, two):
     return total
 
 
+@pytest.mark.slow
 @in_one_test("width", [1, 2, 17, 300, 4096])
 def test_a_dot_product_is_as_exact_as_its_bound_says(width):
     drawn = np.random.default_rng(width)

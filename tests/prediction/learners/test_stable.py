@@ -21,7 +21,7 @@ ATTAINED = ("hinge", "exact hinge", "pinball", "exact pinball", "least squares")
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("name", thinned(LOSSES, 3))
+@pytest.mark.parametrize("name", thinned(LOSSES, 6))
 def test_random_neighbours_stay_within_the_bound(name, relation):
     drawn = np.random.default_rng(5)
     pairs = PAIRS // 8 if name.startswith("exact") else PAIRS

@@ -117,6 +117,7 @@ def chapters(alike):
     return {given["id"]: words for _, given, words in Read(text).all_of("section")}
 
 
+@pytest.mark.slow
 def test_rows_are_judged_by_sdnists_figures():
     found = chapters(ALIKE)
     assert "0.1000" in found["univariates"]

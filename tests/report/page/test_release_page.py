@@ -231,6 +231,7 @@ ROWS = (
 )
 
 
+@pytest.mark.slow
 def test_a_figure_stands_where_the_blocks_do_that_it_rests_on(found):
     """As dots in its own unit; the sums behind it are listed among the draws, not drawn."""
     behind = replace(found.blocks[0], name="mean(pay) by sex: pay")

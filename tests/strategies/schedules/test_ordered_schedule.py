@@ -73,6 +73,7 @@ def test_what_cannot_be_merged_is_planned_as_by_strategy() -> None:
     assert "too few cells" in few.notes[-1]
 
 
+@pytest.mark.slow
 def test_shares_of_the_budget_follow_what_groups_are_hard_to_tell() -> None:
     shape = (256, 8)
     small = QueryBlock(name="small", factors=(Factor(axes=(1,), sizes=(8,), matrix=Prefix(8)),))

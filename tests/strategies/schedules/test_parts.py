@@ -71,6 +71,7 @@ def spent(phases):
     return reduce(Price.plus, (each.price.times(Fraction(each.count)) for each in phases if each.noun != "search"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wishes", [{"accountant": "gdp", "delta": "1e-9"}, *slowly({}, {"accountant": "zcdp", "delta": "1e-9"})]
 )

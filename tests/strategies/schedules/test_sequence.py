@@ -187,6 +187,7 @@ def test_what_was_decided_and_lost_is_not_praised(monkeypatch) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_follows_never_changes_the_steps_before() -> None:
     """Continued after every step, a run goes on as it did."""
     plan = planned(WIDE, shape=(256,))

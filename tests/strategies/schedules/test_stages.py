@@ -69,6 +69,7 @@ def test_the_level_is_the_gap_that_is_sure():
     assert exact.stage(2).finest == exact.level(exact.alphas[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", thinned([None, Perceptron(), NET], 3))
 def test_certain_is_what_the_dearest_run_can_pay(update):
     """Any run: updates u_k with sum u_k / (T_k + 1) at most 1, and one round more a stage; here the dearest of those

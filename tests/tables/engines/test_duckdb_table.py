@@ -299,7 +299,7 @@ def test_remote_files_are_refused_and_without_duckdb_one_line_says_what_to_insta
 @pytest.mark.parametrize(
     ("who", "kind"),
     slow_but(
-        {0, 2},
+        {0},
         [
             ("i % 300", "BIGINT"),
             ("i % 300", "UBIGINT"),
@@ -318,6 +318,7 @@ def test_persons_come_in_order_whatever_their_type_and_collation(place, who, kin
     assert (found.units, found.dropped, int(found.counts.marginal(()))) == (300, 300 * 4, 300 * 4)
 
 
+@pytest.mark.slow
 def test_a_learner_of_the_rows_order_is_refused(place, tmp_path) -> None:
     """An engine may hand out rows in any order, so one row more would move others; persons' places are drawn."""
     table = f"duckdb:{place}/t.duckdb?table=persons"

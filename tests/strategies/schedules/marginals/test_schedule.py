@@ -142,6 +142,7 @@ def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     assert steps[-1][0].refit
 
 
+@pytest.mark.slow
 def test_no_block_is_chosen_twice():
     _, steps, _, _ = ran("zcdp")
     chosen = [blocks[0].name for step, blocks in steps if step.select is not None]
@@ -158,6 +159,7 @@ def test_dependent_columns_are_found_and_measured_again():
     assert np.abs(state.marginal((0, 1)) - truth.marginal((0, 1))).sum() < 0.05 * 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
 def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
@@ -305,6 +307,7 @@ def test_a_lost_marginal_counts_as_even():
     assert counts[1] == pytest.approx(np.full(20, 276 / 20))
 
 
+@pytest.mark.slow
 def test_a_lost_draw_is_left_out():
     """It stays paid and is not drawn anew before the search, which goes on from the others: with even counts in its
     place, and without the dependence that all of them together would have shown."""
