@@ -57,7 +57,7 @@ def accountant(request):
     return request.param
 
 
-@pytest.fixture(params=thinned(BUDGETS, 3), ids=lambda texts: "eps " + " delta ".join(texts))
+@pytest.fixture(params=thinned(BUDGETS, 6), ids=lambda texts: "eps " + " delta ".join(texts))
 def budget(request):
     return PrivacyBudget.parse(*request.param)
 

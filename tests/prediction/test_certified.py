@@ -136,6 +136,7 @@ def test_steps_that_slopes_measure_certify_what_values_do_not(name, fits, monkey
         assert distance_in_digits(learner, table, found) <= float(learner.solver.tolerance)
 
 
+@pytest.mark.slow
 @several
 def test_every_fit_of_a_perturbed_objective_is_certified(fits, monkeypatch):
     """Most of these tables have too many records for doubles; extended precision certifies all of them, and none is

@@ -40,7 +40,7 @@ ATTAINED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["periods-add-remove", "periods-person", *slowly(*ATTAINED)])
+@pytest.mark.parametrize("name", ["periods-add-remove", *slowly("periods-person", *ATTAINED)])
 def test_the_claim_is_attained_by_the_law_of_the_draws(name):
     assert loss(name).stated == pytest.approx(1)
 
