@@ -3,7 +3,7 @@
 import ast
 import re
 
-from architecture import product
+from architecture import parsed, product
 
 SECTIONS = ("Attributes", "Args", "Returns", "Yields", "Raises", "Privacy", "References")
 INLINE = re.compile(r"^(\*\*)?(Args|Returns|Raises|Privacy|References)(:|\.|\*\*).*\S", re.MULTILINE)
@@ -13,11 +13,8 @@ UNASKED = ("tables", "ledger", "releases", "sessions", "published", "report", "c
 
 
 def docstrings(source: str) -> list[str]:
-    """Of a module and of all classes and functions in its body or in each other's."""
-    found = [ast.parse(source)]
-    for node in found:
-        found += [each for each in node.body if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
-    return [ast.get_docstring(node) or "" for node in found]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [ast.get_docstring(node) or "" for node in parsed(source) if isinstance(node, documented)]
 
 
 def headings(text: str) -> list[str]:

@@ -108,6 +108,7 @@ def test_errors_of_several_blocks_with_the_sensitivity_of_one(name, field, facto
     assert not refuted(KNOWN[name], 600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(["exponential-blocks-replace", "permute-and-flip-blocks-replace"], 2))
 def test_a_selection_with_a_sensitivity_smaller_by_one(name):
     case, right = KNOWN[name], mechanism(name)

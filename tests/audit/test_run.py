@@ -42,6 +42,7 @@ def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
         assert word in names
 
 
+@pytest.mark.slow
 def test_the_longest_cases_are_begun_first_and_shown_in_their_place():
     told = []
     cases = tuple(replace(case, work=1 + place) for place, case in enumerate(select_cases(["laplace-marginal-*"])))

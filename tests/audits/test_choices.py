@@ -90,6 +90,7 @@ def test_no_selection_costs_more_than_its_event(case, choice, unit) -> None:
     assert losses.pure > 0.2
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_choice

@@ -31,6 +31,7 @@ def test_a_table_counts_each_person_up_to_the_bound_and_the_record_says_so(peopl
     assert found["plan"]["sha256"] != whole["plan"]["sha256"]
 
 
+@pytest.mark.slow
 def test_a_release_is_repeated_and_answered_from_and_a_plan_of_it_is_followed(people) -> None:
     options = (*APART, *SURE, "--n", 10, "--runs", 1, "--out", "p.json")
     assert people.run("plan", "--queries", "q.json", "--eps", "1", *options).code == 0
@@ -47,6 +48,7 @@ def test_every_schedule_ends(people, schedule) -> None:
     assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_the_domain_file_may_state_the_bound_and_options_only_a_lower_one(people) -> None:
     def stated(**unit):
         people.write(q__json={**QUERIES, "domain": {**QUERIES["domain"], "unit": {"column": "who", **unit}}})

@@ -75,6 +75,7 @@ def test_plans_of_different_units_have_different_draws(people) -> None:
     assert len(set(draws)) == len(draws)
 
 
+@pytest.mark.slow
 def test_a_release_of_a_unit_is_shown_verified_and_labelled(people) -> None:
     assert people.release(*MONTH, "--out", "out").code == 0
     assert people.run("verify", "out").code == 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from support.counters import CERTAIN, DOMAIN, QUERIES, TABLE, women
 
 COUNTER = ("--cumulative", "6")
 
 
+@pytest.mark.slow
 def test_months_go_on_from_each_other(desk):
     desk.write(q__json={**QUERIES, "domain": DOMAIN}, table__csv=TABLE.to_csv(index=False))
     first = desk.release("--period", "2024-01", *COUNTER, "--out", "one", eps=CERTAIN)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from support.command_desk import QUERIES
-from support.slow_cases import thinned
+from support.slow_cases import slow_but, thinned
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income
@@ -135,7 +135,7 @@ class TestFaults:
         assert (ended.code, ended.out) in ((2, ""), (5, ""))
         assert len(ended.err.splitlines()) <= 2
 
-    @pytest.mark.parametrize(("name", "code"), [("release.json", 3), ("answers.csv", 5)])
+    @pytest.mark.parametrize(("name", "code"), slow_but({0}, [("release.json", 3), ("answers.csv", 5)]))
     def test_a_pipe_is_not_waited_for(self, made, name, code):
         """A record that is none, and a release with something else than regular files in it."""
         (made.path / "out" / name).unlink()

@@ -128,6 +128,7 @@ def test_the_module_runs_under_the_same_name():
     assert done.stderr == "dpqr: missing argument 'DATA...'\nsee: dpqr release --help\n"
 
 
+@pytest.mark.slow
 def test_arrow_takes_its_memory_from_the_system():
     code = "import dpqr.cli.main, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
     known = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}

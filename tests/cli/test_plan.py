@@ -11,6 +11,7 @@ PLAN = ("plan", "--queries", "q.json", "--runs", "1")
 ASKED = ("--queries", "q.json", "--eps", "1")
 
 
+@pytest.mark.slow
 def test_one_epsilon_prints_the_forecast_and_then_what_a_dry_run_prints(desk):
     before = desk.everything()
     ended = desk.run(*PLAN, "--eps", "1", "--n", "300")
@@ -44,6 +45,7 @@ def test_several_epsilons_and_a_plot(desk):
     assert_refusal(again, 8, "--svg plot.svg: the file exists")
 
 
+@pytest.mark.slow
 def test_the_inverse_in_json(desk):
     given = ("--relative", "50%", "--for", "prefix(income)", "--schedule", "strategy", "--n", "2000", "--json")
     told = desk.run(*PLAN, *given).json

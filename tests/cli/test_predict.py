@@ -79,6 +79,7 @@ def test_randomised_votes_give_labels_and_nothing_else(shop):
     assert record["events"] == record["plan"]["events"]
 
 
+@pytest.mark.slow
 def test_a_function_is_released_once_and_applied_for_free(shop):
     done = predict(shop, "--release", "function", "--delta", "1e-6", "--n", "400", "--out", "model.json")
     assert (done.code, done.out) == (0, "")
@@ -258,7 +259,7 @@ CORNERS = [(0, 0, "yes"), (3, 3, "yes"), (0, 3, "no"), (3, 0, "no")]
 
 @pytest.mark.parametrize(
     "kernel",
-    [("gaussian",), ("gaussian", "--features", "300", "--bandwidth", "0.5"), ("polynomial",)],
+    thinned([("gaussian",), ("gaussian", "--features", "300", "--bandwidth", "0.5"), ("polynomial",)], 3),
     ids=["exact", "random", "polynomial"],
 )
 def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_same_features(shop, kernel):
@@ -272,6 +273,7 @@ def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_sa
     assert done.out.split() == [mine for _, _, mine in CORNERS], done.err
 
 
+@pytest.mark.slow
 def test_a_public_number_of_few_rows_is_learned_from_by_the_kernel_itself(shop):
     wide = {
         "malformed": "drop",

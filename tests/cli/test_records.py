@@ -87,6 +87,7 @@ def test_a_damaged_ledger_ends_with_seven(desk):
     assert "is no export of a ledger, or is damaged" in ended.err
 
 
+@pytest.mark.slow
 def test_prices_of_today(released):
     ended = released.run("reprice", "out")
     assert ended.code == 0
@@ -94,6 +95,7 @@ def test_prices_of_today(released):
     assert released.run("reprice", "out", "--json").json["now"]["epsilon"]["basic"] == {"exact": "1", "float": 1.0}
 
 
+@pytest.mark.slow
 def test_side_by_side(released):
     ended = released.run("compare", "out", "out")
     assert ended.code == 0

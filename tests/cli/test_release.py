@@ -46,6 +46,7 @@ def squeezed(text):
     return [" ".join([*lines[0][:2], *lines[0][4:]]), *map(" ".join, shown)]
 
 
+@pytest.mark.slow
 def test_the_table(desk):
     ended = desk.release(eps=CERTAIN)
     assert ended.code == 0
@@ -81,6 +82,7 @@ def test_the_files(desk):
         assert not any(hidden in (desk.path / path).read_text() for hidden in PRIVATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "read"),
     slow_but(
@@ -100,6 +102,7 @@ def test_every_form_of_the_answers(desk, form, read):
     assert rows[4]["age"] == "(null)"
 
 
+@pytest.mark.slow
 def test_json_beside_the_files(desk):
     ended = desk.release("--out", "out", "--json", eps=CERTAIN)
     assert measured(ended.json) == MEASURED
@@ -115,6 +118,7 @@ def test_synthetic_rows(desk):
     assert json.loads((desk.path / "out/release.json").read_text())["synthetic"]["form"] == "rows"
 
 
+@pytest.mark.slow
 def test_synthetic_cells(desk):
     assert desk.release("--out", "out", "--synthetic", "cells", eps=CERTAIN).code == 0
     cells = parquet.read_table(desk.path / "out/synthetic.parquet")
@@ -144,7 +148,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize(("data", "files", "options"), slow_but({0, 3, 7}, SOURCES.values()), ids=SOURCES)
+@pytest.mark.parametrize(("data", "files", "options"), slow_but({0, 5}, SOURCES.values()), ids=SOURCES)
 def test_every_kind_of_table(desk, data, files, options):
     for name, content in files.items():
         desk.put(name, content)
@@ -157,6 +161,7 @@ def test_standard_input(desk):
     assert measured(ended.json) == MEASURED
 
 
+@pytest.mark.slow
 def test_several_files(desk):
     header, *rows = TABLE.splitlines()
     desk.put("a.csv", "\n".join([header, *rows[:2]]))
@@ -171,6 +176,7 @@ def test_a_histogram(desk):
     assert measured(ended.json) == [0, 1000, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1000, 1007]
 
 
+@pytest.mark.slow
 def test_replace_with_the_declared_number(desk):
     ended = desk.release("--json", "--neighbours", "replace", "--n", "5", eps=CERTAIN)
     assert (ended.json["plan"]["n"], ended.json["plan"]["most"]) == (None, 5)

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from support.command_desk import DOMAIN, PRIVATE
 from support.pages import require_accessible, require_alone
+from support.slow_cases import thinned
 
 HUMAN = (
     "--title",
@@ -84,7 +85,7 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
+@pytest.mark.parametrize("missing", thinned(["jinja2", "matplotlib"], 2))
 def test_without_the_extra_one_line_says_what_to_install(desk, monkeypatch, missing):
     """Before anything is simulated."""
     assert desk.release("--out", "out").code == 0
@@ -169,6 +170,7 @@ def test_a_label_in_every_form(released):
     assert "Epsilon" in (released.path / "l.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_label_of_predictions(desk):
     given = ("table.csv", "--target", "age", "--domain", "d.json", "--n", "100", "--learner", "least-squares")
     desk.put("d.json", DOMAIN)

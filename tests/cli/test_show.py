@@ -9,7 +9,7 @@ from cli.test_predict import DOMAIN, POINTS, TRAIN
 from click.testing import CliRunner
 from pyarrow import csv
 from support.command_desk import QUERIES
-from support.slow_cases import thinned
+from support.slow_cases import slow_but, thinned
 from support.terminal import watch
 
 from dpqr.cli.main import main
@@ -90,7 +90,9 @@ def test_a_locale_without_these_signs_is_drawn_in_ascii(released, charset):
         assert "\\u" not in done.stdout
 
 
-@pytest.mark.parametrize(("lines", "environment", "turned"), [(8, {"CI": ""}, 1), (8, {}, 0), (99, {"CI": ""}, 0)])
+@pytest.mark.parametrize(
+    ("lines", "environment", "turned"), slow_but({0}, [(8, {"CI": ""}, 1), (8, {}, 0), (99, {"CI": ""}, 0)])
+)
 def test_pages_are_turned_where_a_person_needs_them(released, monkeypatch, lines, environment, turned):
     pages = []
     monkeypatch.setattr("click.echo_via_pager", pages.append)

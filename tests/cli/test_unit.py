@@ -7,7 +7,7 @@ import json
 import pytest
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
-from support.slow_cases import slow_but
+from support.slow_cases import slow_but, thinned
 
 PEOPLE = """who,sex,age,income
 ann,F,31,100.5
@@ -88,7 +88,7 @@ def test_rows_that_come_or_go_are_counted_for_nothing(people) -> None:
     assert free["events"] == [{"kind": "left-out", "event": left_out, "count": 1}, *none["events"]]
 
 
-@pytest.mark.parametrize("more", [UNIT, ("--neighbours", "replace", "--n", "9")])
+@pytest.mark.parametrize("more", thinned([UNIT, ("--neighbours", "replace", "--n", "9")], 2))
 def test_elsewhere_a_count_is_asked_for(people, more) -> None:
     assert people.release("--json", *more).json["dropped"] is None
 

@@ -83,7 +83,7 @@ RATIOS = Fraction(11, 10), Fraction(5, 4)
 """e^epsilon of the two mechanisms."""
 
 
-@pytest.mark.parametrize("seed", thinned(range(12), 3))
+@pytest.mark.parametrize("seed", thinned(range(12), 6))
 def test_pairs_add_up_over_mechanisms_that_are_asked_by_turns(seed):
     drawn = random.Random(seed)
     pair = tuple(Interactive.drawn(drawn, odds) for odds in (4, 9))

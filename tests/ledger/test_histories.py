@@ -380,7 +380,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", [0, *slowly(*range(1, 20))])
-@pytest.mark.parametrize("budget", thinned(BUDGETS.values(), 3), ids=BUDGETS)
+@pytest.mark.parametrize("budget", thinned(BUDGETS.values(), 6), ids=BUDGETS)
 def test_a_state_is_what_its_runs_add_up_to(budget, seed):
     refused = 0
     for part in range(6):

@@ -87,6 +87,7 @@ def test_every_fit_of_a_loss_with_a_corner_is_certified(name, fits, monkeypatch)
     assert ways["doubles"] >= ways["left the path"] > ways["exact"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(CORNERED, 2))
 def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
     """Where neither the path nor doubles do."""

@@ -143,6 +143,7 @@ BEST = np.array([0.4, -0.3])
 """f_rho, of norm 1/2; targets are -1 or 1 with the mean that it has, so the noise is large."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", thinned(["3/5", "3/4", "9/10"], 3))
 @pytest.mark.parametrize("slots", thinned([30, 300], 2))
 def test_measured_errors_stay_below_the_bound(theta, slots):

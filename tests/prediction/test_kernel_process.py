@@ -28,6 +28,7 @@ def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", poi
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
 
 
+@pytest.mark.slow
 @in_one_test("loss", [Hinge(), Logistic(), Pinball(), Square()])
 @pytest.mark.parametrize("kernel", [GAUSSIAN, Kernel(name="polynomial", degree=3)], ids=lambda one: one.name)
 def test_no_random_neighbours_coordinates_are_further_apart_than_the_bound(loss, kernel):

@@ -39,6 +39,7 @@ def test_what_a_price_buys_of_a_normal_pull_costs_the_price(epsilon, changes):
     assert float(given.strength(event)) == pytest.approx(balanced, rel=0.3)
 
 
+@pytest.mark.slow
 def test_a_normal_pull_needs_a_delta_and_few_records_of_a_person():
     delta = Fraction(1, 10**6)
     assert [figures(changes, delta=delta).normal for changes in (1, 16, 17)] == [True, True, False]

@@ -45,6 +45,7 @@ def density(rows, strength, scale, point):
     return -np.linalg.norm(gradient) / scale + math.log(np.linalg.det(curved))
 
 
+@pytest.mark.slow
 @in_one_test(
     ("relation", "one", "two"),
     [
@@ -377,6 +378,7 @@ def usual_length(weights):
     return pull / float(weights.learner.strength)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "epsilon"), slow_but({0, 2}, WIDTHS))
 @pytest.mark.parametrize("rounds", thinned([nearest, round_to_grid], 2), ids=["worst for it", "worst for doubles"])
 def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_grid(width, epsilon, rounds):

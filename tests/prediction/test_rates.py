@@ -54,6 +54,7 @@ def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points
     assert set(seen.bought) == ({"basic"} if delta == "0" else {"basic", "advanced", "optimal", "zcdp"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     output = StableRecipe(name="logistic", features=FEATURES, method="output")
@@ -63,6 +64,7 @@ def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
 
 
+@pytest.mark.slow
 def test_an_ensemble_has_no_function_and_no_theory():
     recipe = Aggregate(features=FEATURES, base=RidgeBase())
     _, seen = looked(wanted(50, "1/1000000", recipe))

@@ -153,6 +153,7 @@ def _event(stages, part):
     return Exponential().event(stages.whole.times(part))
 
 
+@pytest.mark.slow
 def test_p6_what_is_certain_costs_no_more_than_the_budget_whatever_the_rounds():
     """The worst numbers of updates that the potential allows, searched for, and the smallest alpha by the formula."""
     plan = planned(epsilon=10)

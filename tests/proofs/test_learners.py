@@ -81,6 +81,7 @@ def exact_delta(epsilon, mu, opposite, curvature):
     return total
 
 
+@pytest.mark.slow
 @in_one_test("opposite", [Fraction(0), Fraction(1, 3), Fraction(1)])
 @pytest.mark.parametrize("curvature", [Fraction(1, 10), Fraction(1), Fraction(4)])
 def test_p7_no_slopes_of_a_tapered_loss_lose_more_than_is_stated(opposite, curvature):
@@ -122,6 +123,7 @@ def test_p7_a_logistic_record_that_comes_to_others_loses_no_more_than_is_stated(
         assert lost <= real(DELTA)
 
 
+@pytest.mark.slow
 @in_one_test("changes", [1, 2, 3])
 @pytest.mark.parametrize("opposite", [Fraction(0), Fraction(1, 4), Fraction(1)])
 def test_p14_the_curves_of_all_ends_of_k_records_are_added_up(changes, opposite):

@@ -175,6 +175,7 @@ def test_hashes_that_do_not_fit_are_said(released, change):
         assert (ended.code, "not verified: " in ended.err, (released.path / "page.html").exists()) == (3, True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", thinned([changed_record, without_hashes], 2))
 def test_a_report_says_so_too(released, change):
     facts = ("--title", "T", "--curator", "C", "--use", "U", "--region", "R", "--about", "A", "--sector", "Education")

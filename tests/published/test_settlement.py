@@ -74,6 +74,7 @@ def test_two_releases_of_one_plan(tmp_path, ledger):
     check_swap(tmp_path / "l.sqlite", files, [out / "release.json" for out in files])
 
 
+@pytest.mark.slow
 def test_a_release_of_a_counter(tmp_path, ledger):
     """Its plan says which release it is, so no other has the same; one that was made again is told by its draws."""
     asked = {"queries": QUERIES, "domain": DOMAIN, "eps": FAINT, "cumulative": 6, "period": "2024-01"}
@@ -156,6 +157,7 @@ def test_the_digest_is_of_released_values_alone(paid_release):
         assert draws_digest(record | {name: ["another"]}) != draws_digest(record)
 
 
+@pytest.mark.slow
 def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
     """It is continued from its transcript, which gives the same draws, and settled with their digest."""
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")

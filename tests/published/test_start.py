@@ -66,6 +66,7 @@ def test_a_reviewed_plan_holds_the_start(desk):
     assert desk.run("verify", "two", "--plan", "p.json").code == 0
 
 
+@pytest.mark.slow
 def test_a_release_of_another_domain_is_refused(desk):
     sex, age, income = QUERIES["domain"]["fields"]
     desk.write(q__json={**ASKED, "domain": {"fields": [sex, {**age, "title": "years"}, income]}})

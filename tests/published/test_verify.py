@@ -198,6 +198,7 @@ def test_the_tolerance_is_an_outcome_of_its_own(widened):
     assert (answers.state, answers.repeated) == ("ok", False)
 
 
+@pytest.mark.slow
 def test_a_mismatch_is_none_within_any_tolerance(widened, record):
     with changed(record, resealed(record, lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 90))):
         found = verify(replace(widened, tolerance=True))
@@ -212,6 +213,7 @@ def test_what_was_repeated_bit_for_bit_says_so(paid_release, record):
         assert verify(paid_release).outcome == "repeated bit for bit", "versions widen nothing by themselves"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", thinned([0, 1], 2))
 def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
     """A forged record may not be taken for an older one that is done otherwise today."""

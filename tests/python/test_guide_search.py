@@ -29,6 +29,7 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
     assert {*wanted, *FIRST.values()} - sections == set()
 
 
+@pytest.mark.slow
 def test_27_of_30_questions_are_answered_among_the_first_three():
     assert (len(SETTING), len(REPORTING)) == (15, 15)
     asked = SETTING | REPORTING

@@ -159,6 +159,7 @@ def ledger_of(desk):
     return ledger
 
 
+@pytest.mark.slow
 def test_a_killed_release_of_a_frame_is_continued(desk, frame):
     ledger = ledger_of(desk)
     paid = {"queries": "q.json", "eps": 1, "rounds": 2, "dataset": "survey", "ledger": ledger, "out": "out"}

@@ -33,6 +33,7 @@ def made():
     return dpqr.release(table, queries=dpqr.queries().marginal("sex"), domain=DOMAIN, eps=1)
 
 
+@pytest.mark.slow
 def test_a_release_in_memory_has_a_page(made, tmp_path):
     made.report(tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()

@@ -126,6 +126,7 @@ def paid(tmp_path_factory):
     return ledger, place, options
 
 
+@pytest.mark.slow
 def test_each_month_pays_for_the_releases_that_read_it(paid):
     """Of the tree with base 3: the third release reads the first three months, and no other month is read twice."""
     account = configured_ledger(str(paid[1] / "budgets.sqlite"), None).account("people")
@@ -140,6 +141,7 @@ def test_each_month_pays_for_the_releases_that_read_it(paid):
     assert account.spent.amount == 2 * node
 
 
+@pytest.mark.slow
 def test_a_month_that_has_paid_for_its_life_pays_no_more(paid):
     """The third release again: the first two months have nothing left for it."""
     _, place, options = paid

@@ -142,6 +142,7 @@ def test_draws_from_left_out_records_are_of_them_and_charged_in_parallel_where_a
     assert guard.charged == [event, LeftOutEvent(event=event) if unit.apart else event]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", thinned(range(8), 8))
 def test_what_is_known_is_not_drawn_again(whole, known):
     plan, journal, _, charged = whole
@@ -176,6 +177,7 @@ def test_a_lost_draw_is_paid_and_its_round_left_out(whole, lost):
     assert len(guard.charged) == sum(count for _, count in plan.events) - chosen_alone
 
 
+@pytest.mark.slow
 def test_the_last_opening_may_be_lost_and_the_others_are_learned():
     plan, journal = make_plan(rounds=3), Kept()
     assert plan.rounds == 0

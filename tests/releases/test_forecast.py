@@ -119,11 +119,13 @@ def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(e
     assert fixed.notes == ("simulated on the synthetic rows of earlier",)
 
 
+@pytest.mark.slow
 def test_a_number_of_records_serves_the_forecast_alone_where_a_release_has_no_use_for_it(desk):
     assert found(n=500).points[0].plan.problem.n is None
     assert found(n=500, plan={"neighbours": "replace", "schedule": "rounds"}).points[0].plan.problem.most == 500
 
 
+@pytest.mark.slow
 def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
     outlook = found(epsilons=(), goal=GoalRequest(relative="50%"), n=2000, plan={"schedule": "strategy"})
     assert outlook.goal.most == 0.5

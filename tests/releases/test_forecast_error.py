@@ -50,6 +50,7 @@ def test_an_error_that_varies_more_than_it_is_large_keeps_an_upper_end_above_its
     assert ErrorDistribution(mean=1.0, deviation=50.0).at_most(Fraction(95, 100)) > 1.0
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():
     plan, table = planned(delta="1e-9"), tables()[0]
     measured = np.mean([simulate(plan, table, seed).errors for seed in range(60)], axis=0)

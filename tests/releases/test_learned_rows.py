@@ -98,6 +98,7 @@ def test_counts_of_persons_are_drawn_and_the_bound_that_they_show_is_used(table,
     assert learned.rows.scale == Fraction(2 if relation else 1, 100)
 
 
+@pytest.mark.slow
 def test_at_a_small_epsilon_rows_are_left_out_and_the_release_says_how_many(table):
     finished = made(asked(epsilon="0.1", share="0.5"), SeededNoise(3))
     assert finished.plan.problem.unit.rows < 7

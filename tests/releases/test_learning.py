@@ -188,7 +188,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "error", "words"), slow_but({0, 4, 9}, REFUSED))
+@pytest.mark.parametrize(("changed", "error", "words"), slow_but({0, 7}, REFUSED))
 def test_what_cannot_be_learned_is_refused_before_a_row_is_read_or_anything_is_paid(
     table, monkeypatch, changed, error, words
 ):
@@ -259,7 +259,9 @@ def test_whole_numbers_have_whole_bounds_and_no_more_bins_than_values(table):
     decode_domain(made.document, Location("d"))
 
 
-@pytest.mark.parametrize("cells", [[], [""] * 50, ["nan", "inf", "x", "1e300"] * 20], ids=["empty", "null", "odd"])
+@pytest.mark.parametrize(
+    "cells", thinned([[], [""] * 50, ["nan", "inf", "x", "1e300"] * 20], 3), ids=["empty", "null", "odd"]
+)
 def test_columns_of_no_use_end_in_a_sound_domain_file(table, cells):
     Path(table).write_text("\n".join(["pay,region", *(f"{cell},{cell}" for cell in cells), ""]))
     for cuts in ("equal", "quantiles"):

@@ -86,6 +86,7 @@ GIVEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "words"), GIVEN, ids=[" ".join(options) for options, _ in GIVEN])
 def test_what_is_given_beside_a_plan_must_be_the_same(locked, options, words):
     other = json.loads(json.dumps(DOMAIN))

@@ -82,6 +82,7 @@ def test_every_unit_and_a_domain_with_facts_are_rehearsed_by_the_plan_of_the_rel
     assert json.loads(line)["guarantee"].startswith("REHEARSAL")
 
 
+@pytest.mark.slow
 def test_a_rehearsal_and_a_release_never_stand_for_each_other(desk):
     assert desk.release("--out", "out").code == 0
     says = "--out out: holds a release, and a rehearsal never replaces one"

@@ -92,6 +92,7 @@ def test_estimates_and_totals_are_those_of_the_kept_rows(half, case):
     assert abs(made.hypothesis.total - KEPT) <= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", thinned(["theory", "theory, perceptron"], 2))
 def test_theory_keeps_its_promise_and_its_certificate(half, case):
     queries, options = CASES[case]

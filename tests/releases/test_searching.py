@@ -85,6 +85,7 @@ def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw_and_other_theorems_cl
     assert all(price is None or price >= Fraction(9, 10) for price in spent.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", thinned([7, 12], 2), ids=["in the search", "among the last"])
 def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
     """The draw that was begun is lost; all before it come from the transcript, and lead to the same prices."""

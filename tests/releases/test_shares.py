@@ -56,6 +56,7 @@ def test_several_queries_are_one_population():
     assert (both.answers, both.seen, both.share(0.95)) == (200, 400, 380 / 401)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["0.8"])
 def test_at_the_epsilon_that_is_found_as_many_counts_lie_within_the_distance_as_are_stated(part):
     outlook = asked(GoalRequest(within="20", confidence=part), [{"marginal": ["ward", "cost"]}])

@@ -292,6 +292,7 @@ def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
     assert sum("queries" in line for line in folder(place).log()) == 2
 
 
+@pytest.mark.slow
 def test_a_session_of_version_0_10_goes_on_with_new_thresholds(place):
     """Its secret may have outlived its end on a full disk, and its log has no marks of questions."""
     opened(place)
@@ -413,6 +414,7 @@ def test_a_session_that_was_asked_nothing_gives_the_rest_back(place):
     assert 0 < spent(place) < 40
 
 
+@pytest.mark.slow
 def test_expected_queries_come_first_and_all_columns_stay(place):
     expected = {"queries": [{"marginal": ["sex", "age"]}]}
     made = opened(place, plan={"queries": expected})

@@ -267,6 +267,7 @@ def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
     assert spent(place) == 60
 
 
+@pytest.mark.slow
 def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     """The process ends between the draw and its line."""
     opened(place)

@@ -57,6 +57,7 @@ PLAIN = st.one_of(
 CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", max_size=6)), max_size=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pa.string(), *slowly(pa.large_string())])
 @given(cells=CELLS)
 def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:

@@ -3,7 +3,7 @@ moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
-from support.slow_cases import slow_but, slowly, thinned
+from support.slow_cases import slow_but, thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases
@@ -40,7 +40,8 @@ ATTAINED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["periods-add-remove", *slowly("periods-person", *ATTAINED)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["periods-add-remove", "periods-person", *ATTAINED])
 def test_the_claim_is_attained_by_the_law_of_the_draws(name):
     assert loss(name).stated == pytest.approx(1)
 

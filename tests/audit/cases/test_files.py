@@ -22,6 +22,7 @@ def loss(name):
     return attack(one, two, case.claim, ALARM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(CASES, 5))
 def test_every_case_makes_releases_of_neighbouring_tables(name):
     case = CASES[name]

@@ -23,6 +23,7 @@ HOUSE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", thinned(HOUSE, 7), ids=lambda one: one.name)
 def test_the_house_keeps_its_own_promises(schedule):
     check_schedule(schedule)

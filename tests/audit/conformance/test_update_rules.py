@@ -160,6 +160,7 @@ def test_a_planted_fault_is_found(what):
     assert all(len(line) < 300 for line in lines)
 
 
+@pytest.mark.slow
 def test_a_rule_must_be_a_frozen_dataclass():
     plain = type("Plain", (), {name: value for name, value in vars(Hedge).items() if name in MEMBERS})()
     with pytest.raises(AssertionError, match=r"^value: Plain is no frozen dataclass"):
@@ -194,6 +195,7 @@ def test_so_does_multiplicative_weights_without_replay():
     check_update_rule(MultiplicativeWeights(replay=False))
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_readme_conforms_and_imports_nothing_internal():
     check_update_rule(Hedge())
     modules = [each.module for each in ast.walk(ast.parse(RULE)) if isinstance(each, ast.ImportFrom)]

@@ -160,6 +160,7 @@ def test_discrete_gaussian_noise_and_sums_under_a_filter_have_no_price(event):
     assert PLD.epsilon(((event, 1), (exponential_event("0.05"), 22)), DELTA) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", thinned([exponential, None], 2))
 def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
     """A draw that states no event may be any of that mu; a choice of that mu is bounded in range, which costs less."""

@@ -42,6 +42,7 @@ def bisect(falling, low, high):
     return high
 
 
+@pytest.mark.slow
 @in_one_test("rho", RHOS)
 @pytest.mark.parametrize("text", DELTAS)
 def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.noise import gaussian
 from dpqr.kernel.noise.bits import CHUNK, LAST_CELL, LazyUniform
@@ -160,6 +160,7 @@ def test_the_figures_are_those_of_the_law(variance):
             assert k == 0 or sum(table[k:]) > beta
 
 
+@pytest.mark.slow
 def test_the_bounds_of_large_variances_meet_the_sums_of_small_ones():
     small, large = (
         DiscreteGaussian(Fraction(SUMMED_VARIANCE)),
@@ -224,7 +225,7 @@ def test_draws_are_negative_as_often_as_positive(p_value):
     assert p_value(halves, [0.5, 0.5], sum(halves)) > 1e-9
 
 
-@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (50, 1e-6), (10**6, 1e-9)])
+@pytest.mark.parametrize(("draws", "beta"), slow_but({0}, [(1, 0.05), (50, 1e-6), (10**6, 1e-9)]))
 def test_the_bound_of_a_large_sum_is_that_of_normal_sizes_and_a_step_each(draws, beta):
     """E exp(t |N|) = exp(t^2 v / 2) erfc(-t sqrt(v / 2)), minimised over a grid of t, apart from the search."""
     variance = Fraction(2 * SUMMED_VARIANCE)
@@ -297,7 +298,7 @@ def test_proposal_times_coin_is_the_normal_density(variance):
     assert len(rests) == 1
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(9)])
+@pytest.mark.parametrize("variance", thinned([Fraction(1, 4), Fraction(1), Fraction(9)], 3))
 def test_the_law_by_integration_of_what_is_kept(variance):
     """Proposal times mean coin, summed over fine parts of each cell, against the normal law's mass."""
     cells, scale = _cells(variance), None

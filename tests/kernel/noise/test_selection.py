@@ -245,7 +245,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("make", [list_candidates, bucket_candidates])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", thinned(CASES, 2))
 def test_every_candidate_owns_its_bound_and_the_bound_is_above_its_weight(case, make, monkeypatch, exp_minus):
     """Walks [0, total) run by run: the whole map from integers to candidates, so the whole law of a proposal."""
     monkeypatch.setattr(selection, "CHUNK", 64)

@@ -35,6 +35,7 @@ def test_an_exponential_number_keeps_its_bits():
     assert isinstance(found[0], RealExponential)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "draws", "reach"), slow_but({0}, [(1, 500, 3), (2, 900, 2)]))
 def test_chi_square_of_the_stated_law_and_of_a_wrong_one(width, draws, reach, p_value):
     noise = SeededNoise(7)

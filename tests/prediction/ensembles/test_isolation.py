@@ -129,6 +129,7 @@ def test_a_part_that_takes_too_long_fails_alone():
                 servers.predicted(part, VECTORS, np.array([0, 1]))
 
 
+@pytest.mark.slow
 def test_no_part_can_read_what_is_sent_to_the_next():
     with serving(foreign("Listening").estimator, VECTORS, count=1) as servers:
         for part in range(3):
@@ -141,6 +142,7 @@ def test_what_an_estimator_prints_goes_nowhere(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_the_foreign_code_is_never_imported_here():
     base = EstimatorBase(estimator=foreign("Counting").estimator)
     kept = sys.modules.pop("support.third_party_estimators")

@@ -86,6 +86,7 @@ def test_every_block_has_the_chart_that_suits_it(made, words):
     assert chart.svg.startswith("<svg")
 
 
+@pytest.mark.slow
 def test_heat_maps_have_a_scale_of_colours_and_every_name_that_fits():
     """The longer column stands below each other, so that its names have room."""
     for made in (grid(3, 18), grid(18, 3)):
@@ -127,6 +128,7 @@ def test_texts_of_a_chart_keep_their_digits():
     assert "0.238" in block_chart(named, "s").svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made", thinned([block(column("a", 3)), grid(3, 4), curves(2, 6)], 3), ids=["bars", "map", "curves"]
 )
@@ -149,6 +151,7 @@ def test_forms_are_told_by_columns_and_places():
     assert not is_grid(grid(3, 4).first(5))
 
 
+@pytest.mark.slow
 def test_the_largest_heat_map_leaves_room_for_all_pairs():
     """Noise in every cell, which packs worst."""
     big = grid(100, 100)

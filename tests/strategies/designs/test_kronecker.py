@@ -64,6 +64,7 @@ def test_the_error_is_the_sum_of_all_rows_variances(more, rows) -> None:
     assert best.error == pytest.approx(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", thinned([Norm.L1, Norm.L2_SQUARED], 2))
 @pytest.mark.parametrize("blocks", thinned([(CDF,), (boxes(), CDF)], 2))
 def test_more_kinds_to_choose_from_are_never_worse(blocks, norm) -> None:

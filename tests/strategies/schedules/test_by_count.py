@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.histogram import DenseHistogram, SeparateTables
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -120,7 +120,9 @@ def test_a_lost_count_leads_to_a_plan_that_needs_none():
     assert step is not None
 
 
-@pytest.mark.parametrize(("records", "noise"), [(0, DiscreteLaplaceEvent), (10**6, RoundedGaussianEvent)])
+@pytest.mark.parametrize(
+    ("records", "noise"), slow_but({0}, [(0, DiscreteLaplaceEvent), (10**6, RoundedGaussianEvent)])
+)
 def test_a_run_is_charged_by_the_theorem_that_its_count_called_for(records, noise):
     outcome, events = ran(records, 5)
     kinds = {type(event) for event, _ in events}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.ordered_releases import WIDE, crowd, names, planned, released, table
 from support.schedule_states import next_step
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but, slowly, thinned
 from support.small_universes import marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -29,6 +29,7 @@ def test_many_records_are_told_by_the_strategy_without_bias() -> None:
     assert any("the strategy's error: the strategy was measured" in sentence for sentence in release.trust)
 
 
+@pytest.mark.slow
 def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
     release, _ = released(planned(), table(30))
     assert names(release)[:3] == 3 * ["number of records"]
@@ -54,7 +55,7 @@ def test_records_in_few_places_are_told_in_buckets_however_many() -> None:
 
 @pytest.mark.parametrize(
     ("records", "looks"),
-    [(0, []), (3, []), (30, ["scouting(a0)"]), (70, ["scouting(a0)"]), (200, ["first look(a0)"])],
+    slow_but({0}, [(0, []), (3, []), (30, ["scouting(a0)"]), (70, ["scouting(a0)"]), (200, ["first look(a0)"])]),
 )
 def test_few_records_get_one_look_if_they_rise_above_its_noise_and_many_a_first_one(records, looks) -> None:
     plan = planned()
@@ -63,6 +64,7 @@ def test_few_records_get_one_look_if_they_rise_above_its_noise_and_many_a_first_
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("further", "looks"), slow_but({0}, [(0.0, 2), (math.inf, 1)]))
 def test_a_second_look_is_taken_where_it_promises_less_error(monkeypatch, further, looks) -> None:
     monkeypatch.setattr(sequence, "_further_part", lambda *_: further)
@@ -206,7 +208,7 @@ def test_what_follows_never_changes_the_steps_before() -> None:
             np.testing.assert_array_equal(step.only[0].answer(ramp), expected.answer(ramp))
 
 
-@pytest.mark.parametrize("epsilon", ["0.000001", "1000"])
+@pytest.mark.parametrize("epsilon", thinned(["0.000001", "1000"], 2))
 def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
     release, _ = released(planned(WIDE, shape=(256,), epsilon=epsilon), crowd(16))
     assert np.isfinite(release.answers[0].estimate).all()

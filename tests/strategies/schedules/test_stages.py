@@ -60,6 +60,7 @@ def test_prices_have_three_digits_and_rise_within_a_stage():
     assert made.prices(3, 2) == made.prices(3, 3)
 
 
+@pytest.mark.slow
 def test_the_level_is_the_gap_that_is_sure():
     exact, declared = stages(stated(unit=REPLACE)), stages(stated(unit=PrivacyUnit()))
     assert exact.stage(0).level.value == Fraction(5, 16)
@@ -114,6 +115,7 @@ class Bare:
         return 5
 
 
+@pytest.mark.slow
 def test_nothing_is_certain_of_a_rule_whose_bound_is_not_carried():
     assert stages(epsilon=20, update=Perceptron()).certain() is not None
     assert stages(epsilon=20, update=Bare()).certain() is None

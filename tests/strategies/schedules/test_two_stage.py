@@ -45,6 +45,7 @@ def test_sureness_is_epsilon_times_records() -> None:
     assert two_stage().sureness(-5, PRICE) == 0
 
 
+@pytest.mark.slow
 def test_more_records_are_counted_in_smaller_boxes() -> None:
     depths = [depth(two_stage().box_tree(records, PRICE)) for records in (-10, 0, 4, 20, 1e6)]
     assert depths == sorted(depths)

@@ -112,6 +112,7 @@ def put(tree, path, value):
 READERS = {"frictionless": read_frictionless, "csvw": read_csvw, "smartnoise": read_smartnoise, "sizes": read_sizes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", READERS)
 def test_whatever_stands_anywhere_is_read_or_refused(form):
     tree = read_document(SAMPLES / FILES[form])

@@ -93,6 +93,7 @@ def test_base_tables_and_parquet_files(place) -> None:
     assert counts(f"duckdb:{place}/t.duckdb?table=people", asked=[(0, 1)]) == expected
 
 
+@pytest.mark.slow
 def test_views_and_queries_of_the_owner(place) -> None:
     """A query of Parquet files calls them `source`."""
     file = place / "t.duckdb"
@@ -239,6 +240,7 @@ def test_nothing_is_executed_before_the_count(place) -> None:
     assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
 
 
+@pytest.mark.slow
 def test_the_local_files_that_hold_all_that_is_read(place) -> None:
     """None where something else may be read: a killed release of it is not continued."""
     with duckdb.connect(str(place / "g.duckdb")) as made:

@@ -133,7 +133,7 @@ def ran(accountant, rows=100_000):
 
 
 @pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
-@pytest.mark.parametrize("rows", [0, 300, 100_000])
+@pytest.mark.parametrize("rows", thinned([0, 300, 100_000], 3))
 def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     _, steps, state, admits = ran(accountant, rows)
     limit = admits.limit
@@ -289,6 +289,7 @@ def test_a_public_number_of_records_serves():
     assert len(steps) > len(plan.opening)
 
 
+@pytest.mark.slow
 def test_the_next_step_follows_from_the_transcript_alone():
     plan, first, _, _ = ran("zcdp")
     second, _, _ = played(plan, TABLE)
