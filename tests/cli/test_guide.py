@@ -9,7 +9,6 @@ import re
 import pytest
 from cli.test_terminal import watched
 from support.guide_pages import topic
-from support.slow_cases import slow_but
 
 from dpqr.report.guide import EVERY_TOPIC, REFERENCE, TOPICS
 
@@ -52,13 +51,10 @@ def test_search_in_one_topic_whatever_the_case(desk):
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    slow_but(
-        {0},
-        [
-            (("guide", "domain"), "Rules for values that fit no cell"),
-            (("guide", "ledger", "--search", "rollbacks"), "ledger: Anchors: rollbacks of the ledger:"),
-        ],
-    ),
+    [
+        (("guide", "domain"), "Rules for values that fit no cell"),
+        (("guide", "ledger", "--search", "rollbacks"), "ledger: Anchors: rollbacks of the ledger:"),
+    ],
     ids=["topic", "search"],
 )
 def test_on_a_terminal_it_is_rendered(desk, arguments, shown):

@@ -84,8 +84,8 @@ def test_at_every_call_neighbouring_tables_end_alike(tmp_path, kind, every):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
-@pytest.mark.parametrize("every", [3, slow_one(1)])
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("every", [3, 1])
 def test_a_ledger_on_a_small_disk(tmp_path, monkeypatch, what, every):
     """Its file and its anchor lie there; the release goes elsewhere."""
     with small_disk(tmp_path / "disk") as disk:

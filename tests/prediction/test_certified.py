@@ -88,7 +88,7 @@ def test_every_fit_of_a_loss_with_a_corner_is_certified(name, fits, monkeypatch)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(CORNERED, 2))
+@pytest.mark.parametrize("name", CORNERED)
 def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
     """Where neither the path nor doubles do."""
     monkeypatch.setattr(CornerSolver, "_gap", lambda *_: float("inf"))
@@ -100,7 +100,7 @@ def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(CORNERED, 2))
+@pytest.mark.parametrize("name", CORNERED)
 def test_a_fit_that_stops_early_is_not_certified(name, monkeypatch):
     """Broken builds: one returns the last point of a path that is cut short, one the minimiser moved by twice the
     tolerance."""

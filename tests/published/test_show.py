@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.handmade_release import make_release
-from support.slow_cases import slow_but
 
 import dpqr
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -105,32 +104,29 @@ def require_nodes_add_up(views: pd.DataFrame, levels: dict[str, str], by: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "levels", "by"),
-    slow_but(
-        {0},
-        [
-            (
-                [
-                    {"hierarchy": "town", "by": ["sex"]},
-                    {"marginal": ["job", "sex"]},
-                    {"sum": "children", "by": ["sex"]},
-                    {"marginal": ["sex"], "weight": {"column": "children", "maximum": 3}},
-                    {"where": "job = 'a'", "by": ["sex"]},
-                    {"proportion": "job = 'a'"},
-                ],
-                {
-                    "hierarchy(town) by sex": "town",
-                    "hierarchy(town: region) by sex": "detail",
-                    "hierarchy(town: country) by sex": "detail",
-                },
-                "sex",
-            ),
-            (
-                [{"hierarchy": "town", "levels": ["country", "region"], "by": ["job"]}, {"marginal": ["town", "sex"]}],
-                {"hierarchy(town: region) by job": "detail", "hierarchy(town: country) by job": "detail"},
-                "job",
-            ),
-        ],
-    ),
+    [
+        (
+            [
+                {"hierarchy": "town", "by": ["sex"]},
+                {"marginal": ["job", "sex"]},
+                {"sum": "children", "by": ["sex"]},
+                {"marginal": ["sex"], "weight": {"column": "children", "maximum": 3}},
+                {"where": "job = 'a'", "by": ["sex"]},
+                {"proportion": "job = 'a'"},
+            ],
+            {
+                "hierarchy(town) by sex": "town",
+                "hierarchy(town: region) by sex": "detail",
+                "hierarchy(town: country) by sex": "detail",
+            },
+            "sex",
+        ),
+        (
+            [{"hierarchy": "town", "levels": ["country", "region"], "by": ["job"]}, {"marginal": ["town", "sex"]}],
+            {"hierarchy(town: region) by job": "detail", "hierarchy(town: country) by job": "detail"},
+            "job",
+        ),
+    ],
 )
 def test_views_of_a_hierarchy_add_up_at_every_node_from_files_and_memory(
     tmp_path: Path, asked: list[dict[str, object]], levels: dict[str, str], by: str

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from support.paid_releases import Unwatched
-from support.slow_cases import thinned
 
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.releases.formats import FORMATS
@@ -45,7 +44,7 @@ def test_refits_of_error_bars_take_time_beside_the_loop(desk):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", thinned(FORMATS, 3))
+@pytest.mark.parametrize("form", FORMATS)
 def test_files_are_about_as_large_as_forecast(desk, form):
     """Within a factor of two: texts are counted, figures have a typical length."""
     made = plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}, {"prefix": "a"}], a=50, b=30, c=20)

@@ -93,7 +93,7 @@ def test_estimates_and_totals_are_those_of_the_kept_rows(half, case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", thinned(["theory", "theory, perceptron"], 2))
+@pytest.mark.parametrize("case", ["theory", "theory, perceptron"])
 def test_theory_keeps_its_promise_and_its_certificate(half, case):
     queries, options = CASES[case]
     made = released(half, queries, **{"schedule": case, **options})

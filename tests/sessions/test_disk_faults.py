@@ -30,7 +30,6 @@ from support.session_faults import (
     open_desk,
     pay_and_measure,
 )
-from support.slow_cases import slow_one, thinned
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.releases.requests import OutputRequest
@@ -155,8 +154,8 @@ def require_alike(free, surprise, where):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", thinned(["fill_blocks", "fill_files"], 2))
-@pytest.mark.parametrize("every", [13, slow_one(1)])
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("every", [13, 1])
 def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened, disk, what, every):
     """Until nothing is refused, and some more."""
     ends, free = [], 0
@@ -171,8 +170,8 @@ def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
-@pytest.mark.parametrize("every", [9, slow_one(1)])
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("every", [9, 1])
 def test_a_disk_that_somebody_fills_while_a_question_is_answered(opened, copied, disk, what, every):
     """A question that has begun is answered from what was set aside. Only in the milliseconds after this is released
     may somebody else take it, and then nothing but the one sentence is said, and no threshold lives on."""

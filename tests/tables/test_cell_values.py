@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
 from support.one_test import in_one_test
-from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.tables.cell_values import (
@@ -58,7 +57,7 @@ CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [pa.string(), *slowly(pa.large_string())])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 @given(cells=CELLS)
 def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:
     values, good = numbers(pa.array(cells, kind))

@@ -3,7 +3,7 @@ moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
-from support.slow_cases import slow_but, thinned
+from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases
@@ -69,7 +69,7 @@ REFUTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0}, REFUTED))
+@pytest.mark.parametrize(("wrong", "name", "runs"), REFUTED)
 def test_what_is_forgotten_is_refuted(wrong, name, runs):
     with WRONG[wrong].made():
         assert loss(name, runs).breach

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from audit.wrong_builds import exact_persons, exact_total_in_decimals, unbounded_persons
-from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.files import file_cases, files_outcome
@@ -23,7 +22,7 @@ def loss(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(CASES, 5))
+@pytest.mark.parametrize("name", CASES)
 def test_every_case_makes_releases_of_neighbouring_tables(name):
     case = CASES[name]
     shown = [case.outcomes(side, 2, SystemNoise()) for side in (0, 1)]

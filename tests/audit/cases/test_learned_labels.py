@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.learned_labels import label_cases
@@ -20,7 +19,7 @@ def attacked(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", thinned(CASES, 4), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_sound_build_passes(case):
     found = attacked(case)
     assert not found.breach

@@ -3,7 +3,7 @@ that forgets in how many cells a person may count, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_cells
-from support.slow_cases import slow_but, thinned
+from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.persons import person_cases
@@ -28,9 +28,7 @@ def test_sound_tables_pass(name) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("wrong", "name"), slow_but(range(0, len(WRONG), 2), WRONG), ids=[f"{wrong.name}, {name}" for wrong, name in WRONG]
-)
+@pytest.mark.parametrize(("wrong", "name"), WRONG, ids=[f"{wrong.name}, {name}" for wrong, name in WRONG])
 def test_what_is_forgotten_is_refuted(wrong, name) -> None:
     with wrong.made():
         assert loss(name, 1500).breach

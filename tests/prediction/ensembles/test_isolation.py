@@ -67,7 +67,7 @@ class SharedBase:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["Counting", *slowly("Drawing", "Hashing")])
+@pytest.mark.parametrize("kind", ["Counting", "Drawing", "Hashing"])
 def test_one_row_moves_one_vote_whatever_the_estimator_keeps(kind):
     assert moved(foreign(kind)) <= 1
 
@@ -77,7 +77,7 @@ def test_in_one_process_a_counter_lets_one_row_move_many_votes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["Drawing", *slowly("Counting", "Hashing")])
+@pytest.mark.parametrize("kind", ["Drawing", "Counting", "Hashing"])
 def test_a_part_is_a_function_of_its_rows_and_its_number(kind):
     base, rows = foreign(kind), np.repeat(VECTORS, 2, axis=0)
     cells = np.array([0, 0, 1, 1])

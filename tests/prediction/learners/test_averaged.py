@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, counts, descent, examples, learner
-from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import LossScale
@@ -40,7 +39,7 @@ def test_one_record_moves_the_mean_by_nearly_its_bound_and_never_beyond(relation
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", thinned(Neighbours, 2))
+@pytest.mark.parametrize("relation", Neighbours)
 def test_random_neighbours_stay_within_the_bound_whatever_their_parts(relation):
     drawn = np.random.default_rng(4)
     member = descent("logistic", AXIS, radius=3, horizon=Fraction(12), unit=UNITS[relation], records=3, part=True)

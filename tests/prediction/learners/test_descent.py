@@ -42,7 +42,7 @@ def test_a_hinge_that_is_never_satisfied_uses_all_of_the_bound(unit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", thinned(Neighbours, 2))
+@pytest.mark.parametrize("relation", Neighbours)
 def test_logistic_loss_comes_within_15_percent_of_the_bound(relation):
     assert 0.85 <= built_descent_share(relation) <= 1
 

@@ -7,7 +7,6 @@ import pytest
 from support.one_test import in_one_test
 from support.plan_phases import without
 from support.schedule_states import next_step
-from support.slow_cases import slow_but
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -94,7 +93,7 @@ def test_no_plan_with_a_count_costs_more_than_its_budget_or_leaves_much(accounta
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("accountant", "share"), slow_but({0}, [("basic", TENTH), ("zcdp", Fraction(1, 2))]))
+@pytest.mark.parametrize(("accountant", "share"), [("basic", TENTH), ("zcdp", Fraction(1, 2))])
 def test_a_share_of_what_is_drawn_in_stages_too(accountant, share) -> None:
     """Every draw of a plan has its part in the share: opening, stages, selections and measurements."""
     budget = PURE if accountant == "basic" else APPROXIMATE

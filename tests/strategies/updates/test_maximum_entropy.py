@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
 from support.small_universes import dense, marginal, measured, problem
 from support.staged_runs import N, Watching, largest_error, planned, roles, run, stated
 
@@ -42,7 +41,7 @@ def test_its_certificates_hold_and_are_smaller_than_those_of_single_steps():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", thinned([N, None], 2))
+@pytest.mark.parametrize("n", [N, None])
 def test_a_domain_of_many_cells(n):
     cells = np.arange(200)[:, None] % np.array(SIZES)
     table = SparseHistogram(SIZES, cells, np.full(200, N // 200))

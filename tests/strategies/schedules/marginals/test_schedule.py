@@ -160,7 +160,7 @@ def test_dependent_columns_are_found_and_measured_again():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
+@pytest.mark.parametrize("accountant", BUDGETS)
 def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
     plan = Marginals(table=0).plan(problem(), BUDGETS[accountant], roles(accountant))
