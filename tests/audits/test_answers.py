@@ -116,19 +116,6 @@ def test_ten_percent_less_noise_is_rejected(name, maker, unit) -> None:
         audit(name, replace(claim, law=less), unit)
 
 
-@pytest.mark.slow
-@in_one_test()
-@every_unit
-@every_maker
-@tight
-def test_a_halved_event_is_rejected(name, maker, unit) -> None:
-    claim = claimed(name, maker, unit)
-    field = "scale" if isinstance(claim.law, DiscreteLaplace) else "variance"
-    half = replace(claim.event, **{field: 2 * getattr(claim.event, field)})
-    with pytest.raises(Breach):
-        audit(name, replace(claim, event=half), unit)
-
-
 @every_maker
 @pytest.mark.parametrize("name", ["marginal", "marginal of two", "two together"])
 def test_the_sensitivity_of_the_other_relation_is_rejected(name, maker) -> None:

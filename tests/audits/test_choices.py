@@ -106,17 +106,6 @@ def test_ten_percent_less_noise_is_rejected(case, choice, unit) -> None:
 @every_unit
 @every_choice
 @tight_cases
-def test_a_halved_event_is_rejected(case, choice, unit) -> None:
-    claim = Claim.of(made(case, unit, choice))
-    with pytest.raises(Breach):
-        audit(replace(claim, event=type(claim.event)(epsilon=EPSILON / 2)), unit)
-
-
-@pytest.mark.slow
-@in_one_test()
-@every_unit
-@every_choice
-@tight_cases
 def test_the_factor_two_of_scores_that_both_rise_and_fall_is_needed(case, choice, unit) -> None:
     claim = Claim.of(made(case, unit, choice))
     with pytest.raises(Breach):
