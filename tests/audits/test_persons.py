@@ -49,6 +49,7 @@ def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> No
         assert share > 1 - 1e-9
 
 
+@pytest.mark.slow
 @in_one_test("blocks", [MARGINAL, PREDICATE])
 @every_relation
 @every_bound

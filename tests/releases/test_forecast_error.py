@@ -57,6 +57,7 @@ def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():
     assert measured == pytest.approx(closed_form(plan), rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_closed_form_holds_where_the_noise_is_mostly_zero():
     plan, table = planned(eps="6", queries=[{"marginal": ["age"]}]), tables()[0]
     measured = np.mean([simulate(plan, table, seed).errors for seed in range(150)], axis=0)

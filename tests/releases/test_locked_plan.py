@@ -99,6 +99,7 @@ def test_what_is_given_beside_a_plan_must_be_the_same(locked, options, words):
     assert "dpqr plan --out FILE" in ended.err
 
 
+@pytest.mark.slow
 def test_the_same_options_may_stand_beside_it(locked):
     locked.write(queries__yaml="queries:\n- marginal: [sex, age]\n- prefix: income\n", domain__json=DOMAIN)
     for options in (

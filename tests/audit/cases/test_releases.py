@@ -116,6 +116,7 @@ def test_every_run_shows_as_many_numbers_and_not_the_same_rounds(case):
     assert len({tuple(row) for row in found.context.tolist()}) > 2
 
 
+@pytest.mark.slow
 def test_the_total_tells_the_number_of_rounds_and_their_prices():
     context = seen("queries").context
     rounds = (context[:, ::3] != ABSENT).sum(axis=1)
@@ -123,6 +124,7 @@ def test_the_total_tells_the_number_of_rounds_and_their_prices():
     assert len(set(context[:, 5].tolist())) == len(set(rounds.tolist())), "the first price follows from the number"
 
 
+@pytest.mark.slow
 def test_the_paid_count_is_a_coin():
     """Both faces come; one of chance 0.3 stays away with probability 0.7^60 < 1e-9."""
     second = seen("ordered").context[:, 5]

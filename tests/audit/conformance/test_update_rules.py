@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from support.guide_rule import RULE, readme_rule
-from support.slow_cases import slowly, thinned
+from support.slow_cases import thinned
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan
 from dpqr.strategies.known import UPDATES
@@ -185,7 +185,8 @@ def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
 DEAR = ("multiplicative-weights", "product", "perceptron", "maximum-entropy", "median")
 
 
-@pytest.mark.parametrize("name", [*slowly(*DEAR), *thinned((name for name in UPDATES.builtins if name not in DEAR), 3)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*DEAR, *(name for name in UPDATES.builtins if name not in DEAR)])
 def test_the_rules_of_the_house_conform(name):
     check_update_rule(UPDATES.load(name)())
 

@@ -161,7 +161,8 @@ def flip_tally(scores, rate, draws, seed):
     return np.bincount([draw_permute_and_flip(scores, rate, noise) for _ in range(draws)], minlength=len(scores))
 
 
-@pytest.mark.parametrize("chunk", thinned([2, 1 << 16], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", [2, 1 << 16])
 def test_chi_square_against_the_printed_algorithm(chunk, p_value, monkeypatch):
     monkeypatch.setattr(selection, "CHUNK", chunk)
     scores = np.array([20, 14, 15, 13, 14, 0])

@@ -154,6 +154,7 @@ def test_a_run_measures_one_part_after_the_other_and_joins_them():
     assert (np.diff(shown.answer(made.problem.workload.blocks[0])) >= 0.0).all()
 
 
+@pytest.mark.slow
 def test_reasons_are_those_of_both_parts():
     made, _, outcome = ran()
     reasons = " ".join(made.schedule.reasons(made, outcome.transcript))

@@ -73,6 +73,7 @@ def test_a_second_look_is_taken_where_it_promises_less_error(monkeypatch, furthe
     assert len(guard.charged) == looks + 2
 
 
+@pytest.mark.slow
 def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypatch) -> None:
     monkeypatch.setattr(sequence, "_further_part", lambda *_: 0.0)
     counts = np.random.default_rng(1).permutation(256) ** 4

@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from support.slow_cases import slowly, thinned
 from support.staged_runs import NET, REPLACE, N, planned, roles, stated
 
 from dpqr.kernel.budget import PrivacyBudget
@@ -89,8 +88,9 @@ def test_certain_is_what_the_dearest_run_can_pay(update):
     assert made.certain() in planned(epsilon=20, update=update).stop.stages
 
 
-@pytest.mark.parametrize("epsilon", [1, *slowly(20)])
-@pytest.mark.parametrize("update", thinned([None, Perceptron(), NET], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1, 20])
+@pytest.mark.parametrize("update", [None, Perceptron(), NET])
 def test_certain_pays_the_last_rounds_of_all_stages(update, epsilon):
     """max C_k + sum C_k / (T_k + 1) over the stages to the certain one fit the budget; with one more they do not."""
     made = stages(epsilon=epsilon, update=update)
