@@ -82,30 +82,6 @@ def test_the_files(desk):
         assert not any(hidden in (desk.path / path).read_text() for hidden in PRIVATE)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "read"),
-    [
-        ("csv", lambda path: csv.read_csv(path).to_pylist()),
-        ("parquet", lambda path: parquet.read_table(path).to_pylist()),
-        ("json", lambda path: json.loads(path.read_text())),
-    ],
-)
-def test_every_form_of_the_answers(desk, form, read):
-    assert desk.release("--out", "out", "--format", form, eps=CERTAIN).code == 0
-    rows = read(desk.path / f"out/answers.{form}")
-    assert [row["measured"] for row in rows] == MEASURED
-    assert rows[4]["sex"] == "F"
-    assert rows[4]["age"] == "(null)"
-
-
-@pytest.mark.slow
-def test_json_beside_the_files(desk):
-    ended = desk.release("--out", "out", "--json", eps=CERTAIN)
-    assert measured(ended.json) == MEASURED
-    assert "released to out" in ended.err
-
-
 def test_synthetic_rows(desk):
     assert desk.release("--out", "out", "--synthetic", "rows", "--bins", "midpoint", eps=CERTAIN).code == 0
     rows = parquet.read_table(desk.path / "out/synthetic.parquet")
@@ -113,14 +89,6 @@ def test_synthetic_rows(desk):
     assert rows.num_rows == 4
     assert set(rows["age"].to_pylist()) <= {12, 37, 62, 87, None}
     assert json.loads((desk.path / "out/release.json").read_text())["synthetic"]["form"] == "rows"
-
-
-@pytest.mark.slow
-def test_synthetic_cells(desk):
-    assert desk.release("--out", "out", "--synthetic", "cells", eps=CERTAIN).code == 0
-    cells = parquet.read_table(desk.path / "out/synthetic.parquet")
-    assert sum(cells["weight"].to_pylist()) == pytest.approx(4)
-    assert "[25, 50)" in cells["age"].to_pylist()
 
 
 def parquet_bytes(rows=slice(None)):
@@ -155,15 +123,6 @@ def test_every_kind_of_table(desk, data, files, options):
 def test_standard_input(desk):
     (desk.path / "table.csv").unlink()
     ended = desk.release("--json", data="-", stdin=TABLE, eps=CERTAIN)
-    assert measured(ended.json) == MEASURED
-
-
-@pytest.mark.slow
-def test_several_files(desk):
-    header, *rows = TABLE.splitlines()
-    desk.put("a.csv", "\n".join([header, *rows[:2]]))
-    desk.put("b.csv", "\n".join([header, *rows[2:]]))
-    ended = desk.run("release", "a.csv", "b.csv", "--queries", "q.json", "--eps", CERTAIN, "--json")
     assert measured(ended.json) == MEASURED
 
 

@@ -38,18 +38,6 @@ def released(desk):
 
 
 @pytest.mark.slow
-def test_a_release_is_reported_with_its_budget(released):
-    ended = released.run("report", "out", "--html", "r.html", "--ledger", "l.sqlite")
-    assert (ended.code, ended.out, ended.err) == (0, "", "wrote r.html\n")
-    text = (released.path / "r.html").read_text()
-    require_alone(text)
-    require_accessible(text)
-    assert "this release" in text
-    assert "The first" in text
-    assert not [value for value in PRIVATE if value in text]
-
-
-@pytest.mark.slow
 def test_a_ledger_that_did_not_pay_for_a_release_without_one_is_said(desk):
     assert desk.release("--out", "out").code == 0
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
