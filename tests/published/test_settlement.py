@@ -61,7 +61,6 @@ def check_swap(ledger, files, records):
         assert (last.name, last.state, WORDS in last.text, last.code) == ("settlement", "FAILED", True, 6), last
 
 
-@pytest.mark.slow
 def test_two_releases_of_one_plan(tmp_path, ledger):
     asked = {
         "queries": dpqr.queries().marginal("day"),

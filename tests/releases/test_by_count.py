@@ -56,7 +56,6 @@ def test_a_killed_release_is_continued_and_paid_once(tmp_path, moment):
     assert not transcript(tmp_path).exists()
 
 
-@pytest.mark.slow
 def test_a_budget_in_epsilon_alone_is_charged_by_basic(tmp_path):
     laid(tmp_path, delta="0")
     assert run(tmp_path, **ASKED).plan.roles.accountant.name == "basic"

@@ -141,7 +141,6 @@ def test_each_month_pays_for_the_releases_that_read_it(paid):
     assert account.spent.amount == 2 * node
 
 
-@pytest.mark.slow
 def test_a_month_that_has_paid_for_its_life_pays_no_more(paid):
     """The third release again: the first two months have nothing left for it."""
     _, place, options = paid

@@ -398,7 +398,6 @@ def test_the_joint_law_of_both_runs_is_within_the_whole_price(table, share):
 # What is planned, and what is refused.
 
 
-@pytest.mark.slow
 def test_nothing_but_what_was_released_steers_the_second_plan(table):
     """The plan of the release is that of anybody who asks over the learned domain, without the table."""
     finished = made(asked(SEX, REGION, PAY, queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}], out="out"))
