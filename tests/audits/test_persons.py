@@ -58,6 +58,7 @@ def test_the_price_of_answers_is_not_too_high_either(relation, most, blocks) -> 
     assert audit(claim, relation) > 1 - 1e-9
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
 def test_the_sensitivity_of_one_row_is_rejected_for_two(relation, blocks) -> None:
