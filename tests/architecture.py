@@ -6,6 +6,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -138,8 +139,9 @@ def breaches(files: dict[str, str]) -> list[str]:
     return [*found, *circles(graph)]
 
 
+@cache
 def parsed(source: str) -> Nodes:
-    """All nodes of a file's syntax tree: walking it takes longer than every look at a node."""
+    """All nodes of a file's syntax tree, walked once a process: that takes longer than every look at a node."""
     return tuple(ast.walk(ast.parse(source)))
 
 

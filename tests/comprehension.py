@@ -20,27 +20,28 @@ from architecture import Nodes, parsed, product
 ROOT = Path(__file__).resolve().parents[1]
 
 PROFILED = """
-import contextlib, io, json, os, sys
+import contextlib, cProfile, io, json, os, sys
 package = os.path.join(os.getcwd(), "dpqr") + os.sep
-run_functions = set()
-def profile(frame, event, argument):
-    code = frame.f_code
-    if event == "call" and code.co_flags & 1 and code.co_filename.startswith(package) and "<" not in code.co_name:
-        run_functions.add((code.co_filename, code.co_name, code.co_firstlineno))
 sys.path.insert(0, os.getcwd())
 from dpqr.__main__ import run
 def leave(status):
     raise SystemExit(status)
 os._exit = leave
 ended = 0
-sys.setprofile(profile)
+profile = cProfile.Profile(builtins=False)
+profile.enable()
 try:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         run()
 except SystemExit as stop:
     ended = stop.code or 0
 finally:
-    sys.setprofile(None)
+    profile.disable()
+run_functions = {
+    (code.co_filename, code.co_name, code.co_firstlineno)
+    for code in (each.code for each in profile.getstats() if not isinstance(each.code, str))
+    if code.co_flags & 1 and code.co_filename.startswith(package) and "<" not in code.co_name
+}
 modules = sum(name == "dpqr" or name.startswith("dpqr.") for name in sys.modules)
 print(json.dumps([ended, modules, len(run_functions), len({file for file, *_ in run_functions})]))
 """

@@ -7,7 +7,6 @@ from pathlib import Path
 import machines
 import oldest
 import pytest
-from support.slow_cases import slow_but
 
 ROOT = Path(__file__).parent.parent
 SAID = '#!/bin/sh\necho "$(basename $0) $*" >> {log}\n'
@@ -66,18 +65,16 @@ def test_nothing_is_left_behind(ci, tmp_path, monkeypatch):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "bad"),
-    slow_but(
-        {1, 2},
-        [
-            ("def test_a():\n    pass\n", []),
-            ("def test_a():\n    assert False\n", ["tests.test_one::test_a"]),
-            ("", ["pytest itself: no test ran"]),
-            ("import pytest\npytest.skip('not here', allow_module_level=True)\n", ["pytest itself: no test ran"]),
-            ("import os\ndef test_a():\n    os._exit(7)\n", ["pytest itself"]),
-        ],
-    ),
+    [
+        ("def test_a():\n    pass\n", []),
+        ("def test_a():\n    assert False\n", ["tests.test_one::test_a"]),
+        ("", ["pytest itself: no test ran"]),
+        ("import pytest\npytest.skip('not here', allow_module_level=True)\n", ["pytest itself: no test ran"]),
+        ("import os\ndef test_a():\n    os._exit(7)\n", ["pytest itself"]),
+    ],
     ids=["passes", "fails", "no test", "all skipped", "killed"],
 )
 def test_a_setting_passes_by_pytests_own_exit_status(body, bad, tmp_path, monkeypatch):

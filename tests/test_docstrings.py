@@ -3,7 +3,7 @@
 import ast
 import re
 
-from architecture import product
+from architecture import parsed, product
 
 SECTIONS = ("Attributes", "Args", "Returns", "Yields", "Raises", "Privacy", "References")
 INLINE = re.compile(r"^(\*\*)?(Args|Returns|Raises|Privacy|References)(:|\.|\*\*).*\S", re.MULTILINE)
@@ -14,7 +14,7 @@ UNASKED = ("tables", "ledger", "releases", "sessions", "published", "report", "c
 
 def docstrings(source: str) -> list[str]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
+    return [ast.get_docstring(node) or "" for node in parsed(source) if isinstance(node, documented)]
 
 
 def headings(text: str) -> list[str]:

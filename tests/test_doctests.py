@@ -4,11 +4,11 @@ import ast
 import doctest
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from architecture import product
+from architecture import Nodes, parsed, product
 
 SOURCE = Path(__file__).resolve().parents[1] / "dpqr"
 MODULES = sorted(
@@ -29,15 +29,15 @@ def _room(path: str) -> str:
     return path.removesuffix(".py").partition("/")[0]
 
 
-def _made(tree: ast.Module) -> Iterator[str]:
+def _made(nodes: Nodes) -> Iterator[str]:
     """Classes and functions of the product that a file calls, or names in a text, as module:name."""
     imported = {
         alias.asname or alias.name: f"{node.module}:{alias.name}"
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
         if isinstance(node, ast.Call):
@@ -46,8 +46,8 @@ def _made(tree: ast.Module) -> Iterator[str]:
                 yield imported.get(called.id, "")
 
 
-def _examples(tree: ast.AST) -> str:
-    documented = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+def _examples(nodes: Iterable[ast.AST]) -> str:
+    documented = [node for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
     texts = (ast.get_docstring(node) or "" for node in documented)
     shown = (doctest.DocTestParser().get_examples(text) for text in texts if ">>> " in text)
     return " ".join(example.source + example.want for examples in shown for example in examples)
@@ -56,26 +56,28 @@ def _examples(tree: ast.AST) -> str:
 def nouns(files: Mapping[str, str]) -> dict[str, bool]:
     """Every public class that another room makes, or that others import from dpqr or its extension module, and whether
     its own module shows it."""
-    trees = {path: ast.parse(source) for path, source in files.items()}
+    walked = {path: parsed(source) for path, source in files.items()}
     users: dict[str, set[str]] = {}
-    for path, tree in trees.items():
-        for name in _made(tree):
+    for path, nodes in walked.items():
+        for name in _made(nodes):
             users.setdefault(name, set()).add(_room(path))
     for door in ("extension.py", "__init__.py"):
-        for node in ast.walk(trees.get(door, ast.Module([], []))):
+        for node in walked.get(door, ()):
             for alias in node.names if isinstance(node, ast.ImportFrom) else ():
                 users.setdefault(f"{node.module}:{alias.name}", set()).add(_room(door))
     found = {}
-    for path, tree in trees.items():
-        examples = _examples(tree)
-        for node in tree.body:
+    for path, nodes in walked.items():
+        if _room(path) in UNASKED:
+            continue
+        examples, module = _examples(nodes), nodes[0]
+        for node in module.body:
             noun = f"dpqr.{path.removesuffix('.py').replace('/', '.')}:{getattr(node, 'name', '')}"
-            if _room(path) in UNASKED or getattr(node, "name", "") in UNSHOWN:
+            if getattr(node, "name", "") in UNSHOWN:
                 continue
             if isinstance(node, ast.ClassDef) and users.get(noun, set()) - {_room(path)}:
                 bases = " ".join(map(ast.unparse, node.bases))
                 if not re.search(r"Protocol|Enum|Exception|Error\b", bases):
-                    found[noun] = bool(_examples(node) or re.search(rf"\b{node.name}\b", examples))
+                    found[noun] = bool(_examples(ast.walk(node)) or re.search(rf"\b{node.name}\b", examples))
     return found
 
 

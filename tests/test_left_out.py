@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.slow_cases import slow_but
 
 SETTINGS = """
 [tool.pytest.ini_options]
@@ -36,20 +35,18 @@ LEFT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "passed", "last"),
-    slow_but(
-        {0, 1},
-        [
-            (["-n", "0"], 1, LEFT),
-            (["-n", "0", "tests/test_both.py"], 4, None),
-            (["-n", "2"], 1, LEFT),
-            (["-n", "0", "-m", "slow"], 1, None),
-            (["-n", "0", "-m", "quality"], 2, None),
-            (["-n", "0", "-k", "slow or quick"], 2, None),
-            (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
-        ],
-    ),
+    [
+        (["-n", "0"], 1, LEFT),
+        (["-n", "0", "tests/test_both.py"], 4, None),
+        (["-n", "2"], 1, LEFT),
+        (["-n", "0", "-m", "slow"], 1, None),
+        (["-n", "0", "-m", "quality"], 2, None),
+        (["-n", "0", "-k", "slow or quick"], 2, None),
+        (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
+    ],
     ids=["one process", "a file", "two workers", "-m", "-m quality", "-k", "a test"],
 )
 def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):

@@ -32,7 +32,7 @@ OTHERS = {
     "--rm",
 }
 """Options of other programs."""
-QUICK = {"privacy", "domain", "queries", "accountants"}
+QUICK = {"domain", "queries"}
 
 
 def test_the_first_command_releases_the_sample_and_the_second_runs_the_tests():

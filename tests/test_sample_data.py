@@ -26,6 +26,7 @@ def survey() -> pa.Table:
     return parquet.read_table(SAMPLE / "survey.parquet")
 
 
+@pytest.mark.slow
 def test_the_script_writes_what_is_committed(tmp_path, survey) -> None:
     subprocess.run([sys.executable, str(SAMPLE / "make_sample.py"), str(tmp_path)], check=True)
     assert (tmp_path / "survey.csv").read_bytes() == (SAMPLE / "survey.csv").read_bytes()

@@ -7,6 +7,7 @@ import re
 import pytest
 from support.command_desk import DOMAIN, TABLE, Desk
 from support.guide_pages import ROOT, topic
+from support.slow_cases import thinned
 
 PAGE = topic("sources")
 NUMBERED = {
@@ -132,7 +133,7 @@ def completed(command):
     return [*asked, *target, "--domain", "d.json", "--eps", "1", *number, *related]
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PACKAGES))
+@pytest.mark.parametrize("command", thinned(sorted(set(COMMANDS) - PACKAGES), 6))
 def test_every_command_of_a_row_makes_a_plan(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     desk, queries = Desk(tmp_path), [{"marginal": ["sex", "age"]}]

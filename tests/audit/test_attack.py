@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
-from support.slow_cases import slowly
+from support.slow_cases import slow_but, thinned
 
 from dpqr.audit.attack import Joint, NaiveBayesView, attack, lower_limits, proved_by, strongest, upper_limits, views
 from dpqr.audit.case import Claim, Outcomes
@@ -44,7 +44,8 @@ def test_a_claim_that_is_too_small_is_refuted():
     assert loss.breach
 
 
-@pytest.mark.parametrize("alarm", [0.1, *slowly(0.5)])
+@pytest.mark.slow
+@pytest.mark.parametrize("alarm", [0.1, 0.5])
 def test_false_alarms_are_no_more_frequent_than_they_may_be(alarm):
     """At loose alarms, where frequencies can be seen: in 400 attacks on a claim that is attained."""
     generator = np.random.default_rng(3)
@@ -52,6 +53,7 @@ def test_false_alarms_are_no_more_frequent_than_they_may_be(alarm):
     assert binom.sf(alarms - 1, 400, alarm) > 1e-9
 
 
+@pytest.mark.slow
 def test_nothing_is_found_between_equals_with_many_outcomes():
     """The runs that chose an event always seem to refute; fresh ones do not."""
     generator = np.random.default_rng(4)
@@ -95,8 +97,8 @@ def tail(runs: int, hits: int, probability: float) -> mpmath.mpf:
         return mass if runs - hits < hits else 1 - mass
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize(("hits", "runs"), [case for case in CASES if case[1] <= 1_500])
+@pytest.mark.parametrize("alpha", thinned(ALPHAS, 3))
+@pytest.mark.parametrize(("hits", "runs"), slow_but({0}, [case for case in CASES if case[1] <= 1_500]))
 def test_the_limits_solve_their_equations(hits, runs, alpha):
     low, high = lower_limits(np.array([hits]), runs, alpha)[0], upper_limits(np.array([hits]), runs, alpha)[0]
     assert tail(runs, hits, low) <= alpha < tail(runs, hits, low * (1 + 1e-6))

@@ -42,6 +42,7 @@ def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
         assert word in names
 
 
+@pytest.mark.slow
 def test_the_longest_cases_are_begun_first_and_shown_in_their_place():
     told = []
     cases = tuple(replace(case, work=1 + place) for place, case in enumerate(select_cases(["laplace-marginal-*"])))
@@ -83,6 +84,7 @@ def test_a_refuted_claim_misses_the_goal():
     assert broken.document()["breaches"] == ["c"]
 
 
+@pytest.mark.slow
 def test_the_alarm_is_shared_by_the_cases(monkeypatch):
     asked = []
 

@@ -90,6 +90,7 @@ def test_no_selection_costs_more_than_its_event(case, choice, unit) -> None:
     assert losses.pure > 0.2
 
 
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_choice
@@ -100,16 +101,7 @@ def test_ten_percent_less_noise_is_rejected(case, choice, unit) -> None:
         audit(replace(claim, rate=claim.rate * Fraction(10, 9)), unit)
 
 
-@in_one_test()
-@every_unit
-@every_choice
-@tight_cases
-def test_a_halved_event_is_rejected(case, choice, unit) -> None:
-    claim = Claim.of(made(case, unit, choice))
-    with pytest.raises(Breach):
-        audit(replace(claim, event=type(claim.event)(epsilon=EPSILON / 2)), unit)
-
-
+@pytest.mark.slow
 @in_one_test()
 @every_unit
 @every_choice

@@ -11,7 +11,6 @@ import pytest
 from audits.choices import Claim, exponential_law
 from scipy.stats import chisquare
 from support.fakes import OpenFilter, Says
-from support.slow_cases import slowly
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.gate import measure
@@ -35,7 +34,8 @@ def p_value(seen: np.ndarray, law: Sequence[float]) -> float:
     return float(chisquare(seen, expected * seen.sum() / expected.sum()).pvalue)
 
 
-@pytest.mark.parametrize("choice", [ExponentialChoice, *slowly(PermuteAndFlipChoice)])
+@pytest.mark.slow
+@pytest.mark.parametrize("choice", [ExponentialChoice, PermuteAndFlipChoice])
 def test_selections_draw_from_the_audited_law(choice) -> None:
     blocks = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 2),)) for axis in range(4))
     counts = DenseHistogram(np.arange(16).reshape(2, 2, 2, 2))

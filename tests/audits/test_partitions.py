@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
+from support.slow_cases import thinned
 from support.small_universes import problem
 
 from dpqr.kernel.accountants.sums import Basic
@@ -41,7 +42,7 @@ LAST = Price(epsilon=Fraction(4))
 COUNTED = RecordEstimate(count=2.0, noise=30.0)
 """What was released of the number of records before."""
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
-every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+every_unit = pytest.mark.parametrize("unit", thinned(UNITS.values(), 2), ids=UNITS.keys())
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(4)),))
 BOXES = merged_block("scouting", (0,), SHAPE, Tree(2, (1,), (1,)), Bisection(SHAPE).places(1))
 

@@ -39,7 +39,7 @@ def audit(claim: Claim, relation: Neighbours, others=OTHERS["two rows"]) -> floa
 
 
 @every_relation
-@every_bound
+@pytest.mark.parametrize("most", [1, *slowly(2)])
 @pytest.mark.parametrize("others", [OTHERS["two rows"], *slowly(OTHERS["a rule and two rows"])], ids=OTHERS.keys())
 @pytest.mark.parametrize("blocks", [MARGINAL, *slowly(PREDICATE)], ids=["marginal", "predicate"])
 def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> None:
@@ -49,6 +49,7 @@ def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> No
         assert share > 1 - 1e-9
 
 
+@pytest.mark.slow
 @in_one_test("blocks", [MARGINAL, PREDICATE])
 @every_relation
 @every_bound
@@ -57,6 +58,7 @@ def test_the_price_of_answers_is_not_too_high_either(relation, most, blocks) -> 
     assert audit(claim, relation) > 1 - 1e-9
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
 def test_the_sensitivity_of_one_row_is_rejected_for_two(relation, blocks) -> None:

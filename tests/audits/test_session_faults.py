@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from support.disk_faults import Killed
 from support.session_faults import ABOVE, FREE, case, old_protocol, open_desk
-from support.slow_cases import slow_one
 
 THRESHOLD, ANSWER = Fraction(3, 4), Fraction(2, 3)
 """exp(-a) and exp(-b): Pr[Z = z] falls by the one with each z, Pr[N >= n] by the other with each n."""
@@ -133,7 +132,8 @@ def test_the_law_of_an_epoch_without_faults_keeps_its_bound():
     assert 1 < quotients([plain]) <= BOUND
 
 
-@pytest.mark.parametrize("fault", [Killed, slow_one(errno.ENOSPC), slow_one("names")], ids=["killed", "full", "names"])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [Killed, errno.ENOSPC, "names"], ids=["killed", "full", "names"])
 def test_whoever_fails_the_disk_learns_no_more_than_the_epoch_has_paid(opened, fault):
     found = steps(opened, range(0, 64, 5), fault)
     assert Step((None, None), (True, False)) in found

@@ -30,6 +30,7 @@ from checker.forgeries import (
     write,
 )
 from support.one_test import in_one_test
+from support.slow_cases import slow_but, thinned
 
 import dpqr
 import dpqr.releases.release as module
@@ -56,12 +57,12 @@ def test_old_ledgers_add_up(path):
     assert {state for state, _, _ in found} <= {"ok", "not checked"}
 
 
-@pytest.mark.parametrize("name", honest.QUICK)
+@pytest.mark.parametrize("name", thinned(honest.QUICK, 2))
 def test_honest_releases_are_accepted(name, made):
     assert refused(*made[name]) == (0, "")
 
 
-@pytest.mark.parametrize("name", honest.PREDICTIONS)
+@pytest.mark.parametrize("name", thinned(honest.PREDICTIONS, 2))
 def test_honest_predictions_are_accepted(name, tmp_path):
     assert refused(honest.prediction(tmp_path, name)) == (0, "")
 
@@ -127,7 +128,7 @@ def test_what_changes_a_price_a_sensitivity_an_answer_an_interval_a_hash_or_the_
     assert [leaf for leaf, code, _ in found if code == 0 and not is_said(leaf, honest_words)] == []
 
 
-@pytest.mark.parametrize("name", honest.QUICK)
+@pytest.mark.parametrize("name", thinned(honest.QUICK, 7))
 def test_of_other_records_a_share_of_the_forgeries(name, made, tmp_path):
     place, _ = made[name]
     few = iter(range(10**6))
@@ -253,7 +254,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize(("right", "wrong"), PLANTED.values(), ids=PLANTED)
+@pytest.mark.parametrize(("right", "wrong"), slow_but({0, 3}, PLANTED.values()), ids=PLANTED)
 def test_a_fault_in_the_checker_refuses_honest_records(right, wrong, made):
     source = FILE.read_text(encoding="utf-8")
     assert right in source

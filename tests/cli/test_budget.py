@@ -80,6 +80,7 @@ def test_a_rolled_back_ledger_ends_with_seven(lived):
         assert done.stderr.count("\n") <= 2
 
 
+@pytest.mark.slow
 def test_walking_a_ledger_needs_no_numpy(lived):
     code = (
         "import sys\nfrom dpqr.cli.main import main\n"

@@ -5,6 +5,7 @@ import json
 import pytest
 from support.command_desk import QUERIES
 from support.refusal_form import assert_refusal
+from support.slow_cases import thinned
 
 PEOPLE = "who,sex,age,income\n" + "ann,F,31,100.5\n" * 4 + "bob,M,64,250\nbob,M,64,250\nbob,F,64,250\ncyd,F,12,50\n"
 UNIT = ("--unit", "who", "--max-rows", "3")
@@ -30,6 +31,7 @@ def test_a_table_counts_each_person_up_to_the_bound_and_the_record_says_so(peopl
     assert found["plan"]["sha256"] != whole["plan"]["sha256"]
 
 
+@pytest.mark.slow
 def test_a_release_is_repeated_and_answered_from_and_a_plan_of_it_is_followed(people) -> None:
     options = (*APART, *SURE, "--n", 10, "--runs", 1, "--out", "p.json")
     assert people.run("plan", "--queries", "q.json", "--eps", "1", *options).code == 0
@@ -40,12 +42,13 @@ def test_a_release_is_repeated_and_answered_from_and_a_plan_of_it_is_followed(pe
     assert other.code != 0
 
 
-@pytest.mark.parametrize("schedule", ["rounds", "strategy", "marginals"])
+@pytest.mark.parametrize("schedule", thinned(["rounds", "strategy", "marginals"], 3))
 def test_every_schedule_ends(people, schedule) -> None:
     ended = people.release(*APART, "--delta", "1e-9", "--schedule", schedule)
     assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_the_domain_file_may_state_the_bound_and_options_only_a_lower_one(people) -> None:
     def stated(**unit):
         people.write(q__json={**QUERIES, "domain": {**QUERIES["domain"], "unit": {"column": "who", **unit}}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
+from support.slow_cases import slow_but
 
 import dpqr
 
@@ -32,7 +33,9 @@ def people(desk):
 
 @pytest.mark.parametrize(
     ("unit", "kept"),
-    [(DAY, (3, 1)), (MONTH, (2, 1)), (("--unit", "who,shop,day", "--per", "year", "--max-rows", "1"), (2, 1))],
+    slow_but(
+        {0}, [(DAY, (3, 1)), (MONTH, (2, 1)), (("--unit", "who,shop,day", "--per", "year", "--max-rows", "1"), (2, 1))]
+    ),
 )
 def test_each_unit_counts_up_to_the_bound(people, unit, kept) -> None:
     assert women_and_men(people.release("--json", *unit, eps=CERTAIN).json) == kept
@@ -72,6 +75,7 @@ def test_plans_of_different_units_have_different_draws(people) -> None:
     assert len(set(draws)) == len(draws)
 
 
+@pytest.mark.slow
 def test_a_release_of_a_unit_is_shown_verified_and_labelled(people) -> None:
     assert people.release(*MONTH, "--out", "out").code == 0
     assert people.run("verify", "out").code == 0

@@ -99,31 +99,6 @@ def ran(desk, *arguments, **more):
     return subprocess.run([*DPQR, *arguments], cwd=desk.path, capture_output=True, text=True, **more)
 
 
-SIGNALLED = """
-import os, signal, time
-from dpqr.releases import release
-from dpqr.cli.main import main
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
-
-def interrupted(*_, **__):
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(60)
-
-release.load_table = interrupted
-main({arguments!r})
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-def test_ctrl_c_while_the_table_is_read(desk):
-    before = desk.everything()
-    script = SIGNALLED.format(arguments=[*RELEASE, "--out", "out"])
-    done = subprocess.run([sys.executable, "-c", script], cwd=desk.path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dpqr: interrupted\n")
-    assert desk.everything() == before
-
-
 @pytest.mark.parametrize(
     "arguments", [(*RELEASE, "--json"), ("schema", "queries"), ("release", "--help")], ids=" ".join
 )
@@ -135,21 +110,6 @@ def test_a_reader_that_leaves_is_no_error(desk, arguments):
     assert run.wait() == 0, err
     for word in ("Traceback", "Exception ignored", "dpqr: "):
         assert word not in err
-
-
-@pytest.mark.slow
-def test_a_closed_standard_error_does_not_stop_a_release(desk):
-    command = " ".join([*DPQR, *RELEASE, "--out", "out", "--progress", "json", "2>&-"])
-    assert subprocess.run(command, cwd=desk.path, shell=True).returncode == 0
-    assert (desk.path / "out" / "release.json").exists()
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-def test_a_standard_output_that_cannot_be_written(desk):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([*DPQR, "schema", "domain"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("dpqr: standard output cannot be written (No space left on device)")
 
 
 full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from support.command_desk import QUERIES
+from support.slow_cases import slow_but, thinned
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income
@@ -43,6 +44,7 @@ def test_json_says_that_it_is_not_for_release(made):
     assert len(evaluate(made, "--json").json["blocks"]) == 2
 
 
+@pytest.mark.slow
 def test_answers_of_every_form_are_read(desk):
     found = []
     for form in ("csv", "parquet", "json"):
@@ -66,7 +68,7 @@ def test_the_errors_are_those_of_the_answers(desk):
     assert worst["over_n"]["largest"] == pytest.approx(worst["largest"] / 3)
 
 
-@pytest.mark.parametrize("bins", ["title", "midpoint", "sampled"])
+@pytest.mark.parametrize("bins", thinned(["title", "midpoint", "sampled"], 3))
 def test_the_rows_of_a_release_are_judged_in_either_form(desk, bins):
     desk.write(plain__csv=PLAIN)
     desk.release("--out", "out", "--synthetic", "rows", "--bins", bins, eps=CERTAIN, data="plain.csv")
@@ -92,6 +94,7 @@ def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
     assert evaluate(desk, goal, "0.34", "--rows", truth="plain.csv", release="rows.csv").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="this system does not name redirected files")
 def test_answers_on_standard_input_are_those_of_their_release(desk):
     assert desk.run("budget", "init", "survey", "--eps", "1000", "--ledger", "l.sqlite").code == 0
@@ -109,6 +112,7 @@ def test_answers_on_standard_input_are_those_of_their_release(desk):
     assert (done.returncode, done.stdout) == (4, "")
 
 
+@pytest.mark.slow
 def test_a_file_of_a_release_without_a_ledger_is_that_release(made):
     whole = evaluate(made, "--json", "--rows")
     assert evaluate(made, "--json", "--rows", release="out/synthetic.parquet").out == whole.out
@@ -123,15 +127,15 @@ class TestFaults:
         assert "answers other queries" in ended.err
 
     @pytest.mark.parametrize(
-        "name", ["x" * 5000, "caf\udce9", "a\0b", "table.csv"], ids=["long", "odd", "null", "file"]
+        "name", thinned(["x" * 5000, "caf\udce9", "a\0b", "table.csv"], 2), ids=["long", "odd", "null", "file"]
     )
-    @pytest.mark.parametrize("rows", [(), ("--rows",)], ids=["release", "rows"])
+    @pytest.mark.parametrize("rows", thinned([(), ("--rows",)], 2), ids=["release", "rows"])
     def test_names_that_are_no_directory(self, made, name, rows):
         ended = evaluate(made, *rows, release=name, truth="none.csv")
         assert (ended.code, ended.out) in ((2, ""), (5, ""))
         assert len(ended.err.splitlines()) <= 2
 
-    @pytest.mark.parametrize(("name", "code"), [("release.json", 3), ("answers.csv", 5)])
+    @pytest.mark.parametrize(("name", "code"), slow_but({0}, [("release.json", 3), ("answers.csv", 5)]))
     def test_a_pipe_is_not_waited_for(self, made, name, code):
         """A record that is none, and a release with something else than regular files in it."""
         (made.path / "out" / name).unlink()

@@ -92,6 +92,7 @@ run()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 def test_the_code_of_a_signal_is_the_one_of_the_process(desk):
     done = subprocess.run([sys.executable, "-c", TERMINATED], cwd=desk.path, capture_output=True, text=True)

@@ -24,6 +24,7 @@ from dpqr.workload.queries_file import read_queries
 
 WRITTEN = re.compile(r"^cat > (\S+) <<'END'\n(.*?)^END\n", re.DOTALL | re.MULTILINE)
 ROWS = 20_000
+pytestmark = pytest.mark.slow
 
 
 @dataclass

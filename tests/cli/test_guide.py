@@ -47,6 +47,7 @@ def test_search_in_one_topic_whatever_the_case(desk):
     assert ended.out == desk.run("guide", "audit", "--search", " breach ").out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
 @pytest.mark.parametrize(
     ("arguments", "shown"),

@@ -121,12 +121,14 @@ def test_every_command_has_help(desk):
         assert ended.out.startswith(f"Usage: dpqr {name} ")
 
 
+@pytest.mark.slow
 def test_the_module_runs_under_the_same_name():
     done = subprocess.run([sys.executable, "-m", "dpqr", "release"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "dpqr: missing argument 'DATA...'\nsee: dpqr release --help\n"
 
 
+@pytest.mark.slow
 def test_arrow_takes_its_memory_from_the_system():
     code = "import dpqr.cli.main, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
     known = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
@@ -331,6 +333,7 @@ def tables(desk):
     return desk.path
 
 
+@pytest.mark.slow
 def test_pandas_is_imported_by_no_release(tables) -> None:
     """What one command has imported, the next ones of its process would show."""
     text = ("release", "table.csv", *RELEASE)

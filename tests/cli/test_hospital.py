@@ -92,6 +92,7 @@ DIAGNOSES = {
 """The top diagnoses, without a list of codes; and what a stay costs, without bounds."""
 
 
+@pytest.mark.slow
 def test_top_diagnoses_without_a_list_of_codes(desk):
     """One file asks for codes that it does not list; what was learned is paid, kept, and asked about once more."""
     codes = [("I21", 400), ("J18", 300), ("K35", 200), ("RARE-PRIVATEVALUE", 1)]

@@ -48,6 +48,7 @@ def test_a_damaged_ledger_ends_with_7(paid):
     assert not (paid.path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_release_is_continued(paid):
     path = paid.path
     begun = killed_at(path, (ChainedLedger, "begin", 3, False), schedule="rounds", rounds=None, no_count_dropped=False)
@@ -83,6 +84,7 @@ def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, mo
     assert "--resume" not in paid.release("--dataset", "survey", data="missing.csv").err
 
 
+@pytest.mark.slow
 def test_an_edited_transcript_ends_with_7(paid):
     assert killed_at(paid.path, (ChainedLedger, "begin", 2, False), rounds=None, no_count_dropped=False) == 9
     path = transcript(paid.path)
@@ -103,6 +105,7 @@ def test_why_and_who_stand_in_ledger_and_record(paid):
     assert (paid.release("--json").code, paid.release("--dataset", "survey", "--json").json["purpose"]) == (2, None)
 
 
+@pytest.mark.slow
 def test_a_continued_release_keeps_the_reason_that_it_was_paid_for(paid, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

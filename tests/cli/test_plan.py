@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.refusal_form import assert_refusal
 
 from dpqr.releases.forecast_error import TUNING
@@ -10,6 +11,7 @@ PLAN = ("plan", "--queries", "q.json", "--runs", "1")
 ASKED = ("--queries", "q.json", "--eps", "1")
 
 
+@pytest.mark.slow
 def test_one_epsilon_prints_the_forecast_and_then_what_a_dry_run_prints(desk):
     before = desk.everything()
     ended = desk.run(*PLAN, "--eps", "1", "--n", "300")
@@ -21,6 +23,7 @@ def test_one_epsilon_prints_the_forecast_and_then_what_a_dry_run_prints(desk):
     assert desk.everything() == before
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_the_same_figure_wherever_it_is_shown(desk):
     strategy = ("--schedule", "strategy")
     dry = desk.run("release", "table.csv", *ASKED, *strategy, "--dry-run").out
@@ -42,6 +45,7 @@ def test_several_epsilons_and_a_plot(desk):
     assert_refusal(again, 8, "--svg plot.svg: the file exists")
 
 
+@pytest.mark.slow
 def test_the_inverse_in_json(desk):
     given = ("--relative", "50%", "--for", "prefix(income)", "--schedule", "strategy", "--n", "2000", "--json")
     told = desk.run(*PLAN, *given).json
@@ -57,12 +61,14 @@ def test_the_inverse_in_json(desk):
     assert found["basis"] == "closed form"
 
 
+@pytest.mark.slow
 def test_a_distance_is_named_with_what_is_meant(desk):
     told = desk.run(*PLAN[:-2], "--within", "20", "--schedule", "strategy", "--n", "2000").out
     assert told.startswith("Goal       95% of the counts lie within 20 records of the truth\n")
     assert "averaged over the noise" in told
 
 
+@pytest.mark.slow
 def test_a_mean_error_has_a_name_that_says_so_and_its_old_one(desk):
     given = ("--schedule", "strategy", "--n", "2000", "--json")
     old, new = (desk.run(*PLAN[:-2], option, "20", *given).json for option in ("--error", "--mean-error"))
@@ -71,6 +77,7 @@ def test_a_mean_error_has_a_name_that_says_so_and_its_old_one(desk):
     assert "mean error" in desk.run("plan", "--help").out
 
 
+@pytest.mark.slow
 def test_bounds_on_persons_rows_are_compared(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,3")
     assert (ended.code, ended.err) == (0, "")
@@ -79,6 +86,7 @@ def test_bounds_on_persons_rows_are_compared(desk):
     assert_refusal(desk.run(*PLAN, "--eps", "1", "--unit", "person", "--max-rows", "1,x"), 2, "--max-rows")
 
 
+@pytest.mark.slow
 def test_a_select_statement_is_explained(desk):
     ended = desk.run("explain", "--queries", "q.json", "--runs", "1", "--n", "300")
     assert (ended.code, ended.err) == (0, "")
@@ -88,6 +96,7 @@ def test_a_select_statement_is_explained(desk):
     assert_refusal(desk.run("explain"), 2, "nothing is asked")
 
 
+@pytest.mark.slow
 def test_progress_as_lines_says_what_is_simulated(desk):
     ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
     assert '"event": "forecast"' in ended.err

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from support.command_desk import PRIVATE
+from support.slow_cases import slow_but, thinned
 
 DOMAIN = {
     "malformed": "drop",
@@ -36,8 +37,8 @@ def predict(shop, *more, target="buys", eps="50"):
     return shop.run("predict", "train.csv", "--target", target, "--domain", "d.json", "--eps", eps, *more)
 
 
-@pytest.mark.parametrize("learner", ["logistic", "svm"])
-@pytest.mark.parametrize("noise", [(), ("--delta", "1e-6")])
+@pytest.mark.parametrize("learner", thinned(["logistic", "svm"], 2))
+@pytest.mark.parametrize("noise", thinned([(), ("--delta", "1e-6")], 2))
 def test_labels_for_points(shop, learner, noise):
     done = predict(shop, "--learner", learner, "--n", "400", "--lambda", "0.01", "--points", "new.csv", *noise)
     assert done.code == 0, done.err
@@ -78,6 +79,7 @@ def test_randomised_votes_give_labels_and_nothing_else(shop):
     assert record["events"] == record["plan"]["events"]
 
 
+@pytest.mark.slow
 def test_a_function_is_released_once_and_applied_for_free(shop):
     done = predict(shop, "--release", "function", "--delta", "1e-6", "--n", "400", "--out", "model.json")
     assert (done.code, done.out) == (0, "")
@@ -167,6 +169,7 @@ def test_a_ledger_pays(shop):
     assert shop.run("budget", "show", "shop", *ledger, "--json").json[0]["spent"]["exact"] == "2"
 
 
+@pytest.mark.slow
 def test_a_ledger_in_rho_pays_a_function_by_the_rho_of_its_noise(shop):
     """The analytic plan of an eps has more rho than zcdp's of the same, and that is what is charged; a run that names
     no accountant takes the ledger's. (Of few weights pure noise is smaller, and so it is in the objective.)"""
@@ -191,10 +194,13 @@ ALIKE = EMPTY + "F,30,yes\n" * 30
 
 @pytest.mark.parametrize(
     ("learner", "table"),
-    [
-        *(("logistic", table) for table in (EMPTY, ALIKE, EMPTY + "F,30,yes\n", EMPTY + "X,?,\n" * 9)),
-        *((learner, table) for learner in ("svm", "aggregate") for table in (EMPTY, ALIKE)),
-    ],
+    slow_but(
+        {0, 4},
+        [
+            *(("logistic", table) for table in (EMPTY, ALIKE, EMPTY + "F,30,yes\n", EMPTY + "X,?,\n" * 9)),
+            *((learner, table) for learner in ("svm", "aggregate") for table in (EMPTY, ALIKE)),
+        ],
+    ),
 )
 def test_tables_that_teach_nothing_are_no_error(shop, learner, table):
     shop.write(train__csv=table)
@@ -216,8 +222,8 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("table", ODD.values(), ids=ODD.keys())
-@pytest.mark.parametrize("learner", ["least-squares", "quantile", "aggregate"])
+@pytest.mark.parametrize("table", thinned(ODD.values(), 2), ids=ODD.keys())
+@pytest.mark.parametrize("learner", thinned(["least-squares", "quantile", "aggregate"], 3))
 def test_no_table_of_numbers_is_an_error_and_no_prediction_leaves_the_bounds(shop, table, learner):
     shop.write(d__json={"malformed": "drop", "fields": NUMBERS}, train__csv=table, new__csv="x\n0.1\nnan\n1e9\nwhat\n")
     done = predict(shop, "--points", "new.csv", "--learner", learner, "--json", target="y", eps="1")
@@ -253,7 +259,7 @@ CORNERS = [(0, 0, "yes"), (3, 3, "yes"), (0, 3, "no"), (3, 0, "no")]
 
 @pytest.mark.parametrize(
     "kernel",
-    [("gaussian",), ("gaussian", "--features", "300", "--bandwidth", "0.5"), ("polynomial",)],
+    thinned([("gaussian",), ("gaussian", "--features", "300", "--bandwidth", "0.5"), ("polynomial",)], 3),
     ids=["exact", "random", "polynomial"],
 )
 def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_same_features(shop, kernel):
@@ -267,6 +273,7 @@ def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_sa
     assert done.out.split() == [mine for _, _, mine in CORNERS], done.err
 
 
+@pytest.mark.slow
 def test_a_public_number_of_few_rows_is_learned_from_by_the_kernel_itself(shop):
     wide = {
         "malformed": "drop",
@@ -334,7 +341,7 @@ def test_a_column_of_slots_lets_records_come_and_go(shop):
 
 
 @pytest.mark.parametrize(
-    ("more", "drawn"), [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")]
+    ("more", "drawn"), slow_but({0}, [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")])
 )
 def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
     done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", *more)
@@ -344,6 +351,7 @@ def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
     assert "one of 5 lambdas" in done.err
 
 
+@pytest.mark.slow
 def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
     for more in (("--method", "descent"), ("--parts", "4"), ("--method", "descent", "--parts", "4"), ("--radius", "5")):
         done = predict(shop, "--points", "new.csv", "--n", "400", *more, "--json")
@@ -364,6 +372,7 @@ def test_a_trusted_base_is_not_touched_by_a_dry_run(shop):
     assert "the plan was made without a look at it" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_a_trusted_base_runs_in_processes_of_its_own_and_is_named(shop):
     base = ("--base", "support.third_party_estimators.Counting", "--trust", "support.third_party_estimators.Counting")
     done = predict(shop, *AGGREGATE, *base, "--out", "p.csv")
@@ -383,12 +392,15 @@ def test_a_base_of_scikit_learn_needs_no_trust(shop):
 
 @pytest.mark.parametrize(
     ("given", "says"),
-    [
-        ("sklearn.tree.DecisionTreeClassifier(max_depth='deep')", "'max_depth' parameter"),
-        ("sklearn.tree.DecisionTreeClassifier(n_jobs=2)", "n_jobs is not taken"),
-        ("sklearn.tree.DecisionTreeClassifier(depth=2)", "no argument 'depth'"),
-        ("sklearn.tree.DecisionTreeRegressor()", "it predicts numbers, and the target 'buys' holds labels"),
-    ],
+    slow_but(
+        {0},
+        [
+            ("sklearn.tree.DecisionTreeClassifier(max_depth='deep')", "'max_depth' parameter"),
+            ("sklearn.tree.DecisionTreeClassifier(n_jobs=2)", "n_jobs is not taken"),
+            ("sklearn.tree.DecisionTreeClassifier(depth=2)", "no argument 'depth'"),
+            ("sklearn.tree.DecisionTreeRegressor()", "it predicts numbers, and the target 'buys' holds labels"),
+        ],
+    ),
 )
 def test_wrong_arguments_of_a_known_base(shop, given, says):
     pytest.importorskip("sklearn")

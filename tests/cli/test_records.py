@@ -19,6 +19,7 @@ def released(desk):
     return desk
 
 
+@pytest.mark.slow
 def test_a_line_a_check(released):
     ended = released.run("verify", "out")
     lines = ended.out.splitlines()
@@ -42,6 +43,7 @@ def test_a_mismatch_ends_with_six(released):
     assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
     """An answer that is a little off, under a record that names another numpy."""
     place = released.path / "out"
@@ -72,6 +74,7 @@ def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
     accepted.require()
 
 
+@pytest.mark.slow
 def test_a_damaged_ledger_ends_with_seven(desk):
     assert desk.run("budget", "init", "survey", "--eps", "2", "--ledger", "l.sqlite").code == 0
     assert desk.release("--out", "out", "--dataset", "survey", "--ledger", "l.sqlite").code == 0
@@ -84,6 +87,7 @@ def test_a_damaged_ledger_ends_with_seven(desk):
     assert "is no export of a ledger, or is damaged" in ended.err
 
 
+@pytest.mark.slow
 def test_prices_of_today(released):
     ended = released.run("reprice", "out")
     assert ended.code == 0
@@ -91,6 +95,7 @@ def test_prices_of_today(released):
     assert released.run("reprice", "out", "--json").json["now"]["epsilon"]["basic"] == {"exact": "1", "float": 1.0}
 
 
+@pytest.mark.slow
 def test_side_by_side(released):
     ended = released.run("compare", "out", "out")
     assert ended.code == 0

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from support.command_desk import PRIVATE, QUERIES, TABLE
+from support.slow_cases import slow_but
 
 CERTAIN = "1000"
 """An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""
@@ -45,6 +46,7 @@ def squeezed(text):
     return [" ".join([*lines[0][:2], *lines[0][4:]]), *map(" ".join, shown)]
 
 
+@pytest.mark.slow
 def test_the_table(desk):
     ended = desk.release(eps=CERTAIN)
     assert ended.code == 0
@@ -80,28 +82,6 @@ def test_the_files(desk):
         assert not any(hidden in (desk.path / path).read_text() for hidden in PRIVATE)
 
 
-@pytest.mark.parametrize(
-    ("form", "read"),
-    [
-        ("csv", lambda path: csv.read_csv(path).to_pylist()),
-        ("parquet", lambda path: parquet.read_table(path).to_pylist()),
-        ("json", lambda path: json.loads(path.read_text())),
-    ],
-)
-def test_every_form_of_the_answers(desk, form, read):
-    assert desk.release("--out", "out", "--format", form, eps=CERTAIN).code == 0
-    rows = read(desk.path / f"out/answers.{form}")
-    assert [row["measured"] for row in rows] == MEASURED
-    assert rows[4]["sex"] == "F"
-    assert rows[4]["age"] == "(null)"
-
-
-def test_json_beside_the_files(desk):
-    ended = desk.release("--out", "out", "--json", eps=CERTAIN)
-    assert measured(ended.json) == MEASURED
-    assert "released to out" in ended.err
-
-
 def test_synthetic_rows(desk):
     assert desk.release("--out", "out", "--synthetic", "rows", "--bins", "midpoint", eps=CERTAIN).code == 0
     rows = parquet.read_table(desk.path / "out/synthetic.parquet")
@@ -109,13 +89,6 @@ def test_synthetic_rows(desk):
     assert rows.num_rows == 4
     assert set(rows["age"].to_pylist()) <= {12, 37, 62, 87, None}
     assert json.loads((desk.path / "out/release.json").read_text())["synthetic"]["form"] == "rows"
-
-
-def test_synthetic_cells(desk):
-    assert desk.release("--out", "out", "--synthetic", "cells", eps=CERTAIN).code == 0
-    cells = parquet.read_table(desk.path / "out/synthetic.parquet")
-    assert sum(cells["weight"].to_pylist()) == pytest.approx(4)
-    assert "[25, 50)" in cells["age"].to_pylist()
 
 
 def parquet_bytes(rows=slice(None)):
@@ -140,7 +113,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize(("data", "files", "options"), SOURCES.values(), ids=SOURCES)
+@pytest.mark.parametrize(("data", "files", "options"), slow_but({0, 5}, SOURCES.values()), ids=SOURCES)
 def test_every_kind_of_table(desk, data, files, options):
     for name, content in files.items():
         desk.put(name, content)
@@ -153,20 +126,13 @@ def test_standard_input(desk):
     assert measured(ended.json) == MEASURED
 
 
-def test_several_files(desk):
-    header, *rows = TABLE.splitlines()
-    desk.put("a.csv", "\n".join([header, *rows[:2]]))
-    desk.put("b.csv", "\n".join([header, *rows[2:]]))
-    ended = desk.run("release", "a.csv", "b.csv", "--queries", "q.json", "--eps", CERTAIN, "--json")
-    assert measured(ended.json) == MEASURED
-
-
 def test_a_histogram(desk):
     desk.put("t.csv", "age,income,n,sex\n31,150,1000,F\n64,250,7,M\n31,50,0,F\n")
     ended = desk.release("--json", "--counts", "n", data="t.csv", eps=CERTAIN)
     assert measured(ended.json) == [0, 1000, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1000, 1007]
 
 
+@pytest.mark.slow
 def test_replace_with_the_declared_number(desk):
     ended = desk.release("--json", "--neighbours", "replace", "--n", "5", eps=CERTAIN)
     assert (ended.json["plan"]["n"], ended.json["plan"]["most"]) == (None, 5)
@@ -250,6 +216,7 @@ def run(desk, *options, eps="1"):
     return desk.release("--rounds", "1", *options, queries="pairs.json", eps=eps)
 
 
+@pytest.mark.slow
 def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> None:
     ended = run(pairs, "--certify", "0.05", "--beta", "0.1", "--out", "release", eps="100")
     assert ended.code == 0

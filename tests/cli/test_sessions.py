@@ -114,6 +114,7 @@ def shop(desk):
     return desk
 
 
+@pytest.mark.slow
 def test_from_open_to_close_of_predictions(shop):
     done = shop.run(*PREDICT, *LEARN, *PAID, "--purpose", "advice")
     assert done.code == 0, done.err

@@ -123,6 +123,7 @@ def test_the_guide_says_which_commands_take_a_setting():
     assert [line for line in read_topic("settings").splitlines() if line.startswith("| `")] == table
 
 
+@pytest.mark.slow
 def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_none_paid_for(project):
     assert project.run("release", "table.csv", "--eps", "1", "--out", "paid").code == 0
     found = project.run("verify", "paid")

@@ -9,6 +9,7 @@ from cli.test_predict import DOMAIN, POINTS, TRAIN
 from click.testing import CliRunner
 from pyarrow import csv
 from support.command_desk import QUERIES
+from support.slow_cases import slow_but, thinned
 from support.terminal import watch
 
 from dpqr.cli.main import main
@@ -51,7 +52,7 @@ def test_answers_in_json_have_all_digits(released):
     assert len(released.run("show", "out", "--query", QUERY, "--json", "--rows", "2").json) == 2
 
 
-@pytest.mark.parametrize("form", ["table", "bars", "heatmap"])
+@pytest.mark.parametrize("form", thinned(["table", "bars", "heatmap"], 3))
 def test_every_form_shows_some_rows(released, form):
     ended = released.run("show", "out", "--query", QUERY, "--as", form, "--rows", "7")
     assert (ended.code, ended.err) == (0, "")
@@ -80,7 +81,7 @@ def test_names_are_completed(released):
     assert option.shell_complete(show_command.make_context("show", ["nowhere"]), "") == []
 
 
-@pytest.mark.parametrize("charset", ["ascii", "iso-8859-1"])
+@pytest.mark.parametrize("charset", thinned(["ascii", "iso-8859-1"], 2))
 def test_a_locale_without_these_signs_is_drawn_in_ascii(released, charset):
     for query, form in ((QUERY, "bars"), (QUERY, "heatmap"), ("prefix(income)", "curve")):
         done = CliRunner(charset=charset).invoke(main, ["show", "out", "--query", query, "--as", form])
@@ -89,7 +90,9 @@ def test_a_locale_without_these_signs_is_drawn_in_ascii(released, charset):
         assert "\\u" not in done.stdout
 
 
-@pytest.mark.parametrize(("lines", "environment", "turned"), [(8, {"CI": ""}, 1), (8, {}, 0), (99, {"CI": ""}, 0)])
+@pytest.mark.parametrize(
+    ("lines", "environment", "turned"), slow_but({0}, [(8, {"CI": ""}, 1), (8, {}, 0), (99, {"CI": ""}, 0)])
+)
 def test_pages_are_turned_where_a_person_needs_them(released, monkeypatch, lines, environment, turned):
     pages = []
     monkeypatch.setattr("click.echo_via_pager", pages.append)

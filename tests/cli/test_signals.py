@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP: a real process that is asked to end says so, pays, keeps its transcript and frees its locks."""
+"""SIGTERM, SIGHUP, SIGINT: a process that is asked to end says so, pays, keeps its transcript and frees its locks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 
 import pytest
 from support.command_desk import TABLE
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slowly
 
 from dpqr.kernel.errors import STAYS_SPENT
 
@@ -64,7 +64,12 @@ sys.argv = ["dpqr", *{arguments!r}]
 run()
 """
 
-HEARD = "import signal\nfor each in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(each, signal.SIG_DFL)\n"
+HEARD = """
+import signal
+for each in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
 """A suite that was started in the background may ignore signals, and its children would, too."""
 
 PLANNING = ("dpqr.releases.release", "checked_plan", True, 1)
@@ -105,7 +110,7 @@ def assert_quiet(done, code=143):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), slow_but({0}, [(signal.SIGTERM, 143), (signal.SIGHUP, 129)]))
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("moment", [PLANNING, RESERVED, READING, DRAWING, BETWEEN, WRITING])
 def test_without_a_ledger_nothing_is_left_behind(desk, moment, number, code):
     before = desk.everything()

@@ -99,6 +99,7 @@ def package(desk, install):
     return desk
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_guide_is_installed_tested_and_trusted(package):
     import_module("my_package.test_hedge").test_hedge()
     assert "hedge [my-package 0.1]: my_package.hedge:Hedge" in package.run("strategies").out

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from cli.odd_files import LEARNERS, LEARNERS_DESK
+from support.slow_cases import thinned
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def predict(shop, learner, *more, target="age"):
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--method", "descent"), ("--lambda", "0.01"), ("--parts", "2"), ("--tune", "0.2")]
+    "more", thinned([(), ("--method", "descent"), ("--lambda", "0.01"), ("--parts", "2"), ("--tune", "0.2")], 5)
 )
 def test_a_loss_of_a_package_predicts_numbers(shop, more):
     done = predict(shop, "log-cosh", "--points", "sex.csv", *more)

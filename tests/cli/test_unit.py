@@ -7,6 +7,7 @@ import json
 import pytest
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
+from support.slow_cases import slow_but, thinned
 
 PEOPLE = """who,sex,age,income
 ann,F,31,100.5
@@ -59,7 +60,7 @@ def test_a_public_number_is_of_persons(people) -> None:
     assert_refusal(people.release(*replaced, "9"), 5, "the declared number of persons in column 'who', 9;")
 
 
-@pytest.mark.parametrize(("unit", "lost"), [(UNIT, 1 + 0 + 2), ((), 2)])
+@pytest.mark.parametrize(("unit", "lost"), slow_but({0}, [(UNIT, 1 + 0 + 2), ((), 2)]))
 def test_the_count_of_what_was_left_out(people, unit, lost) -> None:
     """ann has one row too many, cyd two of an unknown sex; without a unit these two only."""
     ended = people.release("--json", *unit, "--count-dropped", "0.5", eps=CERTAIN)
@@ -87,7 +88,7 @@ def test_rows_that_come_or_go_are_counted_for_nothing(people) -> None:
     assert free["events"] == [{"kind": "left-out", "event": left_out, "count": 1}, *none["events"]]
 
 
-@pytest.mark.parametrize("more", [UNIT, ("--neighbours", "replace", "--n", "9")])
+@pytest.mark.parametrize("more", thinned([UNIT, ("--neighbours", "replace", "--n", "9")], 2))
 def test_elsewhere_a_count_is_asked_for(people, more) -> None:
     assert people.release("--json", *more).json["dropped"] is None
 

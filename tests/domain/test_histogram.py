@@ -82,6 +82,7 @@ def test_floating_point_counts_are_refused() -> None:
         DenseHistogram(np.ones(3))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_domain_beyond_memory_has_marginals() -> None:
     codes = np.array([[9] * 100, [0] * 100], dtype=np.uint8)
     histogram = SparseHistogram((10,) * 100, codes, np.array([5, 7]))
@@ -112,6 +113,7 @@ def rows(draw: st.DrawFn) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     return shape, draw(st.lists(row, min_size=1, max_size=6))
 
 
+@pytest.mark.slow
 @given(rows())
 def test_words_hold_the_rows_and_compare_as_they_do(case) -> None:
     shape, table = case

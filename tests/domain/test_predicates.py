@@ -90,6 +90,7 @@ def refusal(text: str) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_any_change_of_a_predicate_is_read_or_refused_at_its_character() -> None:
     sound = re.findall(r"\S+", "not ( a >= 3 or b in ( 'x' , 'y' ) ) and a between 1 and 2 and b is not null")
     chance = random.Random(5)

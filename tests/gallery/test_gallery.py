@@ -32,6 +32,7 @@ def require_finished(desk, pages, labels):
     assert (desk / "series.csv").read_text().count("2024-Q3") == 9
 
 
+@pytest.mark.slow
 def test_a_short_form(tmp_path):
     make(tmp_path, rows=500, wanted=(pairs, series))
     require_finished(tmp_path, ["pairs", "series-2024-Q1"], (pairs, series))

@@ -40,7 +40,7 @@ def desk(book, tmp_path, monkeypatch):
 CASES = [pytest.param(case, id=f"{category}-{case.name}") for category, cases in NEW.items() for case in cases]
 
 
-@pytest.mark.parametrize("case", thinned(CASES, 5))
+@pytest.mark.parametrize("case", thinned(CASES, 25))
 def test_it_is_refused_and_what_is_spent_is_told(desk, book, monkeypatch, case):
     """Nothing, unless rows could be read: then all that was reserved."""
     ledger = book.path / "ledger.sqlite"

@@ -5,12 +5,12 @@ import json
 import pytest
 from hostile.fuzz import fuzz
 from support.command_desk import PRIVATE
-from support.slow_cases import slowly
 
 MEGABYTES = 3000
 
 
-@pytest.mark.parametrize("count", [20, *slowly(300)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [20, 300])
 def test_damage_ends_in_a_release_or_a_refusal(tmp_path, count):
     told, peak = fuzz(tmp_path, count, 7)
     assert len(told) == count

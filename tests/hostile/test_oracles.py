@@ -42,7 +42,7 @@ def case(each):
     return pytest.param(each, id=each.name, marks=pytest.mark.slow if dear else ())
 
 
-@pytest.mark.parametrize("attempt", thinned([case(each) for each in ATTEMPTS], 9))
+@pytest.mark.parametrize("attempt", thinned([case(each) for each in ATTEMPTS], 37))
 def test_nothing_is_learnt_for_free(trial, attempt):
     made = trial(attempt)
     assert made.leak is None

@@ -106,7 +106,7 @@ def require_nothing(made):
 ON_SPARK = [attempt for attempt in ATTACKS if attempt.name.startswith("spark-")]
 
 
-@pytest.mark.parametrize("attempt", thinned([case(attempt) for attempt in ATTACKS if attempt not in ON_SPARK], 11))
+@pytest.mark.parametrize("attempt", thinned([case(attempt) for attempt in ATTACKS if attempt not in ON_SPARK], 53))
 def test_nothing_is_learnt_and_nothing_is_run(server, trial, attempt):
     require_nothing(trial(attempt))
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from support.slow_cases import thinned
 
 MESSAGES, ROUNDS = (0, 1), 2
 Path = tuple[tuple[int, int], ...]
@@ -82,7 +83,7 @@ RATIOS = Fraction(11, 10), Fraction(5, 4)
 """e^epsilon of the two mechanisms."""
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", thinned(range(12), 6))
 def test_pairs_add_up_over_mechanisms_that_are_asked_by_turns(seed):
     drawn = random.Random(seed)
     pair = tuple(Interactive.drawn(drawn, odds) for odds in (4, 9))
@@ -91,6 +92,7 @@ def test_pairs_add_up_over_mechanisms_that_are_asked_by_turns(seed):
     assert together <= sum(alone)
 
 
+@pytest.mark.slow
 def test_the_larger_pair_alone_does_not_cover_both():
     """A wrong account, as if mechanisms that run at once were one: it is exceeded."""
     exceeded = 0

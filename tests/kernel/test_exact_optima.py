@@ -72,6 +72,7 @@ def textbook_advanced(draws, step, delta):
     return min(bound, draws * step)
 
 
+@pytest.mark.slow
 @in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "step"), DRAWS)
 @pytest.mark.parametrize("kind", ["laplace", "permute-and-flip"])
@@ -92,6 +93,7 @@ def test_pure_draws(draws, step, delta, kind):
     assert best <= priced("zcdp", ((event, draws),), delta)
 
 
+@pytest.mark.slow
 @in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "shift", "scale"), [(1, 8, 4), (5, 3, 6), (20, 10, 60), (60, 25, 400)])
 def test_laplace_noise_on_one_integer(draws, shift, scale, delta):
@@ -117,6 +119,7 @@ def test_a_mixture_of_selections_and_measurements(delta):
     assert low < priced("pld", (picked, measured), delta) < optimum(both, delta)
 
 
+@pytest.mark.slow
 @in_one_test("delta", DELTAS)
 @pytest.mark.parametrize(("draws", "squared", "variance"), [(1, 1, 20), (7, 2, 50), (100, 4, 10**6), (1000, 1, 300)])
 def test_gaussian_noise(draws, squared, variance, delta):

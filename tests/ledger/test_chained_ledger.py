@@ -309,6 +309,7 @@ class TestOthers:
             reserve(impatient, 1)
         assert ledger.account("survey").spent == 0
 
+    @pytest.mark.slow
     @pytest.mark.file
     def test_a_full_disk_leaves_it_sound(self, ledger, tmp_path):
         met = command("full", tmp_path)

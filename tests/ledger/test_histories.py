@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 from support.ledger_jobs import terms
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import PURE, Cost, Pricing, PrivacyBudget
@@ -380,7 +380,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", [0, *slowly(*range(1, 20))])
-@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("budget", thinned(BUDGETS.values(), 6), ids=BUDGETS)
 def test_a_state_is_what_its_runs_add_up_to(budget, seed):
     refused = 0
     for part in range(6):

@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.periods import Period, PeriodRows, PeriodTree
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -39,7 +40,7 @@ def may_join(layer, span, made, waiting):
     return late and not any(entry in waiting for _, entry in before)
 
 
-@pytest.mark.parametrize("waiting", [(), (0,), (1,)], ids=str)
+@pytest.mark.parametrize("waiting", thinned([(), (0,), (1,)], 3), ids=str)
 def test_every_history_of_three_releases_is_put_where_the_lemma_allows_and_in_the_first_place(waiting):
     """Spans that overlap, repeat, come early or late; what is read is equal or not; some are still open."""
     for spans in product(SPANS, repeat=3):

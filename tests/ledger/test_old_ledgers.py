@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.ledger.codec import ENTRY_FORMATS, decode_entry, encode_entry
 from dpqr.ledger.record import entry_line, read_export
@@ -33,7 +34,7 @@ def test_every_entry_is_written_as_it_was_read(path):
         assert decode_entry(encode_entry(entry), "seal") == entry
 
 
-@of_each
+@pytest.mark.parametrize("path", thinned(LEDGERS, 4), ids=lambda path: path.stem)
 def test_the_record_is_sound_and_every_state_of_it_comes_back(path):
     record = read_export(path)
     assert "".join(f"{entry_line(entry)}\n" for entry in record.entries) == path.read_text()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.ledger_jobs import ledger_in, reserve, terms
+from support.slow_cases import slow_but
 
 from dpqr.kernel.errors import DpqrError
 
@@ -56,7 +57,7 @@ CASES = [
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads that other tests have left are idle
-@pytest.mark.parametrize(("name", "mode", "words", "readable"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "mode", "words", "readable"), slow_but({0, 2}, CASES), ids=lambda value: str(value))
 def test_what_may_not_be_written_is_said_in_a_line(place, name, mode, words, readable):
     (place / "ledger.sqlite").chmod(0o666)
     (place / name).chmod(mode)

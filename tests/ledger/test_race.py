@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from support.ledger_jobs import command, draws, ledger_in, publish, reserve, terms, unsound
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but
 
 from dpqr.kernel.budget import Cost
 
@@ -31,7 +31,8 @@ def test_twenty_four_jobs_and_five_units(tmp_path, budget, options, spent):
     assert found.anchored == found.mark
 
 
-@pytest.mark.parametrize("delta", [None, *slowly("1e-9")], ids=["epsilon", "pairs"])
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [None, "1e-9"], ids=["epsilon", "pairs"])
 def test_twenty_kills(tmp_path, delta):
     ledger = ledger_in(tmp_path)
     ledger.open(terms(epsilon="1000", delta="1e-3" if delta else "0"))

@@ -15,7 +15,7 @@ from support.disk_faults import Faults, Killed, small_disk
 from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import TABLE, lay, run
 from support.postgres_server import running
-from support.slow_cases import slow_one
+from support.slow_cases import slow_one, thinned
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 
@@ -65,7 +65,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 4))
 @pytest.mark.parametrize("every", [53, slow_one(1)])
 def test_at_every_call_neighbouring_tables_end_alike(tmp_path, kind, every):
     ends = []
@@ -83,8 +83,9 @@ def test_at_every_call_neighbouring_tables_end_alike(tmp_path, kind, every):
     assert any(ends)
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
-@pytest.mark.parametrize("every", [3, slow_one(1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("every", [3, 1])
 def test_a_ledger_on_a_small_disk(tmp_path, monkeypatch, what, every):
     """Its file and its anchor lie there; the release goes elsewhere."""
     with small_disk(tmp_path / "disk") as disk:

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -70,9 +71,9 @@ def test_answers_are_rounded_to_a_fine_grid_and_nothing_fails() -> None:
     assert found.tolist() == [round(FINENESS / 3), 0, 2**59, -(2**59)]
 
 
-@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("rows", thinned([1, 2], 2))
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize("groups", thinned(GROUPS, 3))
 @pytest.mark.parametrize("largest", [False, True])
 def test_no_neighbour_moves_the_integers_further_than_the_events_say(relation, rows, groups, largest) -> None:
     """All that one person's rows can be. Marginals attain the change under add-remove."""

@@ -9,6 +9,7 @@ from audits.neighbours import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.brute_force_persons import largest_move, person
+from support.slow_cases import thinned
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.domain.histogram import DenseHistogram, dense_marginal
@@ -43,7 +44,7 @@ def test_a_score_is_the_error_of_the_box_on_the_finer_grid() -> None:
         assert made.sensitivity(unit) == plain.sensitivity(unit) << 5
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", thinned(list(Neighbours), 2))
 def test_the_sensitivity_is_the_largest_move_of_any_score(relation) -> None:
     shape, blocks = (2, 2), (boxes((0, 1), 30, 1, shape=(2, 2)),)
     made = BoxScores(blocks=blocks, index=box_index(blocks), expected=np.full(shape, -1), bits=2)
@@ -92,7 +93,7 @@ def checked(search, scores):
     np.testing.assert_array_equal(found[known], search.bounds[pieces][known])
 
 
-@pytest.mark.parametrize("first", [1, 2**18])
+@pytest.mark.parametrize("first", thinned([1, 2**18], 2))
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=12, deadline=None)
 def test_bounds_hold_from_the_first_to_the_last_refinement(first, seed) -> None:

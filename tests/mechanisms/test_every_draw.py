@@ -12,6 +12,7 @@ import pytest
 from support.brute_force_persons import crowd, person
 from support.fakes import Told
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -138,7 +139,7 @@ class Panel:
         return np.arange(self.predictions)
 
 
-@pytest.mark.parametrize("touched", [1, 3])
+@pytest.mark.parametrize("touched", thinned([1, 3], 2))
 @pytest.mark.parametrize("labels", [2, 4])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
 def test_every_label_is_drawn_at_half_of_epsilon_a_vote(epsilon, labels, touched):

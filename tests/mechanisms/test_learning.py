@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slowly, thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import approximate_cost, pure_epsilon
@@ -88,8 +89,8 @@ def neighbours(unit, most):
 
 
 @pytest.mark.parametrize("unit", [ADDED, REPLACED], ids=["add-remove", "replace"])
-@pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("most", [1, 2, *slowly(3)])
+@pytest.mark.parametrize("budget", thinned(BUDGETS, 2), ids=str)
 def test_the_joint_law_of_all_labels_is_within_its_price_on_every_pair_of_neighbours(unit, most, budget):
     selection = LabelSelection.within(*budget, most=most, unit=unit)
     cost = approximate_cost(selection.event)
@@ -161,6 +162,7 @@ def persons(rows):
     }
 
 
+@pytest.mark.slow
 @in_one_test("unit", [ADDED, REPLACED])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(7)])

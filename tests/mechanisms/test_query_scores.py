@@ -10,6 +10,7 @@ from support import brute_force_persons as persons
 from support.brute_force_persons import person
 from support.fakes import Given
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -96,7 +97,7 @@ def test_many_rows_are_scored_without_a_loop_over_them(monkeypatch) -> None:
     np.testing.assert_array_equal(made.evaluate(counts), table @ np.array([3, 5, 7]))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("rows", thinned([1, 2, 3], 3))
 @pytest.mark.parametrize(
     ("blocks", "ratios", "added", "replaced"),
     [((ZERO_ONE, PREFIX), (1, 1), 1, 1), ((SIGNED,), (1,), 3, 5), ((SIGNED, ZERO_ONE), (2, 7), 7, 10)],
@@ -182,7 +183,7 @@ def losses(made, shape, unit):
     return worst
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("rows", thinned([1, 2, 3], 2))
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_a_selection_loses_no_more_than_epsilon_for_a_person(relation, rows) -> None:
     """The exact law at the rate of this unit. The rate of one row loses more: the control."""

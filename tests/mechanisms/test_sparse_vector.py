@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.accountant import SumFilter, require_pure
@@ -128,7 +129,7 @@ def test_an_epoch_costs_its_price_and_no_neighbour_loses_more(unit):
         assert (epoch.event.sensitivity, epoch.event.directions) == (unit.rows, 1 if one_way else 2)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("unit", thinned(UNITS, 3), ids=NAMES)
 def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(unit):
     """Recomputed from an equal source: near the threshold the outcome turns with every part of it."""
     for price, side, weights in product(PRICES, (1, -1), WEIGHTS):

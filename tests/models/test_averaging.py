@@ -71,6 +71,7 @@ def error(model, blocks, counts):
 PAIRS = tuple(combinations(range(4), 2))
 
 
+@pytest.mark.slow
 def test_independent_columns_are_answered_as_independent():
     """Pairs full of noise of columns that nothing joins: the fit keeps the noise, one class does not."""
     shape = (6, 5, 7, 4)

@@ -70,6 +70,7 @@ def test_given_the_separator_every_count_is_rounded_up_or_down():
     assert (np.abs(tally(codes[:, :2], (60, 70)) - expected) < 1 + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_unbiased_over_seeds():
     """The mean of 7 records a seed: 6 standard errors of a count that is rounded up or down."""
     tree = JunctionTree.over((2, 3), [(0, 1)])

@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.slow_cases import slowly
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.evidence import LinearMeasurement
@@ -84,7 +83,8 @@ def test_the_gradient_is_that_of_the_loss():
     np.testing.assert_allclose(slopes, differences, atol=1e-5 * np.abs(slopes).max())
 
 
-@pytest.mark.parametrize("seed", [0, *slowly(1, 2)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_fit_finds_the_classes_of_exact_pairs(seed):
     """Four classes of six columns are determined by their pairs. Residuals end far below the noise of one record."""
     generator, shape = np.random.default_rng(seed), (5, 4, 6, 3, 5, 4)

@@ -36,6 +36,7 @@ def moved(wanted, fixed=()):
     return codes
 
 
+@pytest.mark.slow
 def test_rows_come_near_to_what_they_did_not_have_and_keep_what_they_had():
     wanted = {(0, 1): LINKED, (1, 2): APART}
     codes = moved(wanted)

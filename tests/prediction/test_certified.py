@@ -15,7 +15,7 @@ from support.hostile_fits import (
     hostile_fit,
     hostile_pull,
 )
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.prediction.learners.corners import Corner, CornerSolver, Pivots
 from dpqr.prediction.learners.losses import ExactHinge
@@ -62,7 +62,7 @@ def proved_distance(learner, table, found):
 
 
 @several
-@pytest.mark.parametrize("name", CORNERED)
+@pytest.mark.parametrize("name", thinned(CORNERED, 2))
 def test_every_fit_of_a_loss_with_a_corner_is_certified(name, fits, monkeypatch):
     """A tenth of these tables or so leave the path of barriers, and pivots in doubles certify nearly all of these; the
     rest are solved exactly."""
@@ -87,6 +87,7 @@ def test_every_fit_of_a_loss_with_a_corner_is_certified(name, fits, monkeypatch)
     assert ways["doubles"] >= ways["left the path"] > ways["exact"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORNERED)
 def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
     """Where neither the path nor doubles do."""
@@ -98,6 +99,7 @@ def test_exact_pivots_alone_certify_every_fit(name, monkeypatch):
         assert proved_distance(learner, table, found) <= float(learner.solver.tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORNERED)
 def test_a_fit_that_stops_early_is_not_certified(name, monkeypatch):
     """Broken builds: one returns the last point of a path that is cut short, one the minimiser moved by twice the
@@ -116,7 +118,7 @@ def test_a_fit_that_stops_early_is_not_certified(name, monkeypatch):
 
 
 @several
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", thinned(SMOOTH, 3))
 def test_every_fit_of_a_smooth_loss_is_certified(name, fits):
     for seed in range(fits):
         learner, table = hostile_fit(seed, name)
@@ -125,7 +127,7 @@ def test_every_fit_of_a_smooth_loss_is_certified(name, fits):
 
 
 @several
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", thinned(SMOOTH, 3))
 def test_steps_that_slopes_measure_certify_what_values_do_not(name, fits, monkeypatch):
     monkeypatch.setattr(Solver, "_newton", lambda *_: None)
     monkeypatch.setattr(Solver, "_accelerated", lambda solver, objective, point: (point, False))
@@ -135,6 +137,7 @@ def test_steps_that_slopes_measure_certify_what_values_do_not(name, fits, monkey
         assert distance_in_digits(learner, table, found) <= float(learner.solver.tolerance)
 
 
+@pytest.mark.slow
 @several
 def test_every_fit_of_a_perturbed_objective_is_certified(fits, monkeypatch):
     """Most of these tables have too many records for doubles; extended precision certifies all of them, and none is

@@ -13,7 +13,6 @@ import pytest
 from support.disk_faults import Faults, Killed, small_disk
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
-from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.sealed import ReleasedValue
@@ -126,8 +125,9 @@ def test_at_every_call_the_end_says_nothing_of_what_was_drawn(opened, quick, kin
     assert any(ends) != (kind == "short")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
-@pytest.mark.parametrize("every", [13, slow_one(1)])
+@pytest.mark.parametrize("every", [13, 1])
 def test_on_a_disk_of_any_fullness(opened, tmp_path, what, every):
     with small_disk(tmp_path / "disk") as disk:
         ends, free = [], 0

@@ -20,6 +20,7 @@ from support.prediction_tables import (
     pair,
     streamed,
 )
+from support.slow_cases import thinned
 
 from dpqr.kernel.budget import root_below
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -106,6 +107,7 @@ def test_squares_that_a_record_comes_against_use_more_than_the_slopes_of_the_uni
     assert 4 * float(stable.reached) / 10**6 < apart <= float(stable.bound)
 
 
+@pytest.mark.slow
 @in_one_test("relation", Neighbours)
 @pytest.mark.parametrize("name", ["logistic", "hinge", "pinball", "least squares"])
 def test_a_descent_stays_in_its_ball_in_every_direction(name, relation):
@@ -151,7 +153,9 @@ def tapers(loss):
 
 
 @pytest.mark.parametrize("unit", UNITS_OF[::2], ids=NAMES[::2])
-@pytest.mark.parametrize("loss", CORNERS, ids=[f"{place}-{type(loss).__name__}" for place, loss in enumerate(CORNERS)])
+@pytest.mark.parametrize(
+    "loss", thinned(CORNERS, 8), ids=[f"{place}-{type(loss).__name__}" for place, loss in enumerate(CORNERS)]
+)
 def test_a_perturbed_objective_claims_what_its_loss_and_unit_have(loss, unit):
     """In the learner, in what a price buys and in the event that is charged."""
     given = PerturbedLearner(examples=examples(AXIS, [-1.0, 1.0]), loss=loss, strength=Fraction(3), unit=unit)

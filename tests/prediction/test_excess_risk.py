@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, domain, online
-from support.slow_cases import slow_but
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import DenseHistogram
@@ -63,8 +63,8 @@ def test_a_descents_parts_by_hand():
     assert found.assumed
 
 
-@pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("parts", [None, 5])
+@pytest.mark.parametrize("relation", thinned(Neighbours, 2))
+@pytest.mark.parametrize("parts", thinned([None, 5], 2))
 @pytest.mark.parametrize("name", ["output", "descent"])
 def test_measured_risks_stay_below_it(name, parts, relation):
     """A population of 3 x 2 cells; the mean over 40 samples of the risk, with the noise's own part added exactly."""
@@ -143,6 +143,7 @@ BEST = np.array([0.4, -0.3])
 """f_rho, of norm 1/2; targets are -1 or 1 with the mean that it has, so the noise is large."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
 @pytest.mark.parametrize("slots", [30, 300])
 def test_measured_errors_stay_below_the_bound(theta, slots):
@@ -164,9 +165,8 @@ def norm(smoothness):
     return float(np.sqrt((vectors.T @ BEST) ** 2 @ values ** (1 - 2 * smoothness)))
 
 
-@pytest.mark.parametrize(
-    ("theta", "smoothness"), slow_but({1, 2}, [("3/5", 1.0), ("3/5", 0.25), ("3/4", 1.0), ("9/10", 0.25)])
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("theta", "smoothness"), [("3/5", 1.0), ("3/5", 0.25), ("3/4", 1.0), ("9/10", 0.25)])
 def test_its_order_is_that_of_the_theory(theta, smoothness):
     """The exponent min(theta, 2 r (1 - theta)), but for the logarithm, between 10^9 and 10^12 records."""
     power = float(Fraction(theta))

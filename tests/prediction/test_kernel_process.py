@@ -28,6 +28,7 @@ def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", poi
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
 
 
+@pytest.mark.slow
 @in_one_test("loss", [Hinge(), Logistic(), Pinball(), Square()])
 @pytest.mark.parametrize("kernel", [GAUSSIAN, Kernel(name="polynomial", degree=3)], ids=lambda one: one.name)
 def test_no_random_neighbours_coordinates_are_further_apart_than_the_bound(loss, kernel):
@@ -56,6 +57,7 @@ def test_more_points_leave_the_bound_as_it_is():
     assert 1 <= many / few < 1 + 1e-3
 
 
+@pytest.mark.slow
 def test_values_come_back_and_the_noise_has_the_kernels_covariance():
     """2,000 seeded draws: variances of sums of points, within 15%."""
     vectors = unit_vectors(np.random.default_rng(2), 4)

@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 from support.one_test import in_one_test
 from support.prediction_tables import UNITS, counts, examples
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.kernel.accountants.analytic import Analytic, free_curvature, smallest
 from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -45,6 +45,7 @@ def density(rows, strength, scale, point):
     return -np.linalg.norm(gradient) / scale + math.log(np.linalg.det(curved))
 
 
+@pytest.mark.slow
 @in_one_test(
     ("relation", "one", "two"),
     [
@@ -196,8 +197,8 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("name", SIDED)
-@pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
+@pytest.mark.parametrize("name", thinned(SIDED, 7))
+@pytest.mark.parametrize(("changes", "one", "two"), slow_but({0}, PAIRS))
 @pytest.mark.parametrize(("strength", "deviation"), slow_but({0}, [(0.25, 1), (8, 2)]))
 def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(name, changes, one, two, strength, deviation):
     """At the epsilon that is stated for each delta the exact one, by quadrature, is at most that."""
@@ -223,9 +224,9 @@ def shares(sides, loss, curvature, deviation, delta, claims):
             yield exact_delta(table, [*table, target], strength, float(deviation), epsilon, sides) / float(delta)
 
 
-@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("name", thinned(FREE, 4))
 @pytest.mark.parametrize("deviation", [Fraction(1), *slowly(Fraction(1, 2), Fraction(2))])
-@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6)])
+@pytest.mark.parametrize("delta", thinned([Fraction(1, 10), Fraction(1, 10**6)], 2))
 def test_a_tapered_loss_pays_nothing_for_the_largest_curvature_that_is_free(name, deviation, delta):
     sides, loss = FREE[name]
     opposite, rho = loss.opposite / loss.lipschitz, (loss.lipschitz / deviation) ** 2 / 2
@@ -294,6 +295,7 @@ def test_the_curve_of_one_record_is_nearly_reached_and_faults_are_refuted():
     assert share([], [1], few, 3, 3, spared=log_above(event_of(few, 3, 1).curvature)) > 9
 
 
+@pytest.mark.slow
 @in_one_test("name", SIDED)
 @pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
 @pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
@@ -307,8 +309,8 @@ def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(name, changes, one
             assert found <= order * rho + 1e-6
 
 
-@pytest.mark.parametrize("rows", [1, 3])
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("rows", thinned([1, 3], 2))
+@pytest.mark.parametrize("relation", thinned(Neighbours, 2))
 def test_the_event_of_a_normal_pull_is_what_is_drawn(relation, rows):
     unit = PrivacyUnit(neighbours=relation, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
     given, variance = learner(2, unit=unit), Fraction(SENSITIVITY**2) * 9
@@ -376,6 +378,7 @@ def usual_length(weights):
     return pull / float(weights.learner.strength)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "epsilon"), WIDTHS)
 @pytest.mark.parametrize("rounds", [nearest, round_to_grid], ids=["worst for it", "worst for doubles"])
 def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_grid(width, epsilon, rounds):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import UNITS, domain
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Bins, Codes
 from dpqr.domain.domain import Domain
@@ -45,14 +46,15 @@ def looked(given):
     return plan, plan_alternatives(plan, given)
 
 
-@pytest.mark.parametrize("points", [1, 7, 300])
-@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+@pytest.mark.parametrize("points", thinned([1, 7, 300], 3))
+@pytest.mark.parametrize("delta", thinned(["0", "1/1000000"], 2))
 def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points, delta):
     plan, seen = looked(wanted(points, delta))
     assert seen.bought[plan.accountant.name] == points == max(seen.bought.values())
     assert set(seen.bought) == ({"basic"} if delta == "0" else {"basic", "advanced", "optimal", "zcdp"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     output = StableRecipe(name="logistic", features=FEATURES, method="output")
@@ -62,6 +64,7 @@ def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
 
 
+@pytest.mark.slow
 def test_an_ensemble_has_no_function_and_no_theory():
     recipe = Aggregate(features=FEATURES, base=RidgeBase())
     _, seen = looked(wanted(50, "1/1000000", recipe))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.kernel.budget import Price
 from dpqr.prediction.forms import PointsForm, noise_deviation
@@ -36,7 +37,7 @@ def test_without_a_decay_equal_eigenvalues_have_the_largest_dimension():
         assert bound == pytest.approx(40 * (1 / 40) / (1 / 40 + penalty))
 
 
-@pytest.mark.parametrize("smoothness", [0.2, 0.4, 0.5, 1.0])
+@pytest.mark.parametrize("smoothness", thinned([0.2, 0.4, 0.5, 1.0], 4))
 def test_what_lambda_costs_is_never_more_whatever_the_spectrum(smoothness):
     """f_rho = L^r g: the best in the ball, by its multiplier, against the bound; nearly reached by one eigenvalue."""
     drawn, shares = np.random.default_rng(1), []

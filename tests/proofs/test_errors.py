@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mpmath import exp, log
 from proofs.exact import real
+from support.slow_cases import thinned
 from support.staged_runs import N, planned, stated
 
 from dpqr.domain.histogram import DenseHistogram
@@ -68,8 +69,8 @@ def stated_integers(groups, expected, counts, moved, *, largest):
     return np.array(found)
 
 
-@pytest.mark.parametrize("name", UNITS)
-@pytest.mark.parametrize("largest", [False, True], ids=["sums", "largest"])
+@pytest.mark.parametrize("name", thinned(UNITS, 4))
+@pytest.mark.parametrize("largest", thinned([False, True], 2), ids=["sums", "largest"])
 def test_p5_no_neighbour_moves_the_integers_further_than_the_draw_is_charged_for(name, largest):
     unit, groups = UNITS[name], ((SEX, TABLE), (RUNNING,))
     expected = np.array([131, 1, 63, 65, -7, 200, 64, 3])
@@ -113,7 +114,7 @@ def stages_of(plan):
     return Stages.of(problem, plan.budget, plan.roles, problem.n or problem.most)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", thinned(PLANS, 2))
 def test_p6_the_gammas_of_all_rounds_of_all_stages_add_up_to_beta(name):
     """Exact: 2^j rounds of j doublings, two draws each, K stages: beta' (1 - 1 / (J + 1)) after J doublings."""
     stages = stages_of(planned(stated(**PLANS[name])))
@@ -152,6 +153,7 @@ def _event(stages, part):
     return Exponential().event(stages.whole.times(part))
 
 
+@pytest.mark.slow
 def test_p6_what_is_certain_costs_no_more_than_the_budget_whatever_the_rounds():
     """The worst numbers of updates that the potential allows, searched for, and the smallest alpha by the formula."""
     plan = planned(epsilon=10)

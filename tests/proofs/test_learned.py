@@ -9,6 +9,7 @@ import pytest
 from mpmath import exp
 from proofs.exact import LEAST, real
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.domain.domain import LearnedRows
 from dpqr.kernel.noise.keeping import KeepingLaw
@@ -80,7 +81,7 @@ def test_p44_all_labels_that_a_unit_may_move_are_paid(unit, most):
 
 
 @every_unit
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(3)])
+@pytest.mark.parametrize("epsilon", thinned([Fraction(1, 10), Fraction(3)], 2))
 def test_p45_counts_of_a_grid_are_within_epsilon_on_every_pair_of_neighbours(unit, epsilon):
     """The largest log-ratio of probabilities of noisy counts is the L1 distance of the counts over the scale, by the
     triangle inequality, with equality where every noisy count lies beyond both."""

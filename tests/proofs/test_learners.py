@@ -10,6 +10,7 @@ from mpmath import exp, findroot, inf, linspace, log, mpf, pi, quad, sqrt
 from proofs.exact import LEAST, gaussian_curve, real, renyi
 from support.one_test import in_one_test
 from support.prediction_tables import Given
+from support.slow_cases import thinned
 
 from dpqr.kernel.accountants.analytic import Analytic, smallest
 from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -80,6 +81,7 @@ def exact_delta(epsilon, mu, opposite, curvature):
     return total
 
 
+@pytest.mark.slow
 @in_one_test("opposite", [Fraction(0), Fraction(1, 3), Fraction(1)])
 @pytest.mark.parametrize("curvature", [Fraction(1, 10), Fraction(1), Fraction(4)])
 def test_p7_no_slopes_of_a_tapered_loss_lose_more_than_is_stated(opposite, curvature):
@@ -99,7 +101,7 @@ def released_density(w, losses_slope, losses_curve, strength, deviation):
     return exp(-((pull / deviation) ** 2) / 2) / (deviation * sqrt(2 * pi)) * (strength + losses_curve)
 
 
-@pytest.mark.parametrize("held", [0, 3])
+@pytest.mark.parametrize("held", thinned([0, 3], 2))
 def test_p7_a_logistic_record_that_comes_to_others_loses_no_more_than_is_stated(held):
     """The law of the released weight itself, with and without one record of logistic loss, x = 1, beside `held`
     others of the opposite label."""
@@ -121,6 +123,7 @@ def test_p7_a_logistic_record_that_comes_to_others_loses_no_more_than_is_stated(
         assert lost <= real(DELTA)
 
 
+@pytest.mark.slow
 @in_one_test("changes", [1, 2, 3])
 @pytest.mark.parametrize("opposite", [Fraction(0), Fraction(1, 4), Fraction(1)])
 def test_p14_the_curves_of_all_ends_of_k_records_are_added_up(changes, opposite):
@@ -139,7 +142,7 @@ def test_p14_the_curves_of_all_ends_of_k_records_are_added_up(changes, opposite)
     assert sum(gaussian_curve(mu, cheaper) for mu in mus if mu) > real(DELTA)
 
 
-@pytest.mark.parametrize("opposite", [Fraction(0), Fraction(1, 2)])
+@pytest.mark.parametrize("opposite", thinned([Fraction(0), Fraction(1, 2)], 2))
 def test_p14_the_divergence_of_a_threshold_between_the_ends_is_within_rho(opposite):
     """More records against fewer and back, for slopes that go from one end to the other at a threshold in the pull,
     and a determinant that is paid in full at the threshold's places."""
@@ -253,7 +256,9 @@ def exact_minimiser(rows, penalty, tau):
     return place - derivatives(place)[0] / (2 * penalty)
 
 
-@pytest.mark.parametrize("tau", [None, Fraction(1, 2), Fraction(1, 5)], ids=["hinge", "median", "low quantile"])
+@pytest.mark.parametrize(
+    "tau", thinned([None, Fraction(1, 2), Fraction(1, 5)], 3), ids=["hinge", "median", "low quantile"]
+)
 def test_p8_what_is_found_is_within_the_tolerance_of_the_exact_minimiser(tau):
     drawn = np.random.default_rng(8)
     loss = ExactHinge() if tau is None else ExactPinball(tau=tau)

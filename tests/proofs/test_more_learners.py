@@ -9,6 +9,7 @@ import pytest
 from mpmath import exp, log, mpf, sqrt
 from proofs.exact import LEAST, exponential_law, permute_and_flip_law, real
 from support.prediction_tables import UNITS, descent, examples, online
+from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION, step, weights_sensitivity
@@ -65,8 +66,8 @@ def test_p18_slopes_that_stay_full_use_all_of_what_is_stated(relation):
     assert apart <= learner.distance <= apart * (1 + Fraction(1, 64))
 
 
-@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
-@pytest.mark.parametrize("slots", [2, 12])
+@pytest.mark.parametrize("theta", thinned(["3/5", "3/4", "9/10"], 3))
+@pytest.mark.parametrize("slots", thinned([2, 12], 2))
 def test_p19_a_change_at_any_position_moves_the_stream_by_less_than_is_stated(theta, slots):
     """The recursion in one dimension, x = +-1 or a half, y = +-1; every position, held values and both others."""
     learner = online([[1.0], [-1.0]], slots, theta)
@@ -170,6 +171,7 @@ def test_p40_coordinates_of_a_kernels_values_move_by_no_more_than_the_function()
     assert sqrt(1 / real(NUGGET)) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_p41_no_rows_move_the_moments_further_than_is_stated(relation):
     """Rows of norm 1 in steps of 2^-12 towards 0; both ends of a replaced row in opposite directions."""

@@ -20,6 +20,7 @@ from proofs.exact import (
     rounded_normal,
     two_sided_geometric,
 )
+from support.slow_cases import thinned
 
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -135,8 +136,8 @@ def test_p25_spherical_noise_has_the_stated_ratio_and_deviation(width):
     assert SphericalLaplace(scale, width).deviation == pytest.approx(float(own), rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
-@pytest.mark.parametrize("sensitivity", [1, 3])
+@pytest.mark.parametrize("epsilon", thinned([Fraction(1, 2), Fraction(3)], 2))
+@pytest.mark.parametrize("sensitivity", thinned([1, 3], 2))
 def test_p26_p27_no_scores_lose_more_than_a_selection_costs(epsilon, sensitivity):
     """All moves of up to the sensitivity, up and down, of three scores."""
     block = QueryBlock(name="counts", factors=(Factor.identity(0, 3),))

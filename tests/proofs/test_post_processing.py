@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from proofs.exact import hockey_stick
+from support.slow_cases import thinned
 from support.staged_runs import COUNTS, NET, PREDICATES, Watching, planned
 
 from dpqr.domain.histogram import DenseHistogram
@@ -62,7 +63,7 @@ class Replaying(Recording):
         return RecordedDraw(value=self.values.pop(0))
 
 
-@pytest.mark.parametrize("update", [MultiplicativeWeights(), Perceptron(), NET], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("update", thinned([MultiplicativeWeights(), Perceptron(), NET], 3), ids=lambda rule: rule.name)
 def test_p42_a_run_on_another_table_that_releases_the_same_values_ends_the_same(update):
     plan, journal = planned(update=update), Recording()
 

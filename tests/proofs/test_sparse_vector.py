@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from mpmath import exp, mpf
 from proofs.exact import LEAST, geometric, losses, real, renyi
+from support.slow_cases import thinned
 
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
 from dpqr.kernel.budget import Price, squared_mu_of_ranged
@@ -52,8 +53,10 @@ UNITS = [
 ]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=["rows", "persons", "replaced"])
-@pytest.mark.parametrize("price", [Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 8))], ids=["epsilon", "rho"])
+@pytest.mark.parametrize("unit", thinned(UNITS, 3), ids=["rows", "persons", "replaced"])
+@pytest.mark.parametrize(
+    "price", thinned([Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 8))], 2), ids=["epsilon", "rho"]
+)
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_p11_no_path_loses_more_than_the_epoch_costs(unit, price, length):
     epoch = AboveThreshold.at(price, unit, side=1)

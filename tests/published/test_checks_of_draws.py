@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.published import checks as checks_of_draws
@@ -52,7 +53,7 @@ def test_what_made_it_elsewhere_is_named(evidence):
     assert found.value.within
 
 
-@pytest.mark.parametrize("check", [answers, draws, statements, synthetic])
+@pytest.mark.parametrize("check", thinned([answers, draws, statements, synthetic], 4))
 def test_where_the_record_was_made_nothing_may_differ_by_a_bit(evidence, monkeypatch, check):
     """The tolerance is for other versions and other processors; no draw is exempt."""
     evidence.answers = Sameness(compared=9, near=1)

@@ -5,6 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.published.verify import PREDICTIONS
@@ -58,7 +59,7 @@ def states(place, kind, **given):
     return {check["check"]: check["state"] for check in found["checks"]}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 3))
 def test_a_sound_file_passes(place, kind):
     found = states(place, kind, ledger=place / "l.sqlite")
     drawn = "ok" if kind not in ("run", "model") else "not checked"

@@ -51,6 +51,7 @@ INSIDE = QueryBlock(name="inside", factors=(some(0, 0, 2), some(1, 1)))
 ACROSS = QueryBlock(name="across", factors=identity(0, 2))
 
 
+@pytest.mark.slow
 def test_sums_of_a_measured_table_have_errors_and_nothing_is_claimed_across_tables():
     plan, outcome = ended(**MEASURED)
     asked = Workload((INSIDE, QueryBlock(name="b", factors=identity(1)), ACROSS))

@@ -20,7 +20,7 @@ from sessions.test_interactive import TABLE as RECORDS
 from support.counters import released
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 from support.verified_release import ASKED, changed, make
 
 import dpqr
@@ -159,7 +159,7 @@ def code(request):
 
 
 @pytest.mark.parametrize("parts", [range(1), *slowly(*(range(first, PARTS, 6) for first in range(1, 7)))])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 5))
 def test_a_mutated_field_is_found(places, kind, parts):
     place = places[kind]
     document = json.loads(place.record.read_text())

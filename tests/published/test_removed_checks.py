@@ -106,6 +106,7 @@ def survivors(module, sound, cases):
             yield words
 
 
+@pytest.mark.slow
 def test_every_check_of_the_record(free):
     cases = [(name, edited(free, change), said) for name, change, said in RECORDS]
     assert list(survivors(checks_of_record, free, cases)) == []
@@ -180,6 +181,7 @@ def predicted(tmp_path_factory):
     return predictions(tmp_path_factory.mktemp("predicted"))
 
 
+@pytest.mark.slow
 def test_every_check_of_predictions(predicted, tmp_path):
     sound = {
         kind: PredictionEvidence(VerifyRequest(release=str(each.release), ledger=each.ledger))

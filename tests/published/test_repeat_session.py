@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
 from support.paid_releases import payer
-from support.slow_cases import slowly
+from support.slow_cases import thinned
 from support.verified_release import ASKED, make
 
 from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
@@ -77,17 +77,20 @@ def starts(key, value):
 
 @pytest.mark.parametrize(
     "edit",
-    [
-        other_draw,
-        other_opening,
-        other_question,
-        one_was_free,
-        fewer_paid,
-        without_questions,
-        starts("surprises", 0),
-        starts("measured", 0),
-        starts("epochs", 99),
-    ],
+    thinned(
+        [
+            other_draw,
+            other_opening,
+            other_question,
+            one_was_free,
+            fewer_paid,
+            without_questions,
+            starts("surprises", 0),
+            starts("measured", 0),
+            starts("epochs", 99),
+        ],
+        5,
+    ),
 )
 def test_a_forged_record_is_found(closed, edit):
     assert failed(closed) == []
@@ -95,6 +98,7 @@ def test_a_forged_record_is_found(closed, edit):
     assert len(failed(closed)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["estimate", "lower", "upper"])
 def test_a_forged_answer_is_found(closed, column):
     answers = closed / "out" / "answers.csv"
@@ -129,7 +133,8 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", [OPTIONS[0], *slowly(*OPTIONS[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [OPTIONS[0], *OPTIONS[1:]])
 def test_every_schedule_can_be_repeated(tmp_path, options):
     found = verify(make(tmp_path, paid=False, **options))
     assert [(each.name, each.state) for each in found.checks if each.state != "ok"] == [

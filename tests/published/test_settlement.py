@@ -73,6 +73,7 @@ def test_two_releases_of_one_plan(tmp_path, ledger):
     check_swap(tmp_path / "l.sqlite", files, [out / "release.json" for out in files])
 
 
+@pytest.mark.slow
 def test_a_release_of_a_counter(tmp_path, ledger):
     """Its plan says which release it is, so no other has the same; one that was made again is told by its draws."""
     asked = {"queries": QUERIES, "domain": DOMAIN, "eps": FAINT, "cumulative": 6, "period": "2024-01"}
@@ -91,6 +92,7 @@ def learning(ledger):
     return {"domain": domain, "dataset": "shops", "ledger": ledger, "eps": 5, "n": 400, "target": "open"}
 
 
+@pytest.mark.slow
 def test_two_runs_of_predictions(tmp_path, ledger, learning):
     points = ROWS[["day", "price"]][:9]
     files = [tmp_path / f"{name}.csv" for name in "ab"]
@@ -99,6 +101,7 @@ def test_two_runs_of_predictions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, [out.with_name(f"{out.name}.record.json") for out in files])
 
 
+@pytest.mark.slow
 def test_two_functions(tmp_path, ledger, learning):
     files = [tmp_path / f"{name}.json" for name in "ab"]
     for out in files:
@@ -106,6 +109,7 @@ def test_two_functions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, files)
 
 
+@pytest.mark.slow
 def test_two_sessions_of_predictions(tmp_path, ledger, learning):
     points = ROWS[["day", "price"]][:2]
     files = [tmp_path / f"{name}.csv" for name in "ab"]
@@ -116,6 +120,7 @@ def test_two_sessions_of_predictions(tmp_path, ledger, learning):
     check_swap(tmp_path / "l.sqlite", files, [out.with_name(f"{out.name}.record.json") for out in files])
 
 
+@pytest.mark.slow
 def test_two_sessions_of_questions(place):  # noqa: F811
     files = [place / name for name in "ab"]
     for out in files:
@@ -151,6 +156,7 @@ def test_the_digest_is_of_released_values_alone(paid_release):
         assert draws_digest(record | {name: ["another"]}) != draws_digest(record)
 
 
+@pytest.mark.slow
 def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
     """It is continued from its transcript, which gives the same draws, and settled with their digest."""
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")

@@ -101,6 +101,7 @@ def require_nodes_add_up(views: pd.DataFrame, levels: dict[str, str], by: str) -
             cells = found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "levels", "by"),
     [

@@ -36,6 +36,7 @@ def record(place):
     return json.loads((place / "release.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_release_says_what_it_started_from_and_verifies(desk):
     """Another start is another request; a chain goes on, and starts cost nothing; a changed start file is found."""
     start = (*MARGINALS, "--start", "one", "--out", "two")
@@ -57,6 +58,7 @@ def test_the_release_says_what_it_started_from_and_verifies(desk):
     assert (ended.code, name in ended.out) == (6, True)
 
 
+@pytest.mark.slow
 def test_a_reviewed_plan_holds_the_start(desk):
     stated = ("--queries", "q.json", "--eps", "1", *MARGINALS, "--start", "one")
     assert desk.run("plan", *stated, "--out", "p.json").code == 0
@@ -64,6 +66,7 @@ def test_a_reviewed_plan_holds_the_start(desk):
     assert desk.run("verify", "two", "--plan", "p.json").code == 0
 
 
+@pytest.mark.slow
 def test_a_release_of_another_domain_is_refused(desk):
     sex, age, income = QUERIES["domain"]["fields"]
     desk.write(q__json={**ASKED, "domain": {"fields": [sex, {**age, "title": "years"}, income]}})

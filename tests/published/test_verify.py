@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.slow_cases import thinned
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
 from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
@@ -93,7 +94,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGERIES)
+@pytest.mark.parametrize("forged", thinned(FORGERIES, 5))
 def test_a_forgery_under_a_new_seal_is_found(paid_release, record, forged):
     change, found_by = FORGERIES[forged]
     with changed(record, resealed(record, change)):
@@ -197,12 +198,14 @@ def test_the_tolerance_is_an_outcome_of_its_own(widened):
     assert (answers.state, answers.repeated) == ("ok", False)
 
 
+@pytest.mark.slow
 def test_a_mismatch_is_none_within_any_tolerance(widened, record):
     with changed(record, resealed(record, lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 90))):
         found = verify(replace(widened, tolerance=True))
     assert (found.code, found.outcome) == (6, "does not belong together")
 
 
+@pytest.mark.slow
 def test_what_was_repeated_bit_for_bit_says_so(paid_release, record):
     assert verify(paid_release).outcome == "repeated bit for bit"
     assert verify(replace(paid_release, tolerance=True)).outcome == "repeated bit for bit"
@@ -210,6 +213,7 @@ def test_what_was_repeated_bit_for_bit_says_so(paid_release, record):
         assert verify(paid_release).outcome == "repeated bit for bit", "versions widen nothing by themselves"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 1])
 def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
     """A forged record may not be taken for an older one that is done otherwise today."""

@@ -16,6 +16,7 @@ def made():
     return dpqr.release(table, queries=dpqr.queries().marginal("a", "b"), domain=DOMAIN, eps=1)
 
 
+@pytest.mark.slow
 def test_a_release_in_memory_answers_as_its_files_do(made, tmp_path):
     made.save(tmp_path / "out")
     asked = dpqr.sql(

@@ -23,6 +23,7 @@ def test_strategies_are_those_of_the_command(desk):
     assert dpqr.list_strategies().to_dict("records") == desk.run("strategies", "--json").json
 
 
+@pytest.mark.slow
 def test_strategies_are_explained_as_by_the_command(desk):
     given = ("--explain", "--queries", "q.json", "--eps", "1", "--n", "100000", "--json")
     told = desk.run("strategies", *given).json

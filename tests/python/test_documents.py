@@ -51,6 +51,7 @@ LEARN = {"learn": "sex,age", "types": "age=integer", "eps": 50, "delta": "1e-6"}
 LEARNED = ("--learn", "sex,age", "--types", "age=integer", "--eps", "50", "--delta", "1e-6")
 
 
+@pytest.mark.slow
 def test_learned_columns_are_those_of_the_command_and_cost_what_it_costs(desk):
     """At epsilon 50 labels of one person are kept with probability 1e-6 all the same: nothing of the desk is shown."""
     ended = desk.run("domain", "table.csv", *LEARNED, "--dry-run")

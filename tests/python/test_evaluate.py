@@ -9,6 +9,7 @@ import pytest
 import dpqr
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_command(desk, frame):
     made = dpqr.release(frame, queries="q.json", eps=1, out="out", synthetic="rows")
     ended = desk.run("evaluate", "table.csv", "out", "--queries", "q.json", "--json")

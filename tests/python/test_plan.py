@@ -35,11 +35,13 @@ def test_errors_by_epsilon_and_query(desk, frame):
     assert "prefix(income)" in found._repr_html_()
 
 
+@pytest.mark.slow
 def test_it_agrees_with_the_command_line(desk):
     told = desk.run("plan", "--queries", "q.json", "--runs", "1", "--eps", "1", "--n", "200", "--json").json
     assert dpqr.forecast(**ASKED, eps=1, n=200).record == told
 
 
+@pytest.mark.slow
 def test_the_smallest_epsilon(desk):
     found = dpqr.forecast(**ASKED, relative="50%", confidence=0.9, n=2000, schedule="strategy")
     assert found.epsilon == float(found.record["forecasts"][0]["epsilon"])

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from support.command_desk import QUERIES
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.releases import paying as paid_run
@@ -57,7 +58,7 @@ def test_the_frame_stays_as_it_was(frame):
     pd.testing.assert_frame_equal(frame, before)
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("form", thinned(["csv", "parquet", "json"], 3))
 def test_a_saved_release_reads_back(made, tmp_path, form):
     made.save(tmp_path / "out", format=form, synthetic="rows")
     read = dpqr.read_release(tmp_path / "out")
@@ -109,7 +110,7 @@ def test_shown_in_a_notebook(frame):
     assert repr(made.receipt) == str(made.receipt)
 
 
-@pytest.mark.parametrize("kind", ["arrow", "paths", "folder"])
+@pytest.mark.parametrize("kind", thinned(["arrow", "paths", "folder"], 3))
 def test_other_tables(desk, frame, kind):
     text = pa.Table.from_pandas(frame)
     tables = {"arrow": text, "paths": ["table.csv"], "folder": desk.path / "table.csv"}
@@ -117,6 +118,7 @@ def test_other_tables(desk, frame, kind):
     assert made.pivot("prefix(income)")["measured"].tolist() == [1, 2, 4]
 
 
+@pytest.mark.slow
 def test_a_rehearsal_opens_no_table(desk, tmp_path):
     made = dpqr.release(None, queries="q.json", eps=1, rehearse=True, out="tried", synthetic="rows")
     assert made.record["rehearsal"]
@@ -157,6 +159,7 @@ def ledger_of(desk):
     return ledger
 
 
+@pytest.mark.slow
 def test_a_killed_release_of_a_frame_is_continued(desk, frame):
     ledger = ledger_of(desk)
     paid = {"queries": "q.json", "eps": 1, "rounds": 2, "dataset": "survey", "ledger": ledger, "out": "out"}
@@ -277,6 +280,7 @@ def test_estimates_of_one_model_add_up_and_are_not_negative(frame):
     assert np.allclose(cells.to_numpy().reshape(len(sexes), -1).sum(axis=1), sexes)
 
 
+@pytest.mark.slow
 def test_labels_that_nobody_has_listed_are_learned_on_the_way(tmp_path):
     """In memory or into files, from a frame; the share is a figure as others are."""
     table = pd.DataFrame({"code": ["a"] * 300 + ["b"] * 200 + ["PRIVATEVALUE"]})

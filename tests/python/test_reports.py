@@ -33,6 +33,7 @@ def made():
     return dpqr.release(table, queries=dpqr.queries().marginal("sex"), domain=DOMAIN, eps=1)
 
 
+@pytest.mark.slow
 def test_a_release_in_memory_has_a_page(made, tmp_path):
     made.report(tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
@@ -43,6 +44,7 @@ def test_a_release_in_memory_has_a_page(made, tmp_path):
         made.report(tmp_path / "r.html")
 
 
+@pytest.mark.slow
 def test_a_release_that_was_read_back_has_the_same_answers(made, tmp_path):
     made.save(tmp_path / "out")
     dpqr.read_release(tmp_path / "out").report(tmp_path / "r.html")

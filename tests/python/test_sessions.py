@@ -10,6 +10,7 @@ import dpqr
 ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200})
 
 
+@pytest.mark.slow
 def test_a_session_over_a_frame(tmp_path):
     ledger = dpqr.Ledger(tmp_path / "l.sqlite")
     ledger.init("shops", eps=50)

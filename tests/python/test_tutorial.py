@@ -20,6 +20,7 @@ def folder(desk, monkeypatch):
     return ended.out
 
 
+@pytest.mark.slow
 def test_every_command_runs_and_prints_what_the_text_quotes(desk, folder):
     printed, commands = "", 0
     for language, content in FENCED.findall(folder + "\n"):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from support.command_desk import DOMAIN
 from support.door_checks import without
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
@@ -40,8 +41,8 @@ def arguments(options):
             yield from (f"--{option}", str(value))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
-@pytest.mark.parametrize("held", ["path", "frame"])
+@pytest.mark.parametrize("options", thinned(OPTIONS, 3), ids=range(len(OPTIONS)))
+@pytest.mark.parametrize("held", thinned(["path", "frame"], 2))
 def test_both_doors_release_the_same(desk, frame, seeded, options, held):
     if "neighbours" in options:
         domain = json.loads(json.dumps(DOMAIN))
@@ -61,6 +62,7 @@ def test_both_doors_release_the_same(desk, frame, seeded, options, held):
     assert json.loads(json.dumps(planned.record)) == dry.json
 
 
+@pytest.mark.slow
 def test_both_doors_leave_the_same_files_and_entries(desk, frame, seeded):
     shell = ("--dataset", "survey", "--ledger", "shell.sqlite")
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "shell.sqlite").code == 0
@@ -86,6 +88,7 @@ def test_both_doors_leave_the_same_files_and_entries(desk, frame, seeded):
     ]
 
 
+@pytest.mark.slow
 def test_a_frame_is_released_as_its_file_is_and_noted(desk, frame, seeded):
     made = []
     for name, table in (("file", "table.csv"), ("frame", frame)):
@@ -115,7 +118,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("refused", REFUSALS, ids=range(len(REFUSALS)))
+@pytest.mark.parametrize("refused", thinned(REFUSALS, 4), ids=range(len(REFUSALS)))
 def test_both_doors_refuse_alike(desk, refused):
     desk.write(bad__json={"domain": DOMAIN, "queries": [{"marginal": ["ages"]}]}, narrow__csv="sex,age\nF,1\n")
     dpqr.Ledger("ledger.sqlite").init("survey", eps=5)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.handmade_release import make_release
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.domain.periods import Period, PeriodTree
@@ -183,7 +184,7 @@ def test_rows_name_figure_group_and_detail(made: dpqr.Release) -> None:
     assert found["estimate"].to_numpy()[-2:] == pytest.approx([0.8, 0.8], abs=0.05)
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("form", thinned(["csv", "parquet", "json"], 3))
 def test_files_hold_the_same_and_are_verified(made: dpqr.Release, tmp_path: Path, form: str) -> None:
     made.save(tmp_path / "out", format=form, views=5)  # type: ignore[arg-type]
     kept = dpqr.read_release(tmp_path / "out")
@@ -195,6 +196,7 @@ def test_files_hold_the_same_and_are_verified(made: dpqr.Release, tmp_path: Path
     assert len(record["views"]["bias"]) == 2
 
 
+@pytest.mark.slow
 def test_an_end_that_is_unbounded_is_empty(tmp_path: Path) -> None:
     """At this epsilon an empty group counts exactly 0, but for one run in 10^20."""
     numbers = [
@@ -214,6 +216,7 @@ def test_an_end_that_is_unbounded_is_empty(tmp_path: Path) -> None:
         assert checks["figures"] == "ok"
 
 
+@pytest.mark.slow
 def test_a_changed_figure_is_found(tmp_path: Path) -> None:
     out = tmp_path / "out"
     dpqr.release(TABLE, queries=ASKED, domain=DOMAIN, eps=1, out=out, views=10)

@@ -8,6 +8,7 @@ import pytest
 from support.fakes import OpenFilter, Says
 from support.one_test import in_one_test
 from support.plan_phases import without
+from support.slow_cases import thinned
 
 from dpqr.audit.cases.releases import Crash, Tape
 from dpqr.domain.attribute import Attribute, Codes
@@ -162,7 +163,7 @@ def release(plan, tape):
     return iterative_construction(draws, plan, SILENT)
 
 
-@pytest.mark.parametrize("more", [{}, {"bounds": Fraction(1, 10)}], ids=["errors", "bounds"])
+@pytest.mark.parametrize("more", thinned([{}, {"bounds": Fraction(1, 10)}], 2), ids=["errors", "bounds"])
 def test_a_run_killed_after_the_loop_is_continued_and_a_lost_draw_is_not_made_again(more) -> None:
     plain = make_plan("errors", HUGE)
     split = Split(**({"errors": None} | more))

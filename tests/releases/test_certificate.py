@@ -208,6 +208,7 @@ def bought(price, blocks=MARGINALS, unit=None, guess=100.3, **more):
     return draw, wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("price", [Price(epsilon=Fraction(1, 20)), Price(rho=Fraction(1, 100))], ids=str)
 def test_bounds_hold_as_often_as_they_say(price):
     """At confidence 0.8 of 400 releases; the noise is seeded, so no run differs."""

@@ -126,6 +126,7 @@ def paid(tmp_path_factory):
     return ledger, place, options
 
 
+@pytest.mark.slow
 def test_each_month_pays_for_the_releases_that_read_it(paid):
     """Of the tree with base 3: the third release reads the first three months, and no other month is read twice."""
     account = configured_ledger(str(paid[1] / "budgets.sqlite"), None).account("people")

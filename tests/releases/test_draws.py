@@ -142,7 +142,8 @@ def test_draws_from_left_out_records_are_of_them_and_charged_in_parallel_where_a
     assert guard.charged == [event, LeftOutEvent(event=event) if unit.apart else event]
 
 
-@pytest.mark.parametrize("known", thinned(range(8), 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("known", range(8))
 def test_what_is_known_is_not_drawn_again(whole, known):
     plan, journal, _, charged = whole
     before = values(journal.told)
@@ -161,7 +162,7 @@ def test_a_run_that_is_known_to_its_end_never_looks_at_the_table(whole):
     assert (table.looks, again.told) == (0, [])
 
 
-@pytest.mark.parametrize("lost", thinned(range(7), 3))
+@pytest.mark.parametrize("lost", thinned(range(7), 7))
 def test_a_lost_draw_is_paid_and_its_round_left_out(whole, lost):
     plan, journal, _, _ = whole
     pasts = [RecordedDraw(value=value) for value in values(journal.told)[:lost]] + [RecordedDraw(value=None)]
@@ -176,6 +177,7 @@ def test_a_lost_draw_is_paid_and_its_round_left_out(whole, lost):
     assert len(guard.charged) == sum(count for _, count in plan.events) - chosen_alone
 
 
+@pytest.mark.slow
 def test_the_last_opening_may_be_lost_and_the_others_are_learned():
     plan, journal = make_plan(rounds=3), Kept()
     assert plan.rounds == 0

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.explain import USUAL_ALPHA, explain, explanation_document
@@ -26,7 +27,8 @@ def sizes(desk, queries, **domain):
 
 
 @pytest.mark.parametrize(
-    "query", [{"prefix": "a"}, {"marginal": ["a"]}, {"conjunctions": {"random": 9, "seed": 1, "ways": [1, 3]}}]
+    "query",
+    thinned([{"prefix": "a"}, {"marginal": ["a"]}, {"conjunctions": {"random": 9, "seed": 1, "ways": [1, 3]}}], 3),
 )
 def test_the_chosen_schedule_is_that_of_the_plan(desk, query):
     sizes(desk, [query], a=16, b=2, c=2)
@@ -35,6 +37,7 @@ def test_the_chosen_schedule_is_that_of_the_plan(desk, query):
     assert told.reason
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_documents_and_what_cannot_be_taken_says_why(desk):
     sizes(desk, [{"prefix": "a"}, {"marginal": ["a", "b"]}], a=5, b=2, c=7)
     told = explain(asked(n=20))
@@ -48,6 +51,7 @@ def test_sizes_are_those_of_the_documents_and_what_cannot_be_taken_says_why(desk
     assert rules["piecewise-weights"].bytes > 0
 
 
+@pytest.mark.slow
 def test_forecasts_are_those_of_the_plans(desk):
     sizes(desk, [{"prefix": "a"}], a=8)
     told = explain(asked(n=10**6))
@@ -63,6 +67,7 @@ def test_forecasts_are_those_of_the_plans(desk):
         assert forecast.alpha == (None if plan.promised is None else float(plan.promised))
 
 
+@pytest.mark.slow
 def test_promises_and_mistakes_are_those_of_the_rules(desk):
     sizes(desk, [{"marginal": ["a", "b"]}], a=2, b=3)
     told = explain(asked(n=10**6, neighbours="replace", queries=full(desk)))
@@ -100,6 +105,7 @@ def vars_of(request):
     return {"n": request.n, "neighbours": request.neighbours, "schedule": request.schedule}
 
 
+@pytest.mark.slow
 def test_mistakes_are_told_at_the_alpha_that_is_stated(desk):
     sizes(desk, [{"prefix": "a"}], a=8)
     assert explain(asked()).alpha == USUAL_ALPHA
@@ -124,6 +130,7 @@ def test_faults_of_options_and_documents(desk):
         explain(asked())
 
 
+@pytest.mark.slow
 def test_the_document_is_plain_json(desk):
     sizes(desk, [{"marginal": ["a", "b"]}], a=2, b=3)
     told = explain(asked(n=10**6))

@@ -58,6 +58,7 @@ def test_by_default_what_is_there_ends_with_its_own_code_and_is_replaced_on_requ
 OTHER = "a release of another request"
 
 
+@pytest.mark.slow
 def test_another_request_is_not_skipped(desk):
     """Another payer, base of views, or predicate of the same name too; nor what is no release."""
     changes = ("--delta 1e-9", "--seed 1", "--schedule strategy", "--format json", "--synthetic rows", "--views 5")

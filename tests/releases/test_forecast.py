@@ -39,6 +39,7 @@ def found(**more):
     return forecast_releases(asked(**more))
 
 
+@pytest.mark.slow
 def test_without_a_public_table_and_a_number_of_records_both_are_assumed_and_said(desk):
     outlook = found()
     assert outlook.points[0].forecast.records == 10_000
@@ -57,6 +58,7 @@ def test_a_proxy_is_counted_exactly_and_said_to_be_public(desk):
     assert found(proxy=PROXY, n=50).points[0].forecast.records == 50
 
 
+@pytest.mark.slow
 def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
     assert desk.release("--out", "earlier", "--synthetic", "rows", eps="50").code == 0
     outlook = found(like="earlier", n=300)
@@ -157,6 +159,7 @@ def earlier(desk):
     return Path("earlier/release.json")
 
 
+@pytest.mark.slow
 def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
     record = json.loads(earlier.read_text())
     (draw,) = record["errors"]["draws"]
@@ -169,6 +172,7 @@ def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
     assert said[0] == "comparing earlier with its own rows, epsilon 50: 1 simulated release, about 1 s of one processor"
 
 
+@pytest.mark.slow
 def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
     drawn = []
     resampled = PublicTable.resampled
@@ -179,6 +183,7 @@ def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
     assert drawn[-1] is None
 
 
+@pytest.mark.slow
 def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(earlier):
     said = []
     outlook = forecast_releases(asked(like="earlier", plan={**ROUNDS, "rounds": 2}), said.append)
@@ -188,11 +193,13 @@ def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(e
     assert fixed.notes == ("simulated on the synthetic rows of earlier",)
 
 
+@pytest.mark.slow
 def test_a_number_of_records_serves_the_forecast_alone_where_a_release_has_no_use_for_it(desk):
     assert found(n=500).points[0].plan.problem.n is None
     assert found(n=500, plan={"neighbours": "replace", "schedule": "rounds"}).points[0].plan.problem.most == 500
 
 
+@pytest.mark.slow
 def test_a_goal_ends_with_one_epsilon_that_keeps_it(desk):
     outlook = found(epsilons=(), goal=GoalRequest(relative="50%"), n=2000, plan={"schedule": "strategy"})
     assert outlook.goal.most == 0.5

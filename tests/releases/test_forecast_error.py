@@ -53,12 +53,14 @@ def test_an_error_that_varies_more_than_it_is_large_keeps_an_upper_end_above_its
     assert ErrorDistribution(mean=1.0, deviation=50.0).at_most(Fraction(95, 100)) > 1.0
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():
     plan, table = planned(delta="1e-9"), tables()[0]
     measured = np.mean([simulate(plan, table, seed).errors for seed in range(60)], axis=0)
     assert measured == pytest.approx(closed_form(plan), rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_closed_form_holds_where_the_noise_is_mostly_zero():
     plan, table = planned(eps="6", queries=[{"marginal": ["age"]}]), tables()[0]
     measured = np.mean([simulate(plan, table, seed).errors for seed in range(150)], axis=0)
@@ -75,6 +77,7 @@ def test_a_forecast_keeps_the_means_of_the_closed_form_whatever_is_simulated():
     assert all(block.error.deviation > 0 for block in found.blocks)
 
 
+@pytest.mark.slow
 def test_without_a_closed_form_the_forecast_is_simulated():
     plan = planned("marginals", queries=QUERIES[1:])
     assert closed_form(plan) is None
@@ -99,6 +102,7 @@ def test_the_spread_of_a_forecast_is_over_tables_and_noise():
     assert found.error.deviation == pytest.approx(np.std(each, ddof=1))
 
 
+@pytest.mark.slow
 def test_a_forecast_repeats_and_falls_with_epsilon():
     found = [forecast(planned("marginals", eps, QUERIES[1:]), tables()[:1]) for eps in ("0.1", "1", "1", "10")]
     assert found[1] == found[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from support.slow_cases import slow_but
 
 import dpqr
 from dpqr.releases.any_release import check_documents
@@ -38,7 +39,9 @@ def by_node(made: dpqr.Release, level: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("more", "schedule"), [([], "strategy"), ([{"marginal": ["sex", "age"]}], "marginals")], ids=["alone", "shared"]
+    ("more", "schedule"),
+    slow_but({0}, [([], "strategy"), ([{"marginal": ["sex", "age"]}], "marginals")]),
+    ids=["alone", "shared"],
 )
 def test_estimates_of_all_levels_add_up(table, more, schedule) -> None:
     made = dpqr.release(table, queries={"queries": [HIERARCHY, *more]}, domain=DOMAIN, eps=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from proofs.exact import LEAST, exp, real
-from support.slow_cases import slowly
+from support.slow_cases import thinned
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
@@ -122,7 +122,7 @@ def leaves(part, path=()):
         yield from leaves(member, (*path, key))
 
 
-@pytest.mark.parametrize("value", [-1, None, [], "x"])
+@pytest.mark.parametrize("value", thinned([-1, None, [], "x"], 2))
 def test_whatever_stands_in_an_open_domain_is_planned_or_refused(table, value):
     learned = {"columns": ["sex"], "epsilon": "1", "delta": "0", "unit": "one row"}
     domain = {"fields": [REGION, SEX, PAY], "malformed": "drop", "learned": learned}
@@ -168,6 +168,7 @@ def test_record_plan_and_receipt_state_the_price_of_both(table):
     assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
 
 
+@pytest.mark.slow
 def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     made(asked(SEX, REGION, PAY, out="out", queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}]))
     require_verified(verify(VerifyRequest(release="out")))
@@ -179,6 +180,7 @@ def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     require_verified(verify(VerifyRequest(release="later")))
 
 
+@pytest.mark.slow
 def test_a_domain_learned_for_others_adds_up_with_nothing(table):
     made(asked(out="out"), SeededNoise(1))
     persons = replace(asked().plan, domain="out/domain.json", unit="id", max_rows=1)
@@ -189,7 +191,9 @@ def test_a_domain_learned_for_others_adds_up_with_nothing(table):
 
 
 @pytest.mark.parametrize(
-    "unit", [{"unit": "id", "max_rows": 2}, {"neighbours": "replace", "n": 1000}], ids=["persons", "replace"]
+    "unit",
+    thinned([{"unit": "id", "max_rows": 2}, {"neighbours": "replace", "n": 1000}], 2),
+    ids=["persons", "replace"],
 )
 def test_both_parts_protect_the_same_units(table, unit):
     both = plan_both(asked(REGION, PAY, queries=[{"marginal": ["region", "pay"]}], **unit))
@@ -201,7 +205,7 @@ def test_both_parts_protect_the_same_units(table, unit):
 # What is paid.
 
 
-@pytest.mark.parametrize("share", [None, "0.5", "0.123456789"])
+@pytest.mark.parametrize("share", thinned([None, "0.5", "0.123456789"], 3))
 @pytest.mark.parametrize("fields", [(REGION,), (REGION, PAY), (PAY,)], ids=["labels", "both", "bounds"])
 def test_the_two_budgets_add_up_to_the_whole(table, share, fields):
     names = [{"marginal": [field["name"]]} for field in fields]
@@ -294,6 +298,7 @@ def test_a_ledger_pays_for_private_noise_only(table):
     assert entries() == []
 
 
+@pytest.mark.slow
 def test_others_who_spend_the_rest_meanwhile_leave_what_was_learned(table, monkeypatch):
     """The second run is refused, as any is that comes too late; the first stays paid, and --resume goes on with it."""
     payer = budget("430")
@@ -340,7 +345,8 @@ made(asked(payer=payer, out="out"))
 """
 
 
-@pytest.mark.parametrize("where", ["between", *slowly("later")])
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["between", "later"])
 def test_what_was_drawn_before_a_kill_is_paid_and_gone_on_with(table, where):
     payer = budget()
     tests = str(Path(__file__).parents[1])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.domain import LearnedRows
 from dpqr.domain.domain_file import decode_domain
@@ -84,7 +85,9 @@ def budget(epsilon="1000", accountant="basic", learning=True):
 # What is drawn and chosen.
 
 
-@pytest.mark.parametrize("relation", [{}, {"neighbours": "replace", "n": 750}], ids=["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "relation", thinned([{}, {"neighbours": "replace", "n": 750}], 2), ids=["add-remove", "replace"]
+)
 def test_counts_of_persons_are_drawn_and_the_bound_that_they_show_is_used(table, relation):
     """At this epsilon noise costs less than any row: all are used. Rows of nobody and dropped ones count nowhere."""
     strict = {"fields": [each | {"dpqr": {"otherwise": "drop"}} for each in (SEX, AGE)], "malformed": "drop"}
@@ -98,6 +101,7 @@ def test_counts_of_persons_are_drawn_and_the_bound_that_they_show_is_used(table,
     assert learned.rows.scale == Fraction(2 if relation else 1, 100)
 
 
+@pytest.mark.slow
 def test_at_a_small_epsilon_rows_are_left_out_and_the_release_says_how_many(table):
     finished = made(asked(epsilon="0.1", share="0.5"), SeededNoise(3))
     assert finished.plan.problem.unit.rows < 7
@@ -106,6 +110,7 @@ def test_at_a_small_epsilon_rows_are_left_out_and_the_release_says_how_many(tabl
     assert "of the rows are used" in words
 
 
+@pytest.mark.slow
 def test_whoever_has_the_release_can_choose_again(table):
     """The bound is a function of released counts and of forecasts for each number, which are public."""
     request = asked(epsilon="2", out="out", queries=[{"marginal": ["sex", "age"]}, {"prefix": "age"}])
@@ -132,6 +137,7 @@ def test_noise_and_kept_rows_follow_what_was_chosen_and_prices_do_not(table):
     assert first.sensitivity / first.scale == both.learning.choice.epsilon == Fraction(3, 4)
 
 
+@pytest.mark.slow
 def test_the_bounds_of_a_column_are_drawn_with_the_noise_of_the_rows_that_were_chosen(table, monkeypatch):
     drawn, sound = [], LearningPlan.with_rows
 
@@ -145,6 +151,7 @@ def test_the_bounds_of_a_column_are_drawn_with_the_noise_of_the_rows_that_were_c
     assert finished.plan.problem.domain.learned.columns == ("pay",)
 
 
+@pytest.mark.slow
 def test_labels_bounds_and_rows_are_learned_in_one_run(table):
     request = asked(
         *(SEX, REGION, PAY), queries=[{"marginal": ["sex", "region"]}, {"mean": "pay"}], delta="1e-6", out="out"
@@ -177,6 +184,7 @@ def test_domain_record_and_receipt_state_counts_bound_and_the_price_of_both(tabl
     require_verified(verify(VerifyRequest(release="out")))
 
 
+@pytest.mark.slow
 def test_a_later_release_over_the_domain_uses_the_same_bound(table):
     made(asked(out="out"), SeededNoise(1))
     later = asked(domain="out/domain.json", share=None, unit=None, out="later")
@@ -187,7 +195,9 @@ def test_a_later_release_over_the_domain_uses_the_same_bound(table):
     require_verified(verify(VerifyRequest(release="later")))
 
 
-@pytest.mark.parametrize(("accountant", "first"), [("basic", Fraction(7, 10)), ("zcdp", Fraction(29, 200))])
+@pytest.mark.parametrize(
+    ("accountant", "first"), slow_but({0}, [("basic", Fraction(7, 10)), ("zcdp", Fraction(29, 200))])
+)
 def test_a_ledger_charges_the_draw_by_its_own_sum(table, accountant, first):
     payer = budget(accountant=accountant)
     request = asked(SEX, PAY, queries=[{"mean": "pay"}], epsilon="1", delta="1e-6", share="0.5", payer=payer)
@@ -204,6 +214,7 @@ def test_a_budget_that_may_not_learn_pays_for_nothing(table):
     assert configured_ledger(LEDGER, "none").account("s").spent == Cost(Fraction(0))
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_after_the_choice_goes_on_with_it(table, monkeypatch):
     payer, sound = budget(), learned_release.release
 
@@ -232,6 +243,7 @@ def test_the_plan_shows_the_price_and_the_noise_of_every_number(table):
     assert "this plan assumes 3 rows of each person" in " ".join(plan.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["option", "domain"])
 def test_a_forecast_is_of_what_the_choice_leaves_at_every_doubling(table, where):
     stated = {"unit": {"column": "id", "max_rows": 5}} if where == "domain" else {}
@@ -247,6 +259,7 @@ def test_a_forecast_is_of_what_the_choice_leaves_at_every_doubling(table, where)
         forecast_releases(ForecastRequest(release=plain, epsilons=("1", "2")))
 
 
+@pytest.mark.slow
 def test_a_stated_bound_is_the_largest_number(table):
     stated = {"unit": {"column": "id", "max_rows": 5, "max_rows_per_cell": 4}}
     domain = {"fields": [SEX, AGE], "malformed": "drop"} | stated
@@ -403,6 +416,7 @@ def test_without_noise_used_rows_are_exact_where_cells_hold_one_number():
     assert rows.share(2) == (pytest.approx(0.8), pytest.approx(0, abs=1e-6))
 
 
+@pytest.mark.slow
 def test_the_deviation_of_the_share_is_that_of_repeated_draws():
     """Of 4,000 draws: their deviation lies within 7% of its mean, six times sqrt(5 / 4 / 4000), as of Laplace draws."""
     counts, scale, noise = np.array([5000, 4000, 3000, 2000]), 50.0, np.random.default_rng(1)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
@@ -107,8 +108,8 @@ def test_quantiles_cut_bins_of_like_size(table):
 
 @pytest.mark.parametrize("columns", ["region", "age", "region,age", "region,person,age,pay"])
 @pytest.mark.parametrize("unit", [{}, {"unit": "id", "max_rows": 3}], ids=["rows", "persons"])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("cuts", ["equal", "quantiles"])
+@pytest.mark.parametrize("neighbours", thinned(["add-remove", "replace"], 2))
+@pytest.mark.parametrize("cuts", thinned(["equal", "quantiles"], 2))
 def test_what_is_drawn_costs_the_budget_and_no_more(table, columns, unit, neighbours, cuts):
     text = Path(table).read_text().replace("\n", ",1\n").replace("day,1", "day,id")
     Path(table).write_text(text)
@@ -205,7 +206,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "error", "words"), REFUSED)
+@pytest.mark.parametrize(("changed", "error", "words"), slow_but({0, 7}, REFUSED))
 def test_what_cannot_be_learned_is_refused_before_a_row_is_read_or_anything_is_paid(
     table, monkeypatch, changed, error, words
 ):
@@ -276,7 +277,9 @@ def test_whole_numbers_have_whole_bounds_and_no_more_bins_than_values(table):
     decode_domain(made.document, Location("d"))
 
 
-@pytest.mark.parametrize("cells", [[], [""] * 50, ["nan", "inf", "x", "1e300"] * 20], ids=["empty", "null", "odd"])
+@pytest.mark.parametrize(
+    "cells", thinned([[], [""] * 50, ["nan", "inf", "x", "1e300"] * 20], 3), ids=["empty", "null", "odd"]
+)
 def test_columns_of_no_use_end_in_a_sound_domain_file(table, cells):
     Path(table).write_text("\n".join(["pay,region", *(f"{cell},{cell}" for cell in cells), ""]))
     for cuts in ("equal", "quantiles"):

@@ -1,11 +1,13 @@
 """What stages certify on public tables. Noise is public, so every run gives the same."""
 
+import pytest
 from support.staged_runs import CELLS, N, planned, stated
 
 from dpqr.releases.forecast_error import likely_certificates, likely_words, simulate_tables
 from dpqr.strategies.updates.perceptron import Perceptron
 
 
+@pytest.mark.slow
 def test_likely_is_far_below_certain_and_reached_on_every_table():
     plan = planned(update=Perceptron(), epsilon=10)
     tables = simulate_tables(plan.problem.domain, N, 3)[:2]

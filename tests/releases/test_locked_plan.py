@@ -86,6 +86,7 @@ GIVEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "words"), GIVEN, ids=[" ".join(options) for options, _ in GIVEN])
 def test_what_is_given_beside_a_plan_must_be_the_same(locked, options, words):
     other = json.loads(json.dumps(DOMAIN))
@@ -98,6 +99,7 @@ def test_what_is_given_beside_a_plan_must_be_the_same(locked, options, words):
     assert "dpqr plan --out FILE" in ended.err
 
 
+@pytest.mark.slow
 def test_the_same_options_may_stand_beside_it(locked):
     locked.write(queries__yaml="queries:\n- marginal: [sex, age]\n- prefix: income\n", domain__json=DOMAIN)
     for options in (
@@ -153,6 +155,7 @@ def test_differences_name_the_first_place():
     assert next(differences({"a b": 1}, {}, "$")) == ('$["a b"]', "1", "nothing")
 
 
+@pytest.mark.slow
 def test_a_policy_that_came_later_is_found(desk):
     desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite")
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")
@@ -164,6 +167,7 @@ def test_a_policy_that_came_later_is_found(desk):
     assert "$.request.reading.limits.records" in ended.err
 
 
+@pytest.mark.slow
 def test_a_killed_release_goes_on_with_the_plan_alone(desk, monkeypatch):
     desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite")
     paid = ("--dataset", "survey", "--ledger", "l.sqlite", "--out", "out")
@@ -187,6 +191,7 @@ def test_a_plan_is_never_overwritten(locked):
     assert "the file exists" in ended.err
 
 
+@pytest.mark.slow
 def test_a_plan_from_python_is_the_same(desk):
     import dpqr
 

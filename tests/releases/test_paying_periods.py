@@ -152,6 +152,7 @@ STAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [row if place == 1 else slow_one(row) for place, row in enumerate(STAGES)], ids=str)
 def test_a_killed_release_of_a_period_goes_on_and_its_period_pays_once(desk, stage):
     """A release of the same period that comes between changes neither what the killed one is nor what it pays."""

@@ -70,6 +70,7 @@ def options(place, number, **more):
     return given | more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "months"), [("csv", 10), *SLOW])
 def test_month_after_month_persons_pay_a_price_a_level(tmp_path, kind, months):
     """The tree has base 9 and two levels: release 9 reads nine months, and the others one each."""
@@ -91,6 +92,7 @@ def test_month_after_month_persons_pay_a_price_a_level(tmp_path, kind, months):
     assert "a counter costs a person one price a level" in " ".join(made.trust)
 
 
+@pytest.mark.slow
 def test_a_node_that_is_made_again_does_not_fit_the_life(tmp_path):
     ledger = dpqr.Ledger(tmp_path / "budgets.sqlite")
     ledger.init("visits", eps=1, unit="person")

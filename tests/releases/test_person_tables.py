@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slow_but
 
 import dpqr
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -103,7 +104,9 @@ def test_persons_with_a_row_that_fulfils_a_condition(tmp_path) -> None:
     assert made.figures["estimate"].tolist() == pytest.approx(clipped_means(BILLS[BILLS["cost"] >= 20]), abs=0.01)
 
 
-@pytest.mark.parametrize(("queries", "declared"), [([NUMBER], 400), ([BY_DEPARTMENT], None), ([NUMBER], None)])
+@pytest.mark.parametrize(
+    ("queries", "declared"), slow_but({0}, [([NUMBER], 400), ([BY_DEPARTMENT], None), ([NUMBER], None)])
+)
 def test_a_warning_heads_a_release_that_counted_hardly_any_person(tmp_path, queries, declared) -> None:
     """Noise of 1000 epsilon is nothing. All labels are misspelt, so that every row is left out; then none is."""
     given = {"queries": {"queries": queries}, "domain": DOMAIN, "eps": 1000, "unit": "insurance_id", "max_rows": 1}
@@ -122,6 +125,7 @@ def test_a_warning_heads_a_release_that_counted_hardly_any_person(tmp_path, quer
     assert warning(TABLE.assign(month=1), "condition") is None
 
 
+@pytest.mark.slow
 def test_both_doors_and_both_languages_give_a_release_that_is_repeated_bit_for_bit(desk) -> None:
     TABLE.to_csv(desk.path / "visits.csv", index=False)
     desk.put("domain.json", DOMAIN)
@@ -317,6 +321,7 @@ def test_a_mean_per_person_is_that_of_their_clipped_totals_and_is_repeated(tmp_p
     assert "figures: 3 rows equal bit for bit" in str(dpqr.verify(directory))
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_mean_per_person_holds_the_mean() -> None:
     """In each of 40 releases all three miss with probability 0.15 at most: 27 misses of 40 have probability 1e-13."""
     given = {"queries": {"queries": [MEAN_COST]}, "domain": COSTS, "eps": 4, "unit": "insurance_id", "max_rows": 1}
@@ -372,6 +377,7 @@ def test_what_a_bin_s_midpoint_can_do_to_a_total_is_said_for_each_of_its_rows() 
     assert "at most 4.5 away; a person's total may be off by as much for each of their rows" in said
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_median_over_persons_holds_it() -> None:
     """In each of 40 releases all three miss with probability 0.15 at most: 27 misses of 40 have probability 1e-13."""
     given = {"queries": {"queries": [MEDIAN_COST]}, "domain": COSTS, "eps": 4, "unit": "insurance_id", "max_rows": 1}
@@ -459,6 +465,7 @@ def test_the_error_that_is_forecast_is_that_of_their_noise() -> None:
     assert found.error.deviation == pytest.approx(errors.std(), rel=6 * (8 / (4 * draws)) ** 0.5)
 
 
+@pytest.mark.slow
 def test_a_forecast_lists_them_at_both_doors_and_is_silent_without_them(desk) -> None:
     desk.write(
         q__json={"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]}, r__json={"domain": DOMAIN, "queries": [ROWS]}

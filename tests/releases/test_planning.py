@@ -13,6 +13,7 @@ import pytest
 from support.command_desk import DOMAIN, QUERIES
 from support.one_test import in_one_test
 from support.plain_screen import printed
+from support.slow_cases import slow_but
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
@@ -245,15 +246,18 @@ def test_facts_that_cannot_be_true_are_refused(desk, options, facts, said):
 
 @pytest.mark.parametrize(
     ("queries", "own", "expected"),
-    [
-        (
-            [{"where": "age >= 50"}, {"marginals": [["sex", "age"], ["income", "age"]]}],
-            "rounds",
-            "marginals",
-        ),
-        ([{"prefix": "age"}], "ordered", "strategy"),
-        ([{"prefix": "age", "by": [other]} for other in ("sex", "income")], "ordered", "marginals"),
-    ],
+    slow_but(
+        {0},
+        [
+            (
+                [{"where": "age >= 50"}, {"marginals": [["sex", "age"], ["income", "age"]]}],
+                "rounds",
+                "marginals",
+            ),
+            ([{"prefix": "age"}], "ordered", "strategy"),
+            ([{"prefix": "age", "by": [other]} for other in ("sex", "income")], "ordered", "marginals"),
+        ],
+    ),
 )
 def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_noise(desk, queries, own, expected):
     desk.write(q__json={**QUERIES, "queries": queries})
@@ -263,6 +267,7 @@ def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_no
     assert expected != "marginals" or named.noise > 0.55 * marginals.noise
 
 
+@pytest.mark.slow
 def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     """Choices of a fifth of the budget cost less by the law of their losses than in mu^2."""
     pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.releases.reading import DOCUMENTS, parse_release_request, public_inputs, resolve_reading
@@ -70,7 +71,7 @@ def again(found, plan, folder):
     return document(parse_release_request(found["request"], TABLE, folder))[0]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: next(iter(entry)))
+@pytest.mark.parametrize("entry", thinned(ENTRIES, 5), ids=lambda entry: next(iter(entry)))
 def test_every_kind_of_query_comes_back(folder, entry):
     found, plan = document(asked([entry]))
     assert again(found, plan, folder) == found

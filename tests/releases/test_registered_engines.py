@@ -9,6 +9,7 @@ import sys
 import pandas
 import pytest
 from support.postgres_server import missing, running
+from support.slow_cases import thinned
 
 import dpqr
 from dpqr.releases.reading import OTHER_TABLE_REFUSED, UNREGISTERED
@@ -48,7 +49,7 @@ def bind(desk, *source):
     assert ended.code == 0, ended.err
 
 
-@pytest.mark.parametrize("what", ["table", "view", "query"])
+@pytest.mark.parametrize("what", thinned(["table", "view", "query"], 3))
 def test_a_registered_table_view_or_query_of_postgresql_is_released(desk, server, connections, what):
     desk.write(s__sql="SELECT * FROM public.people WHERE age < 50;")
     named = {"table": "?table=people", "view": "?table=viewed", "query": ""}[what]
@@ -79,6 +80,7 @@ def test_requests_that_are_refused_do_not_reach_the_server(desk, server, connect
     assert not connections
 
 
+@pytest.mark.slow
 def test_whatever_the_server_refuses_has_one_sentence(desk, server):
     met = set()
     for place in (f"{server}?table=nobody", f"{server.replace('owner@', 'stranger@')}?table=people"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from support.command_desk import DOMAIN, QUERIES
 from support.refusal_form import assert_refusal
 
@@ -60,6 +61,7 @@ def test_nothing_is_opened_or_paid_and_everything_is_stamped(desk, monkeypatch):
     assert "no ledger was used" not in ended.err
 
 
+@pytest.mark.slow
 def test_every_unit_and_a_domain_with_facts_are_rehearsed_by_the_plan_of_the_release(desk):
     """The stamp comes first on the screen."""
     for more in (
@@ -80,6 +82,7 @@ def test_every_unit_and_a_domain_with_facts_are_rehearsed_by_the_plan_of_the_rel
     assert json.loads(line)["guarantee"].startswith("REHEARSAL")
 
 
+@pytest.mark.slow
 def test_a_rehearsal_and_a_release_never_stand_for_each_other(desk):
     assert desk.release("--out", "out").code == 0
     says = "--out out: holds a release, and a rehearsal never replaces one"

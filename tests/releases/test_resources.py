@@ -43,6 +43,7 @@ def test_refits_of_error_bars_take_time_beside_the_loop(desk):
     assert loop_seconds(bars) == loop_seconds(none)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_files_are_about_as_large_as_forecast(desk, form):
     """Within a factor of two: texts are counted, figures have a typical length."""

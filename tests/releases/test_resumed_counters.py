@@ -81,6 +81,7 @@ def test_a_killed_release_of_a_counter_goes_on_and_pays_once(desk, stage):
     assert unsound(desk) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", slow_but_one(STAGES), ids=str)
 def test_a_killed_release_with_a_start_goes_on_from_the_same_tables(desk, stage):
     plain = {"schedule": "marginals", "rounds": None, "epsilon": "0.5"}

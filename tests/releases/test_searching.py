@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from support.paid_releases import document, killed_at, lay, run, transcript, unsound
-from support.slow_cases import slow_but
 
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import PureSumEvent, RhoSumEvent
@@ -38,17 +37,15 @@ def desk(tmp_path):
     return laid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ledger", "asked", "event"),
-    slow_but(
-        {0, 2},
-        [
-            ({}, {}, PureSumEvent(epsilon=Fraction(199, 200))),
-            (ZCDP, {"epsilon": "0.5"}, PureSumEvent(epsilon=Fraction(199, 400))),
-            (ZCDP, {"delta": "1e-6", "check": "gaussian"}, None),
-            ({}, {"count_dropped": "0.1"}, PureSumEvent(epsilon=Fraction(199, 200))),
-        ],
-    ),
+    [
+        ({}, {}, PureSumEvent(epsilon=Fraction(199, 200))),
+        (ZCDP, {"epsilon": "0.5"}, PureSumEvent(epsilon=Fraction(199, 400))),
+        (ZCDP, {"delta": "1e-6", "check": "gaussian"}, None),
+        ({}, {"count_dropped": "0.1"}, PureSumEvent(epsilon=Fraction(199, 200))),
+    ],
     ids=["epsilons", "epsilons in rho", "rhos", "beside a count"],
 )
 def test_the_sum_is_set_aside_and_what_was_drawn_is_paid(desk, ledger, asked, event):
@@ -84,6 +81,7 @@ def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw_and_other_theorems_cl
     assert all(price is None or price >= Fraction(9, 10) for price in spent.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 12], ids=["in the search", "among the last"])
 def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
     """The draw that was begun is lost; all before it come from the transcript, and lead to the same prices."""

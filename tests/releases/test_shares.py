@@ -56,6 +56,7 @@ def test_several_queries_are_one_population():
     assert (both.answers, both.seen, both.share(0.95)) == (200, 400, 380 / 401)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["0.8"])
 def test_at_the_epsilon_that_is_found_as_many_counts_lie_within_the_distance_as_are_stated(part):
     outlook = asked(GoalRequest(within="20", confidence=part), [{"marginal": ["ward", "cost"]}])
@@ -69,6 +70,7 @@ def test_at_the_epsilon_that_is_found_as_many_counts_lie_within_the_distance_as_
     assert float(part) - error - 0.01 <= np.mean(runs) <= float(part) + 0.06
 
 
+@pytest.mark.slow
 def test_a_figure_keeps_the_goal_in_its_own_unit():
     outlook = asked(GoalRequest(within="5", names=("mean(cost) by ward",)), FIGURES[:2])
     assert (
@@ -80,6 +82,7 @@ def test_a_figure_keeps_the_goal_in_its_own_unit():
     assert (share.answers, share.counts) == (2, False)
 
 
+@pytest.mark.slow
 def test_only_counts_are_meant_and_without_any_a_name_is_asked_for():
     (point,) = asked(GoalRequest(within="20"), [FIGURES[0], FIGURES[3]]).points
     assert [one.name for one in point.forecast.shares if one.counts] == ["marginal(ward)", "top(cost)"]
@@ -87,6 +90,7 @@ def test_only_counts_are_meant_and_without_any_a_name_is_asked_for():
         asked(GoalRequest(within="20"), FIGURES[1:2])
 
 
+@pytest.mark.slow
 def test_means_and_medians_are_forecast_in_their_own_units():
     (point,) = asked(epsilons=("1",)).points
     mean, median, top = point.forecast.figures
@@ -99,6 +103,7 @@ def test_means_and_medians_are_forecast_in_their_own_units():
     assert mean.error.mean == pytest.approx(np.median(means))
 
 
+@pytest.mark.slow
 def test_the_goal_of_a_mean_error_says_how_many_single_counts_it_means():
     outlook = asked(GoalRequest(error="20"), FIGURES[:1])
     shares = [one for one in outlook.points[0].forecast.shares if one.counts]

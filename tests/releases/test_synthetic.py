@@ -83,6 +83,7 @@ def counted(made):
     return found
 
 
+@pytest.mark.slow
 def test_rows_are_moved_towards_the_answers(release):
     tensor = WEIGHTS * 100
     made = synthesise(replace(release, hypothesis=TinyHypothesis(tensor)), "rows")

@@ -108,6 +108,7 @@ def test_json_refuses_what_is_no_json_number(tmp_path):
         write_table(Tidy(1, {"x": np.array([np.inf])}), tmp_path / "a.json", "json")
 
 
+@pytest.mark.slow
 def test_csv_and_json_need_no_arrow(tmp_path):
     """A job that reads CSV and writes CSV starts sooner and is smaller without."""
     code = (

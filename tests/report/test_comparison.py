@@ -63,6 +63,7 @@ def test_blocks_that_one_of_them_lacks(desk):
     assert PAIR not in {block.name for block in found.blocks}, "of another size"
 
 
+@pytest.mark.slow
 def test_errors_against_a_public_table(desk, tmp_path):
     """Of each side its own: the mean distance of its estimates from the table's counts."""
     places = (str(desk / "out"), make(tmp_path, paid=False, epsilon="50").release)

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from support.handmade_release import make_release
 from support.plain_screen import printed
+from support.slow_cases import thinned
 
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.receipt import plan_facts, receipt
@@ -82,7 +83,7 @@ def views():
     return topics()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, 6))
 def test_as_it_was_kept_and_within_the_screen(views, name):
     shown = at_all_widths(views[name])
     assert shown == (KEPT / f"{name}.txt").read_text("utf-8")
@@ -90,7 +91,7 @@ def test_as_it_was_kept_and_within_the_screen(views, name):
         assert max(map(len, printed(views[name], width).splitlines())) <= width
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, 4))
 def test_no_number_and_no_word_is_broken(views, name):
     """Whatever stands on a narrow screen stands on a wide one."""
     words = re.compile(r"\w[\w.]*(?:,\d+)*")

@@ -30,7 +30,6 @@ from support.session_faults import (
     open_desk,
     pay_and_measure,
 )
-from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.releases.requests import OutputRequest
@@ -154,8 +153,9 @@ def require_alike(free, surprise, where):
     return free.end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
-@pytest.mark.parametrize("every", [13, slow_one(1)])
+@pytest.mark.parametrize("every", [13, 1])
 def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened, disk, what, every):
     """Until nothing is refused, and some more."""
     ends, free = [], 0
@@ -169,8 +169,9 @@ def test_on_a_disk_of_any_fullness_free_questions_and_surprises_end_alike(opened
     assert all(code in (2, 7) for _, code, _ in words), words
 
 
-@pytest.mark.parametrize("what", ["fill_blocks", slow_one("fill_files")])
-@pytest.mark.parametrize("every", [9, slow_one(1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+@pytest.mark.parametrize("every", [9, 1])
 def test_a_disk_that_somebody_fills_while_a_question_is_answered(opened, copied, disk, what, every):
     """A question that has begun is answered from what was set aside. Only in the milliseconds after this is released
     may somebody else take it, and then nothing but the one sentence is said, and no threshold lives on."""

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import (
     AlreadyThere,
@@ -294,6 +295,7 @@ def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
     assert sum("queries" in line for line in folder(place).log()) == 2
 
 
+@pytest.mark.slow
 def test_a_session_of_version_0_10_goes_on_with_new_thresholds(place):
     """Its secret may have outlived its end on a full disk, and its log has no marks of questions."""
     opened(place)
@@ -415,6 +417,7 @@ def test_a_session_that_was_asked_nothing_gives_the_rest_back(place):
     assert 0 < spent(place) < 40
 
 
+@pytest.mark.slow
 def test_expected_queries_come_first_and_all_columns_stay(place):
     expected = {"queries": [{"marginal": ["sex", "age"]}]}
     made = opened(place, plan={"queries": expected})
@@ -515,7 +518,7 @@ def closed(place):
     return stated_and_drawn(place / "out")
 
 
-@pytest.mark.parametrize("accountant", GUARANTEES)
+@pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
 def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(place, accountant):
     """It is that of the query alone, which the price of one surprise buys."""
     replacing(place, accountant)
@@ -528,7 +531,7 @@ def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(
     assert "FAILED" not in checked(place).values()
 
 
-@pytest.mark.parametrize("accountant", GUARANTEES)
+@pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
 def test_a_session_that_an_earlier_version_opened_keeps_its_rule_and_states_what_it_drew(place, accountant):
     """Its folder states no rule: every surprise measures the table of its parts, with the noise of that."""
     replacing(place, accountant)

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import Unwatched, payer
-from support.slow_cases import slow_but
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -167,7 +167,7 @@ def test_more_points_than_were_paid_for_are_refused_before_the_table_is_opened(p
 @pytest.mark.parametrize(
     ("plan", "numbers"),
     slow_but(
-        {0, 2},
+        {0},
         [
             (VOTES, 0),
             ({**VOTES, "vote": "randomised"}, 0),
@@ -267,6 +267,7 @@ def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
     assert spent(place) == 60
 
 
+@pytest.mark.slow
 def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     """The process ends between the draw and its line."""
     opened(place)
@@ -403,7 +404,7 @@ def followed(place, path, **stated):
     return OpenPredictions(name="desk", run=following_prediction(asked, path))
 
 
-@pytest.mark.parametrize("plan", [{}, {**VOTES, "penalty": None}], ids=["stable", "votes"])
+@pytest.mark.parametrize("plan", thinned([{}, {**VOTES, "penalty": None}], 2), ids=["stable", "votes"])
 def test_a_session_by_a_plan_that_somebody_approved(place, plan):
     path = locked(place, plan)
     ledger_in(place).restrict("survey", PolicyChange(approval=True))

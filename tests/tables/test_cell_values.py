@@ -10,11 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
 from support.one_test import in_one_test
-from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.tables.cell_values import (
@@ -57,7 +56,8 @@ PLAIN = st.one_of(
 CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", max_size=6)), max_size=8)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), *slowly(pa.large_string())])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 @given(cells=CELLS)
 def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:
     values, good = numbers(pa.array(cells, kind))
@@ -94,6 +94,7 @@ def test_days_and_moments_in_utc() -> None:
         assert (day(text), moment(text)) == (None, None), text
 
 
+@settings(max_examples=30)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.data(), st.sampled_from([np.float16, np.float32, np.float64]))
 def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> None:
     """Eighths up to 300 need 12 bits: exact in every type but float16 beyond 256, where edges are rounded too."""
@@ -198,6 +199,7 @@ def by_definition(values, bins, rule):
 RULES = st.sampled_from([Rule.CELL, Rule.DROP, Rule.CLIP])
 
 
+@settings(max_examples=30)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-128, 127)), st.sampled_from("bhiq"), RULES)
 def test_whole_numbers_of_any_type(edges, closed, values, kind, rule) -> None:
     bins = bins_of(edges, closed)
@@ -219,6 +221,7 @@ def test_edges_beyond_the_type_and_at_its_ends(closed, kind) -> None:
         assert coded([int(value) for value in values], kind, bins) == by_definition(map(int, values), bins, Rule.CELL)
 
 
+@pytest.mark.slow
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-(10**4), 10**4)))
 def test_smaller_units(edges, closed, values) -> None:
     bins, unit = bins_of(edges, closed), Fraction(1, 10)
@@ -270,6 +273,7 @@ def test_values(kind, cells) -> None:
             assert found.dtype == kind.to_pandas_dtype()
 
 
+@pytest.mark.slow
 def test_none_of_it_imports_pandas() -> None:
     script = """
 import sys, numpy, pyarrow

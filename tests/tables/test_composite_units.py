@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.one_test import in_one_test
-from support.slow_cases import slowly
+from support.slow_cases import slow_but, slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -46,6 +46,7 @@ FORMS = {
     "household and month": (("household", "seen"), "month"),
 }
 every_form = pytest.mark.parametrize(("columns", "per"), FORMS.values(), ids=FORMS)
+some_forms = pytest.mark.parametrize(("columns", "per"), slow_but(range(0, len(FORMS), 5), FORMS.values()), ids=FORMS)
 VALUES = ("a", "b", "ab", "bc", "c", "7", "")
 DATES = ("2024-02-29", "2024-03-01", "2024-03-31", "2024-12-30", "2025-01-01", "never", "")
 PERIODS = {
@@ -91,7 +92,7 @@ def framed(columns, rows):
     return TableSource(frame=PandasFrame(table))
 
 
-@every_form
+@some_forms
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("seed", [0, *slowly(1, 2)])
 def test_tables_that_differ_in_one_unit_differ_in_k_records_at_most(tmp_path, columns, per, most, seed) -> None:
@@ -183,7 +184,7 @@ def test_days_are_read_as_periods_read_them() -> None:
     assert days(zoned)[0].tolist() == found[2:3].tolist()
 
 
-@every_form
+@some_forms
 def test_parquet_and_an_engine_keep_the_rows_that_a_csv_keeps(tmp_path, columns, per) -> None:
     """Texts, numbers and dates in Parquet, and DuckDB, which hands out rows by the first column alone."""
     rows = [row for row in drawn(columns, per, 60, 9) if row[-1] != "never"]

@@ -8,6 +8,7 @@ import tracemalloc
 import types
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -86,8 +87,8 @@ LENGTHY = {
 }
 
 
-@pytest.mark.parametrize("content", LENGTHY.values(), ids=LENGTHY)
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("content", thinned(LENGTHY.values(), 4), ids=LENGTHY)
+@pytest.mark.parametrize("packed", thinned([False, True], 2))
 def test_rows_may_be_longer_than_the_pieces_in_which_a_small_table_is_read(tmp_path, content, packed) -> None:
     text = content.decode().lstrip("\r\n")
     wanted = [(row["a"], row["b"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
@@ -164,7 +165,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("row", MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.parametrize("before", [0, 1, 20_000])
-@pytest.mark.parametrize("quoted", [b"1,2\n", b'"1",2\n', b'1,"2\n"\n'], ids=["plain", "quoted", "lines"])
+@pytest.mark.parametrize("quoted", thinned([b"1,2\n", b'"1",2\n', b'1,"2\n"\n'], 3), ids=["plain", "quoted", "lines"])
 def test_a_malformed_row_is_one_record_wherever_it_stands(tmp_path, row, before, quoted) -> None:
     good = ("1", "2\n" if b"\n" in quoted[:-1] else "2")
     path = written(tmp_path, b"a,b\n" + quoted * before + row + quoted * 5 + row)
@@ -185,6 +186,7 @@ def test_cells_that_nobody_asks_for_may_hold_any_bytes(tmp_path) -> None:
     assert records(path, ("a",)) == [None]
 
 
+@pytest.mark.slow
 def test_a_row_far_beyond_memory_is_passed_over_in_little(tmp_path) -> None:
     path = written(tmp_path, gzip.compress(b'a,b\n1,"' + (b"x" * 63 + b"\n") * 2**21 + b'"\n3,4\n'))
     tracemalloc.start()

@@ -11,6 +11,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 import pytest
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.attribute import Attribute, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -88,7 +89,7 @@ def history(generator, person):
 OTHERS = [("x", 1, "a"), ("x", 1, "b"), ("x", 4, "b"), ("y", 3, "a"), ("y", 6, "a")]
 
 
-@pytest.mark.parametrize("case", range(12))
+@pytest.mark.parametrize("case", thinned(range(12), 12))
 def test_no_person_moves_a_level_by_more_than_the_bound_over_the_life(tmp_path, case):
     """One person's history is added to those of others, with another key each time they are read."""
     generator, most, tree = np.random.default_rng(case), 1 + case % 4, TREES[case % 3]
@@ -107,7 +108,8 @@ def test_no_person_moves_a_level_by_more_than_the_bound_over_the_life(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [([("p", 1, "a")] * 3 + [("p", 2, "b")], None), ([("p", 2, "b")], [("p", 1, "a")] * 3)]
+    ("before", "after"),
+    slow_but({0}, [([("p", 1, "a")] * 3 + [("p", 2, "b")], None), ([("p", 2, "b")], [("p", 1, "a")] * 3)]),
 )
 def test_a_count_adds_up_to_the_first_rows(tmp_path, before, after):
     """By whatever tree: the nodes of a path hold min(K, all rows so far) rows, where no row is dropped or late."""
@@ -137,8 +139,8 @@ def test_what_breaks_the_bound(tmp_path, later):
     assert counted(write(path, own), tree, 2, 2).sum() == 2, "four rows of one person are used"
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("ending", thinned(["csv", "parquet"], 2))
+@pytest.mark.parametrize("groups", thinned([1, 3], 2))
 def test_sources_and_passes_agree(tmp_path, monkeypatch, ending, groups):
     monkeypatch.setattr(loading, "group_count", lambda *_: groups)
     rows = [(f"p{person}", period, CELLS[period % 2]) for person in range(40) for period in range(1, 1 + person % 7)]

@@ -18,6 +18,7 @@ import pyreadstat
 import pytest
 from pyarrow import ipc
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
@@ -94,7 +95,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("file", MADE)
+@pytest.mark.parametrize("file", thinned(MADE, 4))
 def test_the_rows_are_those_of_a_csv(file: str, tmp_path: Path, load: Any) -> None:
     make, names = MADE[file]
     make(tmp_path / file)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -101,6 +102,7 @@ def write_csv(path, rows, header=("sex", "k", "income")) -> None:
 LENIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
+@pytest.mark.slow
 @LENIENT
 @given(
     ROWS,
@@ -140,6 +142,7 @@ def typed(rows) -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @LENIENT
 @given(ROWS, st.randoms(use_true_random=False), st.integers(1, 5), st.integers(1, 9), st.sampled_from([1, 99]))
 def test_order_batches_and_files_of_parquet_do_not_matter(tmp_path, load, rows, shuffled, batch, group, cells) -> None:
@@ -320,7 +323,7 @@ def test_what_goes_wrong_unexpectedly_is_told_in_constant_words(tmp_path, monkey
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", thinned(["csv", "parquet"], 2))
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch, kind) -> None:
     """What Arrow and numpy hold while rows are counted: as much in the last batch of a table as in an early one."""
     held: list[int] = []

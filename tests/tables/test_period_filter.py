@@ -184,6 +184,7 @@ def test_awkward_texts_are_in_the_same_period_in_every_form(tmp_path):
         assert sum(len(kept(pa.array([cell]), period)) for period in AROUND) <= 1, cell
 
 
+@pytest.mark.slow
 def test_moments_are_in_the_same_period_as_their_texts(tmp_path):
     """An instant is in the period of its day in UTC, whichever zone a column of moments is shown in."""
     instants = [datetime(2026, month, day, hour, 30, tzinfo=EAST) for month, day in ((3, 1), (4, 1)) for hour in (1, 2)]

@@ -130,7 +130,8 @@ CONDITIONS = (
 )
 
 
-@pytest.mark.parametrize("seed", [1, *slowly(2)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_under_conditions_neighbours_differ_by_what_their_own_rows_allow(seed) -> None:
     """Of the rows that fulfil a table's condition each person counts as in a table of these rows alone."""
     before, _ = counted(OTHERS, tables=CONDITIONS, seed=seed)
@@ -184,6 +185,7 @@ def binned(axes, most):
 BINNED = (binned((0,), 1), binned((0,), 3), binned((), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_bins_of_totals_of_neighbours_differ_by_no_more_than_the_sensitivity(seed) -> None:
     """All that one person can bring in three rows, and all pairs of such persons: in each cell one bin moves by 1."""

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 from support.one_test import in_one_test
 from support.scripted_noise import ScriptedNoise
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
@@ -170,8 +171,8 @@ def choice(monkeypatch, owners, tickets, most, ranks=None):
     return tuple(np.flatnonzero(smallest_tickets(np.array(owners, dtype=np.int64), people, most, KEY, ranked)).tolist())
 
 
-@pytest.mark.parametrize("owners", [(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)])
-@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("owners", thinned([(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)], 3))
+@pytest.mark.parametrize("most", thinned([1, 2, 3], 3))
 def test_each_persons_choice_is_uniform_and_independent_of_the_others(monkeypatch, owners, most) -> None:
     """All orders of distinct tickets are equally likely; so are then all combinations of the persons' choices."""
     found = Counter(
@@ -203,6 +204,7 @@ def test_persons_with_few_rows_need_no_ticket(monkeypatch) -> None:
     assert choice(monkeypatch, (), (), 1) == ()
 
 
+@pytest.mark.slow
 def test_many_rows_against_a_sort_of_each_person(monkeypatch) -> None:
     generator = np.random.default_rng(5)
     owners = np.sort(generator.integers(0, 9, 5000)).tolist()
@@ -219,8 +221,8 @@ def ranked_rows(sizes):
     return itertools.product(*each)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("sizes", [(4,), (3, 3), (1, 3, 2), (3, 0, 1, 3)], ids=str)
+@pytest.mark.parametrize("most", thinned([1, 2, 3], 2))
+@pytest.mark.parametrize("sizes", thinned([(4,), (3, 3), (1, 3, 2), (3, 0, 1, 3)], 2), ids=str)
 def test_each_person_keeps_the_rows_of_the_lowest_ranks_whatever_ranks_their_neighbours_have(
     monkeypatch, sizes, most
 ) -> None:
@@ -398,7 +400,7 @@ def passes(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("passes")
-@pytest.mark.parametrize("kind", ["csv", "parquet", "dictionary", "numbers"])
+@pytest.mark.parametrize("kind", thinned(["csv", "parquet", "dictionary", "numbers"], 2))
 @pytest.mark.parametrize("parts", [1, 3])
 def test_what_is_certain_of_the_kept_rows(tmp_path, kind, parts) -> None:
     for part in range(parts):

@@ -18,6 +18,7 @@ def add(into, rows, *, weighted) -> None:
     into.add(codes, len(rows), table[3] if weighted else None)
 
 
+@pytest.mark.slow
 @given(ROWS, st.booleans(), st.integers(1, 7), st.integers(1, 5))
 def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> None:
     expected = np.zeros(SHAPE, dtype=np.int64)

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
@@ -30,7 +31,7 @@ def counted(workers, **how):
     return asked.counted(lambda: (batch.select(list(asked.columns)) for batch in batches()))
 
 
-@pytest.mark.parametrize("how", [{"asked": PAIRS}, {"limits": Limits(cells=2**10)}, {}])
+@pytest.mark.parametrize("how", thinned([{"asked": PAIRS}, {"limits": Limits(cells=2**10)}, {}], 2))
 @pytest.mark.parametrize("workers", [2, 5])
 def test_the_same_integers_from_any_number_of_threads(workers, how) -> None:
     one, many = counted(1, **how), counted(workers, **how)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
 from dpqr.workload import block as block_module
@@ -133,7 +134,7 @@ def test_slices_do_not_change_rowwise_products(entries, monkeypatch) -> None:
             test_the_adjoint_is_the_transpose(block, np.int64)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("dtype", thinned([np.int64, np.float64], 2))
 def test_ten_thousand_boxes_need_neither_a_loop_over_rows_nor_much_memory(dtype, monkeypatch) -> None:
     """Unsliced, the intermediates would be 72 MB and 24 MB."""
     monkeypatch.setattr(block_module, "ROWWISE_ENTRIES", 2**18)

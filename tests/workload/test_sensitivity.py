@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.one_test import in_one_test
+from support.slow_cases import slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload import matrix
@@ -91,14 +92,16 @@ def random_block(seed: int) -> QueryBlock:
 
 
 @every_unit
-def test_it_is_never_below_the_truth(unit) -> None:
-    for seed in range(250):
+@pytest.mark.parametrize("seeds", [range(60), *slowly(range(60, 250))], ids=str)
+def test_it_is_never_below_the_truth(unit, seeds) -> None:
+    for seed in seeds:
         require_no_less((random_block(seed),), unit)
 
 
 @every_unit
-def test_of_several_blocks_it_is_never_below_the_truth(unit) -> None:
-    for seed in range(60):
+@pytest.mark.parametrize("seeds", [range(15), *slowly(range(15, 60))], ids=str)
+def test_of_several_blocks_it_is_never_below_the_truth(unit, seeds) -> None:
+    for seed in seeds:
         require_no_less(tuple(random_block(seed + offset) for offset in (0, 61, 122)), unit)
 
 

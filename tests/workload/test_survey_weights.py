@@ -124,6 +124,7 @@ def test_conjunctions_are_not_weighted() -> None:
         read({"conjunctions": drawn, "weight": WEIGHT})
 
 
+@pytest.mark.slow
 def test_weighted_figures_are_those_of_the_table_and_are_verified(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     table = pd.DataFrame(

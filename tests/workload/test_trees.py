@@ -83,6 +83,7 @@ def test_dyadic_widths_end_at_one_and_begin_at_the_size_or_above() -> None:
     assert dyadic(9) == (16, 8, 4, 2, 1)
 
 
+@pytest.mark.slow
 def test_a_long_tree_is_answered_without_its_coefficients() -> None:
     """2^20 cells and 10^4 ranges: 10^10 coefficients."""
     size = 2**20

@@ -3,7 +3,7 @@ moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
-from support.slow_cases import slow_but, slowly, thinned
+from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases
@@ -26,7 +26,7 @@ def loss(name, runs=300):
     return attack(one, two, case.claim, ALARM, case.laws)
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 4))
+@pytest.mark.parametrize("name", thinned(CASES, 15))
 def test_a_sound_counter_passes(name):
     assert not loss(name).breach
 
@@ -40,7 +40,8 @@ ATTAINED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["periods-add-remove", "periods-person", *slowly(*ATTAINED)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["periods-add-remove", "periods-person", *ATTAINED])
 def test_the_claim_is_attained_by_the_law_of_the_draws(name):
     assert loss(name).stated == pytest.approx(1)
 
@@ -67,7 +68,8 @@ REFUTED = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "name", "runs"), slow_but({0, 3}, REFUTED))
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "name", "runs"), REFUTED)
 def test_what_is_forgotten_is_refuted(wrong, name, runs):
     with WRONG[wrong].made():
         assert loss(name, runs).breach

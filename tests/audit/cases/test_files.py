@@ -21,6 +21,7 @@ def loss(name):
     return attack(one, two, case.claim, ALARM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_case_makes_releases_of_neighbouring_tables(name):
     case = CASES[name]

@@ -187,6 +187,7 @@ def test_one_direction_is_of_bounded_range():
     assert concentrated_rho(both) == Fraction(9, 32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sparse-vector-pure-replace", "sparse-vector-below-add-remove"])
 def test_places_have_their_law(name):
     """All of 1,000 places together are as likely as the law says they are, but with probability 1e-9 (Bernstein)."""
@@ -297,6 +298,7 @@ def test_variants_that_are_not_private_are_caught(wrong, name, runs):
     assert refuted(replace(case, trial=made, laws=laws), runs)
 
 
+@pytest.mark.slow
 def test_answers_of_both_directions_at_the_price_of_one_are_caught():
     """What Algorithm 1 saves for monotonic queries, under `replace`."""
     case = CASES["sparse-vector-pure-replace"]
@@ -306,6 +308,7 @@ def test_answers_of_both_directions_at_the_price_of_one_are_caught():
     assert not refuted(case, 200)
 
 
+@pytest.mark.slow
 def test_noise_that_is_not_scaled_by_the_number_of_rows_of_a_person_is_caught():
     case = CASES["sparse-vector-pure-person"]
     epoch = case.trial.epoch

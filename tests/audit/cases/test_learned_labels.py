@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.learned_labels import label_cases
@@ -19,13 +18,15 @@ def attacked(case):
     return attack(one, two, case.claim, ALARM, case.laws)
 
 
-@pytest.mark.parametrize("case", thinned(CASES, 2), ids=lambda case: case.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_sound_build_passes(case):
     found = attacked(case)
     assert not found.breach
     assert found.stated <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)
 def test_a_comparison_that_is_wrong_by_one_step_is_refuted(case, monkeypatch):
     """Under replace half of delta is for the labels that come, so that the same fault takes four times the runs."""

@@ -3,7 +3,7 @@ that forgets in how many cells a person may count, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_cells
-from support.slow_cases import slow_but
+from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.persons import person_cases
@@ -20,16 +20,15 @@ def loss(name, runs=300):
     return attack(one, two, case.claim, ALARM, case.laws)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 3))
 def test_sound_tables_pass(name) -> None:
     found = loss(name)
     assert not found.breach
     assert found.stated == (pytest.approx(1) if CASES[name].laws else 0)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "name"), slow_but(range(0, len(WRONG), 2), WRONG), ids=[f"{wrong.name}, {name}" for wrong, name in WRONG]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "name"), WRONG, ids=[f"{wrong.name}, {name}" for wrong, name in WRONG])
 def test_what_is_forgotten_is_refuted(wrong, name) -> None:
     with wrong.made():
         assert loss(name, 1500).breach

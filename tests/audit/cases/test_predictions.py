@@ -53,6 +53,7 @@ class Halved:
         self.bound, self.fit = learner.bound / 2, learner.fit
 
 
+@pytest.mark.slow
 def test_the_printed_scale_of_convex_risk_minimisation_is_refuted():
     unit = UNITS[RELATION]
     case, learner = prediction_case(RELATION, unit), hinge(unit)
@@ -86,6 +87,7 @@ def test_pure_noise_at_half_its_sensitivity_is_refuted():
     assert breach(case, replace(case.trial, batch=Half()), 5 * RUNS)
 
 
+@pytest.mark.slow
 def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
     case = function_case(RELATION, UNITS[RELATION])
     trial = SingleDraw(
@@ -99,9 +101,8 @@ def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
 LEARNED_RELATION = Neighbours.ADD_REMOVE.value
 
 
-@pytest.mark.parametrize(
-    ("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("relation", "reached"), [("add-remove", 0.85), ("replace", 0.45)])
 def test_the_noisy_moments_come_near_their_claim_by_their_exact_law(relation, reached):
     """Two thirds of the stated variance would be a breach where a record comes; so would a half be where one is
     replaced by one of the other class."""

@@ -23,7 +23,7 @@ from dpqr.releases.draws import RecordedDraw
 KNOWN = cases_by_name()
 PLANNED = ("release-rounds-", "release-theory-", "release-stages-", "release-resumed", "release-certified")
 CASES = {name: case for name, case in KNOWN.items() if name.startswith(PLANNED)}
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+every_case = pytest.mark.parametrize("case", thinned(CASES.values(), 9), ids=CASES.keys())
 
 
 @every_case
@@ -37,6 +37,7 @@ def test_every_run_has_the_same_columns_and_at_most_the_planned_rounds(case):
     assert seen.derived.shape[1] == plan.problem.workload.rows + 1
 
 
+@pytest.mark.slow
 def test_the_stop_test_is_a_coin():
     """Both faces come; one of chance 1/8 stays away with probability (7/8)^200 < 1e-11."""
     for relation in ("replace", "add-remove"):
@@ -101,6 +102,7 @@ def test_both_schedules_pay_for_what_steers_them():
     assert all(case.trial.plan.schedule.adaptive and case.trial.plan.opening for case in SCHEDULES.values())
 
 
+@pytest.mark.slow
 @every_schedule
 def test_every_run_shows_as_many_numbers_and_not_the_same_rounds(case):
     trial, found = case.trial, seen(case.trial.plan.schedule.name)
@@ -114,6 +116,7 @@ def test_every_run_shows_as_many_numbers_and_not_the_same_rounds(case):
     assert len({tuple(row) for row in found.context.tolist()}) > 2
 
 
+@pytest.mark.slow
 def test_the_total_tells_the_number_of_rounds_and_their_prices():
     context = seen("queries").context
     rounds = (context[:, ::3] != ABSENT).sum(axis=1)
@@ -121,6 +124,7 @@ def test_the_total_tells_the_number_of_rounds_and_their_prices():
     assert len(set(context[:, 5].tolist())) == len(set(rounds.tolist())), "the first price follows from the number"
 
 
+@pytest.mark.slow
 def test_the_paid_count_is_a_coin():
     """Both faces come; one of chance 0.3 stays away with probability 0.7^60 < 1e-9."""
     second = seen("ordered").context[:, 5]
@@ -132,6 +136,7 @@ def test_the_paid_count_is_a_coin():
 CASE = KNOWN["release-partition-basic-add-remove"]
 
 
+@pytest.mark.slow
 def test_buckets_measurements_and_answers_are_looked_at() -> None:
     seen = CASE.outcomes(0, 60, SeededNoise(4))
     plan = CASE.trial.plan
@@ -146,6 +151,7 @@ def test_buckets_measurements_and_answers_are_looked_at() -> None:
 # Searches among marginals.
 
 
+@pytest.mark.slow
 def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     seen = KNOWN["release-counted-basic-add-remove"].outcomes(0, 25, SeededNoise(4))
     assert {15, 1} == set(seen.context[:, 0].tolist())
@@ -160,9 +166,8 @@ def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
     assert min(rounds) == 7 < max(rounds)
 
 
-@pytest.mark.parametrize(
-    "case", thinned([case for name, case in KNOWN.items() if name.startswith("release-search-")], 2)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for name, case in KNOWN.items() if name.startswith("release-search-")])
 def test_what_a_run_draws_follows_what_it_released(case):
     seen = case.outcomes(0, 25, SeededNoise(4))
     assert seen.context.shape == (25, 2 * MOST_DRAWN)

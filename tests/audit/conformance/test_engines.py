@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import compute
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.tables.engines.known import engine_at
 from dpqr.tables.frames import in_memory
@@ -62,7 +62,7 @@ def in_duckdb(folder):
 
 
 @pytest.mark.parametrize("rows", [100, *slowly(MANY)])
-@pytest.mark.parametrize("made", [Table, Pandas])
+@pytest.mark.parametrize("made", thinned([Table, Pandas], 2))
 def test_tables_in_memory(made, rows) -> None:
     check_engine(made, rows=rows)
 
@@ -120,19 +120,17 @@ class Nothing:
     name = "nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "words"),
-    slow_but(
-        {1, 2, 5},
-        [
-            (ForgetsNothing, r"pairs: counts: other integers by \(name, whole\)"),
-            (Twice, r"pairs: read: 200 and not 100"),
-            (Cut, r"1 of each person: (units|dropped|counts)"),
-            (Shifted, r"pairs: counts: other integers by \(name, instant\)"),
-            (Quoting, "errors: ValueError: the kit may quote"),
-            (lambda _: Nothing(), "protocol: the engine lacks public"),
-        ],
-    ),
+    [
+        (ForgetsNothing, r"pairs: counts: other integers by \(name, whole\)"),
+        (Twice, r"pairs: read: 200 and not 100"),
+        (Cut, r"1 of each person: (units|dropped|counts)"),
+        (Shifted, r"pairs: counts: other integers by \(name, instant\)"),
+        (Quoting, "errors: ValueError: the kit may quote"),
+        (lambda _: Nothing(), "protocol: the engine lacks public"),
+    ],
 )
 def test_a_wrong_engine_is_found_out(made, words) -> None:
     with pytest.raises(AssertionError, match=words):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import slow_but, slowly
+from support.slow_cases import slow_but
 
 from dpqr.kernel.budget import Price
 from dpqr.strategies.checks import Gaussian, Laplace
@@ -12,12 +12,14 @@ from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher
 
 
-@pytest.mark.parametrize("distinguisher", [Exponential(), *slowly(PermuteAndFlip())])
+@pytest.mark.slow
+@pytest.mark.parametrize("distinguisher", [Exponential(), PermuteAndFlip()])
 def test_the_distinguishers_of_the_house_conform(distinguisher):
     check_distinguisher(distinguisher)
 
 
-@pytest.mark.parametrize("check", [Laplace(), *slowly(Gaussian())])
+@pytest.mark.slow
+@pytest.mark.parametrize("check", [Laplace(), Gaussian()])
 def test_the_checks_of_the_house_conform(check):
     check_check(check)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import slowly, thinned
+from support.slow_cases import slowly
 
 from dpqr.audit.conformance import schedules as kit
 from dpqr.audit.conformance.schedules import schedule_faults
@@ -23,7 +23,8 @@ HOUSE = (
 )
 
 
-@pytest.mark.parametrize("schedule", thinned(HOUSE, 2), ids=lambda one: one.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", HOUSE, ids=lambda one: one.name)
 def test_the_house_keeps_its_own_promises(schedule):
     check_schedule(schedule)
 

@@ -292,6 +292,7 @@ def test_yaml_and_toml_that_is_refused(tmp_path, name, text, says) -> None:
     assert len(str(refused.value)) < 300
 
 
+@pytest.mark.slow
 def test_long_lines_of_toml_are_searched_in_their_length(tmp_path) -> None:
     for text in ("a" * 10**6, '"' * 10**6, '\\"' * 10**5, "'a" * 10**5, "a " * 10**5, "- . " * 10**5):
         with pytest.raises(DocumentError):

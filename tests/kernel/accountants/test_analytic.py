@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slow_but
 
 from dpqr.kernel.accountants.accountant import PlanFilter, Portion
 from dpqr.kernel.accountants.analytic import (
@@ -68,7 +69,7 @@ def test_nothing_is_claimed_where_digits_would_not_suffice():
     assert 0 < curve(Fraction(1, 10**12), Fraction(1)) < Fraction(1, 10**299)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@pytest.mark.parametrize(("epsilon", "delta"), slow_but({0, 3}, BUDGETS))
 def test_the_price_lies_between_the_optimum_and_that_of_rho(epsilon, delta):
     """Bisection of the printed curve, and zero-concentrated privacy."""
     budget = PrivacyBudget.parse(epsilon, delta)
@@ -98,7 +99,7 @@ def gaussian_portion(share=1, count=1):
     return Portion(share=Fraction(share), count=count, event=lambda price: rounded(price.concentrated))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@pytest.mark.parametrize(("epsilon", "delta"), slow_but({0, 3}, BUDGETS))
 def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(epsilon, delta):
     """Gaussian noise of two sizes beside a count and a choice."""
     budget = PrivacyBudget.parse(epsilon, delta)

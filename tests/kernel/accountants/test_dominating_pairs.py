@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.accountants.loss_laws import MOST_SHIFT, GaussianPair, PurePair, RangedPair, ShiftPair, dominating_pair
 from dpqr.kernel.errors import BudgetRefused
@@ -68,8 +69,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("pair", "exact"), CASES, ids=[str(pair) for pair, _ in CASES])
-@pytest.mark.parametrize("parts", [10, 37.3])
+@pytest.mark.parametrize(("pair", "exact"), slow_but({0}, CASES), ids=[str(pair) for pair, _ in CASES])
+@pytest.mark.parametrize("parts", thinned([10, 37.3], 2))
 def test_the_curve_is_at_least_the_exact_one_and_close(pair, exact, parts):
     top = float(pair.epsilon)
     law = pair.losses(top / parts)
@@ -125,6 +126,7 @@ def test_the_curve_of_normal_noise_is_at_least_the_exact_one_and_close(mu, parts
         assert exact * (1 - 1e-12) <= found <= exact * (1 + (3 + deviations**2) / parts**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_no_exponential_mechanism_on_three_candidates_exceeds_the_ranged_curve(epsilon):
     """All integer scores in a box, all changes of each score by at most 1."""

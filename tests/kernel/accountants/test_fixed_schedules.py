@@ -7,6 +7,7 @@ import mpmath
 import pytest
 from scipy.stats import binom
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.kernel.accountants import fixed_schedules, numerics
 from dpqr.kernel.accountants.accountant import Portion
@@ -89,8 +90,8 @@ def test_many_draws_agree_with_binomial_tails(draws, step, epsilon):
     assert float(curve(draws, step, epsilon)) == pytest.approx(expected, rel=1e-6, abs=1e-13)
 
 
-@pytest.mark.parametrize("draws", [1, 2, 5, 6])
-@pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(1, 10)])
+@pytest.mark.parametrize("draws", thinned([1, 2, 5, 6], 2))
+@pytest.mark.parametrize("delta", thinned([Fraction(1, 10**12), MILLIONTH, Fraction(1, 10)], 3))
 def test_the_smallest_epsilon_is_the_exact_one_rounded_up(draws, delta):
     step = Fraction(1, 2)
     with mpmath.workdps(40):
@@ -133,7 +134,7 @@ def test_beyond_any_run_advanced_composition_answers_at_once(draws):
     assert advanced_epsilon(((price.pure * (1 + MILLIONTH), draws),), budget.delta) > 1
 
 
-@pytest.mark.parametrize("draws", [3, 40, 41, 999])
+@pytest.mark.parametrize("draws", thinned([3, 40, 41, 999], 4))
 def test_a_cut_to_the_last_digit_still_leaves_room_for_the_rounding_of_its_price(draws, monkeypatch):
     monkeypatch.setattr(numerics, "PRECISION", Fraction(1, 2**60))
     monkeypatch.setattr(fixed_schedules, "smallest", fixed_schedules.smallest.__wrapped__)  # nothing is kept
@@ -190,8 +191,8 @@ def test_it_is_the_formula_rounded_up(losses, delta):
         assert found <= straight
 
 
-@pytest.mark.parametrize("draws", [50, 1000, 10**5])
-@pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("draws", thinned([50, 1000, 10**5], 3))
+@pytest.mark.parametrize("step", thinned([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1)], 2))
 def test_it_lies_between_the_exact_optimum_and_the_textbook(draws, step):
     delta = Fraction(1, 10**6)
     found = advanced_epsilon(((step, draws),), delta)

@@ -42,6 +42,7 @@ def randomised_response(count, step, epsilon):
     return math.fsum(np.exp(logs) * -np.expm1(np.minimum(epsilon - (count - 2 * lies) * step, 0.0)))
 
 
+@pytest.mark.slow
 @in_one_test("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(3)])
 @pytest.mark.parametrize("pairs", [MIXED, {PurePair(epsilon=TENTH): 40}, {RangedPair(epsilon=TENTH): 1}], ids=len)
 def test_delta_is_that_of_direct_convolution_rounded_up(pairs, epsilon):

@@ -61,6 +61,7 @@ def test_bounded_range_makes_selections_cheaper():
     assert float(pure) == pytest.approx(0.2723, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_a_cut_knows_what_its_portions_are_recorded_as():
     plain, told = (
         PLD.cut(BUDGET, [Portion(share=Fraction(1), count=50, event=event), Portion(share=Fraction(1), count=50)])
@@ -158,6 +159,7 @@ def test_discrete_gaussian_noise_and_sums_under_a_filter_have_no_price(event):
     assert PLD.epsilon(((event, 1), (exponential_event("0.05"), 22)), DELTA) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [exponential, None])
 def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
     """A draw that states no event may be any of that mu; a choice of that mu is bounded in range, which costs less."""
@@ -171,6 +173,7 @@ def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
     assert PLD.guard(BUDGET, events).charge(gaussian(measure.squared_mu / 2)) == 0
 
 
+@pytest.mark.slow
 def test_a_cut_for_choices_alone_is_found_though_their_curve_ends_in_nothing():
     portions = [Portion(share=Fraction(1), count=3, event=exponential)]
     (select,) = PrivacyLossDistribution(concentrated=True).cut(BUDGET, portions)

@@ -42,6 +42,7 @@ def bisect(falling, low, high):
     return high
 
 
+@pytest.mark.slow
 @in_one_test("rho", RHOS)
 @pytest.mark.parametrize("text", DELTAS)
 def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
@@ -62,6 +63,7 @@ def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
         assert exact - mpmath.mpf("1e-30") <= found <= exact * (1 + mpmath.mpf("1e-12")) + mpmath.mpf("3e-24")
 
 
+@pytest.mark.slow
 @in_one_test("rho", RHOS)
 @pytest.mark.parametrize("text", DELTAS)
 def test_it_lies_between_the_gaussians_exact_curve_and_the_textbook(rho, text):

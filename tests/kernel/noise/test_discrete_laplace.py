@@ -5,6 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -163,7 +164,9 @@ def test_no_chunk_of_a_long_draw_repeats_another():
     assert len(np.unique(np.sign(draws))) == 2
 
 
-@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (2, 0.3), (2, 1e-9), (3, 0.01), (30, 1e-6), (10**5, 1e-9)])
+@pytest.mark.parametrize(
+    ("draws", "beta"), slow_but({0, 3}, [(1, 0.05), (2, 0.3), (2, 1e-9), (3, 0.01), (30, 1e-6), (10**5, 1e-9)])
+)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(20), Fraction(10**9)])
 def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, exp_minus):
     """The moments from the law's own formula, minimised over a grid of t, apart from the search."""
@@ -206,7 +209,7 @@ def test_edges_are_the_floors_of_the_thresholds(scale, exp_minus):
     assert edges[0] == 0
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 30), Fraction(1), Fraction(7, 3), Fraction(19)])
+@pytest.mark.parametrize("scale", thinned([Fraction(1, 30), Fraction(1), Fraction(7, 3), Fraction(19)], 4))
 def test_law_by_the_intervals_of_the_first_bits(scale, scripted, exp_minus):
     """Words beside and on every edge, followed by zeros and by ones: the draw counts the thresholds above U."""
     edges = geometric_edges(scale).astype(np.int64)

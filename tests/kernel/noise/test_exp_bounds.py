@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.one_test import in_one_test
+from support.slow_cases import thinned
 
 from dpqr.kernel.noise import bits as exp_bounds
 from dpqr.kernel.noise.bits import LAST_CELL, _inverse_growth, distance_grid, distances_below, exp_above, exp_bracket
@@ -38,7 +39,7 @@ def test_a_bracket_that_is_off_by_its_width_would_be_seen(exp_minus):
     assert not truth <= high - 2
 
 
-@pytest.mark.parametrize("work", [20, 40, 64])
+@pytest.mark.parametrize("work", thinned([20, 40, 64], 3))
 def test_the_series_rounds_outwards_to_the_last_unit(work, exp_minus):
     """No guard bits here: every unit that a term loses to the wrong side would show."""
     for k in range(3000):
@@ -65,7 +66,7 @@ def test_a_bracket_holds_however_few_guard_bits_make_it_narrow(guard, exp_minus,
 
 @pytest.mark.parametrize(
     "cells",
-    [np.arange(1024), np.arange(0, LAST_CELL + 1, 1024), np.arange(0, LAST_CELL, 997)],
+    thinned([np.arange(1024), np.arange(0, LAST_CELL + 1, 1024), np.arange(0, LAST_CELL, 997)], 3),
     ids=["fine entries", "coarse entries", "products"],
 )
 def test_every_entry_and_product_of_two_bounds_from_above(cells, exp_minus):

@@ -98,6 +98,7 @@ def test_recall_is_that_of_the_optimal_law(count):
     assert abs(kept - trials * chance) <= 6.2 * math.sqrt(trials * chance * (1 - chance)) + 25 * (chance < 1e-3)
 
 
+@pytest.mark.slow
 def test_an_epsilon_that_publishes_nothing_is_refused():
     with pytest.raises(InfeasiblePlan, match="too small to learn a label"):
         _ = law("1e-9", "1e-30").certain

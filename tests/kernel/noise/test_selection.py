@@ -4,7 +4,7 @@ from itertools import permutations
 import mpmath
 import numpy as np
 import pytest
-from support.slow_cases import slowly
+from support.slow_cases import slowly, thinned
 
 from dpqr.kernel.noise import selection
 from dpqr.kernel.noise.selection import (
@@ -78,18 +78,20 @@ def test_chi_square_and_a_rate_ten_percent_off(copies, p_value):
     assert p_value(seen, chances(scores, Fraction(9, 120), cells), 10_000) < 1e-9
 
 
+@pytest.mark.slow
 def test_equal_scores_are_drawn_evenly_in_both_paths(p_value):
     for count in (20, 5000):
         seen = tally(np.full(count, -7), RATE, 1500, np.arange(count) % 20, 42)
         assert p_value(seen, np.full(20, 1 / 20), 1500) > 1e-9
 
 
+@pytest.mark.slow
 def test_rate_zero_ignores_the_scores(p_value):
     scores = np.array([LEAST, MOST, 0, 5])
     assert p_value(tally(scores, Fraction(0), 4000, np.arange(4), 43), np.full(4, 0.25), 4000) > 1e-9
 
 
-@pytest.mark.parametrize("copies", [1, 3000])
+@pytest.mark.parametrize("copies", thinned([1, 3000], 2))
 def test_differences_beyond_int64(copies, p_value):
     scores = np.repeat(np.array([LEAST, MOST]), copies)
     seen = tally(scores, Fraction(1, 2**64), 1500, np.repeat([0, 1], copies), 44)
@@ -159,6 +161,7 @@ def flip_tally(scores, rate, draws, seed):
     return np.bincount([draw_permute_and_flip(scores, rate, noise) for _ in range(draws)], minlength=len(scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [2, 1 << 16])
 def test_chi_square_against_the_printed_algorithm(chunk, p_value, monkeypatch):
     monkeypatch.setattr(selection, "CHUNK", chunk)
@@ -169,6 +172,7 @@ def test_chi_square_against_the_printed_algorithm(chunk, p_value, monkeypatch):
     assert p_value(seen, weights / weights.sum(), 4_000) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_rate_ten_percent_off_is_seen(p_value):
     scores = np.array([10, 0, 0, 0, 0])
     seen = flip_tally(scores, Fraction(1, 5), 15_000, 52)
@@ -177,11 +181,13 @@ def test_a_rate_ten_percent_off_is_seen(p_value):
     assert p_value(seen, flip_law(scores, Fraction(9, 50)), 15_000) < 1e-9
 
 
+@pytest.mark.slow
 def test_all_heads_are_drawn_evenly(p_value):
     assert p_value(flip_tally(np.full(10, 3), Fraction(2), 5000, 53), np.full(10, 0.1), 5000) > 1e-9
     assert p_value(flip_tally(np.array([LEAST, MOST, 0]), Fraction(0), 5000, 54), np.full(3, 1 / 3), 5000) > 1e-9
 
 
+@pytest.mark.slow
 def test_flips_of_differences_beyond_int64(p_value):
     scores = np.array([LEAST, MOST])
     assert p_value(flip_tally(scores, Fraction(1, 2**64), 5000, 55), flip_law(np.array([-1, 0]), 1), 5000) > 1e-9
@@ -240,7 +246,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("make", [list_candidates, bucket_candidates])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", thinned(CASES, 2))
 def test_every_candidate_owns_its_bound_and_the_bound_is_above_its_weight(case, make, monkeypatch, exp_minus):
     """Walks [0, total) run by run: the whole map from integers to candidates, so the whole law of a proposal."""
     monkeypatch.setattr(selection, "CHUNK", 64)

@@ -6,6 +6,7 @@ from math import gamma, pi
 import numpy as np
 import pytest
 from scipy import stats
+from support.slow_cases import thinned
 
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, RealExponential, SphericalLaplace, real_exponential
@@ -34,6 +35,7 @@ def test_an_exponential_number_keeps_its_bits():
     assert isinstance(found[0], RealExponential)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "draws", "reach"), [(1, 500, 3), (2, 900, 2)])
 def test_chi_square_of_the_stated_law_and_of_a_wrong_one(width, draws, reach, p_value):
     noise = SeededNoise(7)
@@ -46,7 +48,7 @@ def test_chi_square_of_the_stated_law_and_of_a_wrong_one(width, draws, reach, p_
         assert p_value(seen, np.outer(alone, alone).ravel(), draws) < 1e-9
 
 
-@pytest.mark.parametrize("width", [1, 3, 40])
+@pytest.mark.parametrize("width", thinned([1, 3, 40], 3))
 def test_the_norm_follows_a_gamma_law_and_no_direction_is_preferred(width):
     noise, scale, draws = SeededNoise(8), Fraction(10**9, 7), 100
     drawn = np.array([SphericalLaplace(scale, width).sample(noise) for _ in range(draws)], dtype=float)

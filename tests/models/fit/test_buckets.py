@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.models.fit.buckets import (
     IMBALANCES,
@@ -199,7 +200,7 @@ def test_one_bucket_is_left_as_it_was_and_a_negative_total_makes_no_negative_var
 # How many records a noisy count leaves likely.
 
 
-@pytest.mark.parametrize("noise", [0.5, 14.0, 1e6])
+@pytest.mark.parametrize("noise", thinned([0.5, 14.0, 1e6], 3))
 def test_likely_records_are_those_of_bayes_rule_where_every_order_of_magnitude_is_alike_likely(noise) -> None:
     """Against a sum over whole numbers of noises; a count far above its noise is taken as it is."""
     means = []
@@ -249,7 +250,7 @@ def uneven(shape: tuple[int, ...], buckets: BucketCounts, known: BoxCounts | Non
     return uneven_cells(shape, buckets, known, rng.random(draws), rng.normal(size=draws))
 
 
-@pytest.mark.parametrize("known", [None, counted(EVEN, 10.0), counted(EVEN.reshape(8, 8).sum(axis=1), 1e4)])
+@pytest.mark.parametrize("known", thinned([None, counted(EVEN, 10.0), counted(EVEN.reshape(8, 8).sum(axis=1), 1e4)], 3))
 def test_whole_records_add_up_to_what_each_bucket_holds(known) -> None:
     found = drawn(known, np.repeat([0.0, 0.0, 1000.0, 7.0], 16))
     assert (found >= 0).all()
@@ -266,6 +267,7 @@ def test_sure_counts_come_back() -> None:
     np.testing.assert_allclose(found.mean(axis=0), counts, atol=1.0)
 
 
+@pytest.mark.slow
 def test_cells_are_the_more_uneven_the_less_is_known_of_them_and_the_more_uneven_the_boxes_above() -> None:
     sure, noisy, blind = (float(drawn(known).std()) for known in (counted(EVEN, 1.0), counted(EVEN, 500.0), None))
     assert sure < 10.0 < noisy < blind

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support.slow_cases import thinned
 
 from dpqr.models.fit.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
 
@@ -73,7 +74,7 @@ def test_one_noisy_table_of_all_attributes_is_a_local_fit_and_none_leaves_the_ba
 FIXED = {"margins": MARGINS, "a margin and a pair": ((0,), (1, 2)), "overlapping pairs": ((0, 1), (1, 2))}
 
 
-@pytest.mark.parametrize("fixed", FIXED.values(), ids=FIXED.keys())
+@pytest.mark.parametrize("fixed", thinned(FIXED.values(), 3), ids=FIXED.keys())
 def test_a_noisy_table_of_everything_needs_few_sweeps_and_comes_to_the_same(fixed, monkeypatch):
     """A part of one attribute with noise that hides everything sends it the long way, where 4 sweeps are far too
     few."""
@@ -131,6 +132,7 @@ def test_exact_parts_are_met_and_impossible_cells_stay_empty():
     assert (found[:, 0, 0, 0] == 0.0).all()
 
 
+@pytest.mark.slow
 def test_answers_that_all_but_empty_a_row_overflow_nothing():
     """Warnings are errors. Some of these rows hold less than 1e-300 records between two steps."""
     random = np.random.default_rng(1)

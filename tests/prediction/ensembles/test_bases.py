@@ -29,6 +29,7 @@ def test_a_base_that_the_house_brings_needs_no_trust_and_takes_none():
         read_base("least-squares", ("least-squares",))
 
 
+@pytest.mark.slow
 def test_a_third_partys_base_is_not_looked_at_before_it_is_rehearsed():
     base = read_base("nowhere.to.be.Found(a=1)", ("nowhere.to.be.Found",))
     assert isinstance(base, EstimatorBase)

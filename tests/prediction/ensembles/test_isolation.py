@@ -66,7 +66,8 @@ class SharedBase:
         return contextlib.nullcontext(Shared(points))
 
 
-@pytest.mark.parametrize("kind", ["Counting", *slowly("Drawing", "Hashing")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["Counting", "Drawing", "Hashing"])
 def test_one_row_moves_one_vote_whatever_the_estimator_keeps(kind):
     assert moved(foreign(kind)) <= 1
 
@@ -75,7 +76,8 @@ def test_in_one_process_a_counter_lets_one_row_move_many_votes():
     assert moved(SharedBase()) > PARTS // 3
 
 
-@pytest.mark.parametrize("kind", ["Drawing", *slowly("Counting", "Hashing")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["Drawing", "Counting", "Hashing"])
 def test_a_part_is_a_function_of_its_rows_and_its_number(kind):
     base, rows = foreign(kind), np.repeat(VECTORS, 2, axis=0)
     cells = np.array([0, 0, 1, 1])
@@ -106,7 +108,7 @@ def test_random_estimators_of_scikit_learn_are_functions_of_the_part():
 
 
 @pytest.mark.parametrize(
-    "how", ["raise", "killed", "shape", *slowly("exit", "closed", "server", "label", "half", "other")]
+    "how", ["raise", *slowly("killed", "shape", "exit", "closed", "server", "label", "half", "other")]
 )
 def test_a_part_that_fails_votes_for_the_first_label_and_leaves_the_others_as_they_are(how):
     base = foreign("Failing", f"how={how!r}")
@@ -127,17 +129,20 @@ def test_a_part_that_takes_too_long_fails_alone():
                 servers.predicted(part, VECTORS, np.array([0, 1]))
 
 
+@pytest.mark.slow
 def test_no_part_can_read_what_is_sent_to_the_next():
     with serving(foreign("Listening").estimator, VECTORS, count=1) as servers:
         for part in range(3):
             assert servers.predicted(part, VECTORS, np.array([0, 1])).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_what_an_estimator_prints_goes_nowhere(capfd):
     assert votes(foreign("Talking"), [(0, 1, 0), (1, 2, 0)], parts=1).tolist() == [[0, 1, 0]] * 2
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_the_foreign_code_is_never_imported_here():
     base = EstimatorBase(estimator=foreign("Counting").estimator)
     kept = sys.modules.pop("support.third_party_estimators")

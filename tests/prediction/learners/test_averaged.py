@@ -38,6 +38,7 @@ def test_one_record_moves_the_mean_by_nearly_its_bound_and_never_beyond(relation
     assert 0.85 * float(stable.bound) <= moved <= float(stable.bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_random_neighbours_stay_within_the_bound_whatever_their_parts(relation):
     drawn = np.random.default_rng(4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import Given
+from support.slow_cases import thinned
 
 from dpqr.prediction.learners import corners
 from dpqr.prediction.learners.corners import Barrier, Centring, CornerSolver
@@ -53,8 +54,8 @@ def test_one_row_by_hand(count):
             assert near.minimise(rows)[0] == pytest.approx(expected, abs=float(near.tolerance))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
-@pytest.mark.parametrize("penalty", [Fraction(1, 10), Fraction(1, 1000)])
+@pytest.mark.parametrize("loss", thinned(LOSSES, 2), ids=IDS)
+@pytest.mark.parametrize("penalty", thinned([Fraction(1, 10), Fraction(1, 1000)], 2))
 def test_no_point_of_a_search_is_better(loss, penalty):
     for seed in range(5):
         rows = random_table(30, seed, isinstance(loss, ExactHinge))

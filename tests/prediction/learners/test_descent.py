@@ -14,6 +14,7 @@ from support.prediction_tables import (
     measured_descent_shares,
     pair,
 )
+from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.gradient_steps import MOST_STEPS
@@ -26,7 +27,7 @@ REPLACE, ADDED = UNITS[Neighbours.REPLACE], UNITS[Neighbours.ADD_REMOVE]
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("name", ["logistic", "hinge", "pinball", "least squares"])
+@pytest.mark.parametrize("name", thinned(["logistic", "hinge", "pinball", "least squares"], 2))
 def test_random_neighbours_stay_within_the_bound(name, relation):
     assert max(measured_descent_shares(np.random.default_rng(5), name, relation, 30)) <= 1
 
@@ -40,6 +41,7 @@ def test_a_hinge_that_is_never_satisfied_uses_all_of_the_bound(unit):
     assert 0.97 * float(stable.bound) <= np.linalg.norm(one - two) <= float(stable.bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_logistic_loss_comes_within_15_percent_of_the_bound(relation):
     assert 0.85 <= built_descent_share(relation) <= 1

@@ -15,6 +15,7 @@ from support.prediction_tables import (
     measured_kernel_shares,
     unit_vectors,
 )
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -55,7 +56,7 @@ def test_it_is_the_learner_on_features_that_make_the_kernel(loss, kernel):
         assert float(learner.bound) == pytest.approx(float(plain.bound), rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("loss", thinned(LOSSES, 4), ids=repr)
 def test_random_neighbours_stay_within_the_bound(loss):
     assert max(measured_kernel_shares(np.random.default_rng(7), loss, KERNELS[0], 40)) <= 1
 

@@ -8,6 +8,7 @@ import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import EMPTY, STREAM_VALUES, Given, counts, measured_online_shares, online, streamed
 from support.rounding_error import summed
+from support.slow_cases import thinned
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.learners.examples import Examples
@@ -45,7 +46,7 @@ def test_the_recursion_as_printed_with_empty_slots(theta):
     )
 
 
-@pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
+@pytest.mark.parametrize("theta", thinned(["51/100", "3/4", "99/100"], 3))
 def test_no_change_at_any_position_exceeds_the_bound(theta):
     assert max(measured_online_shares(np.random.default_rng(2), theta, 80)) <= 1
 
@@ -148,6 +149,7 @@ def test_a_column_of_slots_is_the_stream_of_its_rows_and_shares_a_step_among_the
     assert learned(column_stream(5), late).tolist() == learned(column_stream(5), rows).tolist()
 
 
+@pytest.mark.slow
 @in_one_test("relation", ["added", "replaced"])
 @pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
 def test_no_record_that_comes_to_a_slot_or_leaves_it_exceeds_the_bound(theta, relation):

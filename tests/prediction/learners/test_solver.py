@@ -48,6 +48,7 @@ def test_both_ways_end_within_the_tolerance_of_each_other(loss, monkeypatch):
     assert 0 < np.linalg.norm(learner.fit(table) - newton) <= 2 * float(learner.solver.tolerance)
 
 
+@pytest.mark.slow
 def test_the_proved_number_of_steps_is_enough_without_any_certificate(monkeypatch):
     learner, table = task(Hinge(), penalty=Fraction(1, 5))
     exact = learner.fit(table)
@@ -184,6 +185,7 @@ def in_order(one, two):
     return total
 
 
+@pytest.mark.slow
 @in_one_test("width", [1, 2, 17, 300, 4096])
 def test_a_dot_product_is_as_exact_as_its_bound_says(width):
     drawn = np.random.default_rng(width)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.one_test import in_one_test
 from support.prediction_tables import LOSSES, UNITS, built_share, counts, learner, measured_shares
+from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.examples import LossScale
@@ -20,7 +21,7 @@ ATTAINED = ("hinge", "exact hinge", "pinball", "exact pinball", "least squares")
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", thinned(LOSSES, 6))
 def test_random_neighbours_stay_within_the_bound(name, relation):
     drawn = np.random.default_rng(5)
     pairs = PAIRS // 8 if name.startswith("exact") else PAIRS

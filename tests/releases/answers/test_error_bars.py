@@ -68,6 +68,7 @@ def test_most_bars_hold_the_true_answers(made):
     assert 0.94 <= np.concatenate(held).mean() <= 0.995
 
 
+@pytest.mark.slow
 def test_without_a_price_a_rule_of_thumb(free):
     _, _, release = free
     assert release.bars.source == "rule of thumb"
@@ -99,6 +100,7 @@ def whole():
     return run([{"marginals": [["a", "b"], ["c"]]}], sizes, table, epsilon="30"), table
 
 
+@pytest.mark.slow
 def test_with_hardly_any_noise_errors_need_no_refit(whole):
     (_, outcome, release), table = whole
     assert [one.name for one in outcome.transcript.measurements[0].blocks] != [

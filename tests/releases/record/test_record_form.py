@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.counters import DOMAIN, MONTHS, released
+from support.slow_cases import thinned
 from support.verified_release import make
 
 import dpqr
@@ -73,7 +74,7 @@ def test_its_intervals_were_measured_ones(place):
         assert ((block.basis != NO_BASIS) == (block.lower == block.lower)).all()
 
 
-@old
+@pytest.mark.parametrize("place", thinned(OLD, 11), ids=lambda place: place.name)
 def test_what_it_allows_is_verified(place):
     found = verify(VerifyRequest(release=str(place), tolerance=True))
     assert found.passed
@@ -133,6 +134,7 @@ def test_the_schema_names_every_key_of_a_release_of_today(tmp_path):
     assert set(named_parts(record, release_schema())) == set()
 
 
+@pytest.mark.slow
 def test_the_schema_names_every_key_of_a_counter_over_ordered_labels(tmp_path):
     sexes = {"name": "sex", "type": "string", "categories": ["f", "m"], "categoriesOrdered": True}
     released(tmp_path, MONTHS[0], domain=DOMAIN | {"fields": [sexes]})

@@ -24,6 +24,8 @@ from dpqr.releases.read_release import read_release
 from dpqr.report.page.release_page import release_page
 from dpqr.report.reports import release_html, reported_files
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):

@@ -51,6 +51,7 @@ def test_queries_stand_as_their_file_says_them():
     assert list(queries.lines) == ['{"marginal": ["sex", "age"]}']
 
 
+@pytest.mark.slow
 def test_what_dpqr_toml_states_stands_beside_the_queries_and_is_no_warning():
     found, said = documented(), "dpqr.toml states --dataset survey"
     plan = found.plan | {"request": {**found.plan["request"], "notes": [said]}}

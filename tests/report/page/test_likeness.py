@@ -117,6 +117,7 @@ def chapters(alike):
     return {given["id"]: words for _, given, words in Read(text).all_of("section")}
 
 
+@pytest.mark.slow
 def test_rows_are_judged_by_sdnists_figures():
     found = chapters(ALIKE)
     assert "0.1000" in found["univariates"]
@@ -130,6 +131,7 @@ def test_answers_alone_are_judged_without_them(alike):
     assert "dpqr evaluate --rows" in chapters(alike)["rows"]
 
 
+@pytest.mark.slow
 def test_without_scikit_learn_the_page_says_so():
     without = Likeness(
         univariates=ALIKE.univariates, names=ALIKE.names, correlations=ALIKE.correlations, scores={}, told_apart=None

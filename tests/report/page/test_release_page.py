@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, made, require_accessible, require_alone, spending
+from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.budget import Cost
 from dpqr.releases.read_release import read_release
@@ -43,6 +44,7 @@ def test_the_page_stands_alone_and_can_be_read_by_everybody(page):
     require_accessible(page)
 
 
+@pytest.mark.slow
 def test_answers_come_first_then_certainty_then_the_officer_and_draws_are_folded(page):
     assert [given["id"] for _, given, _ in Read(page).all_of("section")] == CHAPTERS
     assert {section.name for section in release_page(made(synthetic={})).sections if section.folded} == FOLDED
@@ -64,6 +66,7 @@ def test_the_officer_finds_guarantee_publisher_and_unit(page):
     assert "one row of the table added or removed" in chapters["checklist"]
 
 
+@pytest.mark.slow
 def test_the_same_release_gives_the_same_page(found):
     one, again = (release_html(replace(found, blocks=found.blocks[:2])) for _ in range(2))
     assert one == again
@@ -80,7 +83,9 @@ def test_a_large_epsilon_is_called_a_weak_promise(found):
     assert "plus a probability of at most 1e-6" in text
 
 
-@pytest.mark.parametrize(("field", "stamp"), [({"rehearsal": True}, REHEARSAL), ({"private": False}, NOT_PRIVATE)])
+@pytest.mark.parametrize(
+    ("field", "stamp"), slow_but({0}, [({"rehearsal": True}, REHEARSAL), ({"private": False}, NOT_PRIVATE)])
+)
 def test_what_protects_nobody_is_stamped(found, field, stamp):
     text = release_html(replace(found, blocks=(), record={**found.record, **field}))
     assert stamp in Read(text).all_of("p")[0][2]
@@ -119,6 +124,7 @@ def plain(monkeypatch):
     monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)
 
 
+@pytest.mark.slow
 def test_every_block_is_a_card_with_chart_and_table(found):
     cards = answers_section(found).parts[-1].cards
     assert [card.title for card in cards] == [block.name for block in found.blocks]
@@ -230,6 +236,7 @@ ROWS = (
 )
 
 
+@pytest.mark.slow
 def test_a_figure_stands_where_the_blocks_do_that_it_rests_on(found):
     """As dots in its own unit; the sums behind it are listed among the draws, not drawn."""
     behind = replace(found.blocks[0], name="mean(pay) by sex: pay")
@@ -253,6 +260,7 @@ def test_one_answer_is_a_number_and_not_a_bar(found):
     assert card.number
 
 
+@pytest.mark.slow
 def test_a_figure_of_very_many_rows_is_drawn_in_part():
     card = figure_card((ROW,) * 60, {"pay": "a month, in euros"}, "s")
     assert card.chart.alt.startswith("Dots and 95% intervals of 40 figures, mean of pay (a month, in euros)")
@@ -266,6 +274,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_rows_used():
     plain = made()
     assert answers_section(plain).title == "Answers"
@@ -278,7 +287,7 @@ def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_r
     )
 
 
-@pytest.mark.parametrize("path", sorted(OLD.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", thinned(sorted(OLD.iterdir()), 4), ids=lambda path: path.name)
 def test_old_releases_still_make_a_page(path, monkeypatch):
     monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)
     text = release_html(reported_files(read_release(str(path))))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
+from support.slow_cases import thinned
 
 from dpqr.strategies.designs.trees import hierarchy, log_error
 from dpqr.workload.matrix import Identity, Prefix
@@ -23,7 +24,7 @@ def test_the_closed_form_is_the_expected_error(size, norm) -> None:
 
 
 @every_norm
-@pytest.mark.parametrize("size", [2, 16, 100, 1024])
+@pytest.mark.parametrize("size", thinned([2, 16, 100, 1024], 4))
 def test_no_level_alone_can_be_bettered(size, norm) -> None:
     queries = queries_of(Prefix(size))
     best = hierarchy(queries, norm)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.slow_cases import slow_but
 from support.small_universes import dense, marginal
 
 from dpqr.strategies.designs.kronecker import HIERARCHY, IDENTITY, KINDS, designs, expected_error, importance
@@ -47,10 +48,13 @@ RANGES = QueryBlock(name="ranges", factors=boxes().factors[1:], rowwise=True)
 
 @pytest.mark.parametrize(
     ("more", "rows"),
-    [
-        (CDF, lambda: written(CDF)),
-        (RANGES, lambda: np.stack([np.tile(RANGES.factors[0].matrix.row(at), SHAPE[0]) for at in range(60)])),
-    ],
+    slow_but(
+        {0},
+        [
+            (CDF, lambda: written(CDF)),
+            (RANGES, lambda: np.stack([np.tile(RANGES.factors[0].matrix.row(at), SHAPE[0]) for at in range(60)])),
+        ],
+    ),
     ids=["all combinations", "row by row on one of them"],
 )
 def test_the_error_is_the_sum_of_all_rows_variances(more, rows) -> None:
@@ -60,6 +64,7 @@ def test_the_error_is_the_sum_of_all_rows_variances(more, rows) -> None:
     assert best.error == pytest.approx(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
 @pytest.mark.parametrize("blocks", [(CDF,), (boxes(), CDF)])
 def test_more_kinds_to_choose_from_are_never_worse(blocks, norm) -> None:

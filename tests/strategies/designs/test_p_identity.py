@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
 from support.rounding_error import solved
-from support.slow_cases import slow_but
+from support.slow_cases import thinned
 
 from dpqr.strategies.designs import kronecker as module
 from dpqr.strategies.designs.kronecker import TUNING, PIdentityError, inverse, p_identity, product
@@ -50,7 +50,7 @@ def test_the_gradient_is_that_of_the_error(norm) -> None:
 
 
 @every_norm
-@pytest.mark.parametrize("size", [2, 37, 64])
+@pytest.mark.parametrize("size", thinned([2, 37, 64], 3))
 def test_a_tuned_strategy_beats_cells_and_trees(size, norm) -> None:
     queries = queries_of(Prefix(size))
     tuned = scaled_error(p_identity(queries, norm), queries, norm)
@@ -67,7 +67,8 @@ def test_single_cells_are_left_alone_and_any_rows_can_be_queried() -> None:
     assert scaled_error(tuned, queries, Norm.L1) < scaled_error(Tree(6, (1,), (1,)), queries, Norm.L1)
 
 
-@pytest.mark.parametrize(("workload", "figure"), slow_but({0}, [("prefix", 9.56), ("ranges", 11.46)]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("workload", "figure"), [("prefix", 9.56), ("ranges", 11.46)])
 def test_within_five_percent_of_the_published_figures(workload, figure) -> None:
     """HDMM's expected error at eps 1 on 1,024 cells: all prefixes; 2,000 ranges of uniform length, then position (other
     draws of them: a few percent of leeway)."""

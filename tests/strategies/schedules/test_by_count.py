@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.slow_cases import slow_but, thinned
 
 from dpqr.domain.histogram import DenseHistogram, SeparateTables
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -72,16 +73,19 @@ def test_the_count_is_bought_where_every_role_is_free():
 
 @pytest.mark.parametrize(
     "stated",
-    [
-        {"accountant": "gdp"},
-        {"accountant": "basic"},
-        {"check": "laplace"},
-        {"distinguisher": "exponential"},
-        {"certify": "0.1"},
-        {"error_bars": "0.1"},
-        {"count_dropped": "0.1"},
-        {"schedule": "rounds"},
-    ],
+    thinned(
+        [
+            {"accountant": "gdp"},
+            {"accountant": "basic"},
+            {"check": "laplace"},
+            {"distinguisher": "exponential"},
+            {"certify": "0.1"},
+            {"error_bars": "0.1"},
+            {"count_dropped": "0.1"},
+            {"schedule": "rounds"},
+        ],
+        3,
+    ),
     ids=lambda stated: next(iter(stated)),
 )
 def test_no_count_decides_where_something_is_stated_that_it_would_change(stated):
@@ -116,7 +120,9 @@ def test_a_lost_count_leads_to_a_plan_that_needs_none():
     assert step is not None
 
 
-@pytest.mark.parametrize(("records", "noise"), [(0, DiscreteLaplaceEvent), (10**6, RoundedGaussianEvent)])
+@pytest.mark.parametrize(
+    ("records", "noise"), slow_but({0}, [(0, DiscreteLaplaceEvent), (10**6, RoundedGaussianEvent)])
+)
 def test_a_run_is_charged_by_the_theorem_that_its_count_called_for(records, noise):
     outcome, events = ran(records, 5)
     kinds = {type(event) for event, _ in events}
@@ -145,7 +151,7 @@ def test_before_a_count_the_plan_itself_is_followed():
     assert actual_plan(other, Transcript()) is other
 
 
-@pytest.mark.parametrize("records", [100, 2_000, 10**6])
+@pytest.mark.parametrize("records", thinned([100, 2_000, 10**6], 3))
 def test_column_sets_hold_all_that_a_count_may_lead_to(records):
     assert max(map(len, PLAN.column_sets)) == len(SIZES)
     (whole, _), (apart, _) = (ran(records, 7, apart=apart) for apart in (False, True))

@@ -6,7 +6,6 @@ from functools import cache, reduce
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but, slowly
 
 from dpqr.domain.histogram import SeparateTables, SparseHistogram
 from dpqr.kernel.budget import Price
@@ -71,8 +70,9 @@ def spent(phases):
     return reduce(Price.plus, (each.price.times(Fraction(each.count)) for each in phases if each.noun != "search"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "wishes", [{"accountant": "gdp", "delta": "1e-9"}, *slowly({}, {"accountant": "zcdp", "delta": "1e-9"})]
+    "wishes", [{"accountant": "gdp", "delta": "1e-9"}, {}, {"accountant": "zcdp", "delta": "1e-9"}]
 )
 def test_the_parts_share_the_budget(wishes):
     made = plan(BOTH, "parts", error_bars="none", no_count_dropped=True, **wishes)
@@ -87,7 +87,8 @@ def test_the_parts_share_the_budget(wishes):
     assert [block.name for block in made.forecast] == [block.name for block in made.problem.workload.blocks]
 
 
-@pytest.mark.parametrize("epsilon", [*slowly("0.1"), "10"])
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", ["0.1", "10"])
 def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
     """At epsilon 10 nearly all integer noise of the wide column is 0, so no power of a share tells its error."""
     made = in_parts(epsilon)
@@ -100,6 +101,7 @@ def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
         assert parts._Candidate.of(asked, made.budget, made.roles, found.odds * step).expected >= found.expected
 
 
+@pytest.mark.slow
 def test_records_may_be_replaced():
     stated = {"type": "integer", "dpqr": {"otherwise": "drop"}}
     fields = [
@@ -118,9 +120,10 @@ def test_auto_takes_parts_where_they_are_forecast_to_leave_less():
     assert made.expected <= 0.9 * plan(BOTH, "marginals").expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("queries", "schedule"),
-    slow_but({0, 1}, [(SMALL, "marginals"), (WIDE, "ordered"), ([{"prefix": "x", "by": ["a"]}], "ordered")]),
+    [(SMALL, "marginals"), (WIDE, "ordered"), ([{"prefix": "x", "by": ["a"]}], "ordered")],
 )
 def test_other_workloads_are_planned_whole(queries, schedule):
     assert plan(queries).schedule.name == schedule
@@ -135,6 +138,7 @@ def test_an_update_rule_or_a_fixed_sum_that_is_named_keeps_the_whole():
     assert plan(BOTH, accountant="advanced", delta="1e-9").schedule.name != "parts"
 
 
+@pytest.mark.slow
 def test_a_run_measures_one_part_after_the_other_and_joins_them():
     made, table, outcome = ran()
     shown = released_hypothesis(made, outcome)
@@ -150,6 +154,7 @@ def test_a_run_measures_one_part_after_the_other_and_joins_them():
     assert (np.diff(shown.answer(made.problem.workload.blocks[0])) >= 0.0).all()
 
 
+@pytest.mark.slow
 def test_reasons_are_those_of_both_parts():
     made, _, outcome = ran()
     reasons = " ".join(made.schedule.reasons(made, outcome.transcript))

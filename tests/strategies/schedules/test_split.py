@@ -92,6 +92,7 @@ def test_no_plan_with_a_count_costs_more_than_its_budget_or_leaves_much(accounta
             guard.charge(event)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("accountant", "share"), [("basic", TENTH), ("zcdp", Fraction(1, 2))])
 def test_a_share_of_what_is_drawn_in_stages_too(accountant, share) -> None:
     """Every draw of a plan has its part in the share: opening, stages, selections and measurements."""

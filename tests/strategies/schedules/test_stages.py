@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from support.slow_cases import slowly
 from support.staged_runs import NET, REPLACE, N, planned, roles, stated
 
 from dpqr.kernel.budget import PrivacyBudget
@@ -60,6 +59,7 @@ def test_prices_have_three_digits_and_rise_within_a_stage():
     assert made.prices(3, 2) == made.prices(3, 3)
 
 
+@pytest.mark.slow
 def test_the_level_is_the_gap_that_is_sure():
     exact, declared = stages(stated(unit=REPLACE)), stages(stated(unit=PrivacyUnit()))
     assert exact.stage(0).level.value == Fraction(5, 16)
@@ -69,6 +69,7 @@ def test_the_level_is_the_gap_that_is_sure():
     assert exact.stage(2).finest == exact.level(exact.alphas[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [None, Perceptron(), NET])
 def test_certain_is_what_the_dearest_run_can_pay(update):
     """Any run: updates u_k with sum u_k / (T_k + 1) at most 1, and one round more a stage; here the dearest of those
@@ -87,7 +88,8 @@ def test_certain_is_what_the_dearest_run_can_pay(update):
     assert made.certain() in planned(epsilon=20, update=update).stop.stages
 
 
-@pytest.mark.parametrize("epsilon", [1, *slowly(20)])
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1, 20])
 @pytest.mark.parametrize("update", [None, Perceptron(), NET])
 def test_certain_pays_the_last_rounds_of_all_stages(update, epsilon):
     """max C_k + sum C_k / (T_k + 1) over the stages to the certain one fit the budget; with one more they do not."""
@@ -113,6 +115,7 @@ class Bare:
         return 5
 
 
+@pytest.mark.slow
 def test_nothing_is_certain_of_a_rule_whose_bound_is_not_carried():
     assert stages(epsilon=20, update=Perceptron()).certain() is not None
     assert stages(epsilon=20, update=Bare()).certain() is None

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 from support.small_universes import measured, problem
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -44,6 +45,7 @@ def test_sureness_is_epsilon_times_records() -> None:
     assert two_stage().sureness(-5, PRICE) == 0
 
 
+@pytest.mark.slow
 def test_more_records_are_counted_in_smaller_boxes() -> None:
     depths = [depth(two_stage().box_tree(records, PRICE)) for records in (-10, 0, 4, 20, 1e6)]
     assert depths == sorted(depths)
@@ -53,7 +55,7 @@ def test_more_records_are_counted_in_smaller_boxes() -> None:
     assert depth(two_stage(shape=(2**12,), blocks=[cells]).box_tree(1e9, PRICE)) == TUNING.deepest
 
 
-@pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("check", thinned([None, Gaussian()], 2), ids=["laplace", "gaussian"])
 def test_buckets_come_from_released_counts_alone(check) -> None:
     price = PRICE if check is None else Price(rho=PRICE.epsilon)
     one = two_stage(check)

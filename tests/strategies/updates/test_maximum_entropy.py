@@ -30,6 +30,7 @@ SIZES = (40, 30, 20, 30, 40)
 """28,800,000 cells: more than are kept one by one."""
 
 
+@pytest.mark.slow
 def test_its_certificates_hold_and_are_smaller_than_those_of_single_steps():
     bounds = []
     for update in (MaximumEntropy(), MultiplicativeWeights()):
@@ -39,6 +40,7 @@ def test_its_certificates_hold_and_are_smaller_than_those_of_single_steps():
     assert bounds[0] < bounds[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [N, None])
 def test_a_domain_of_many_cells(n):
     cells = np.arange(200)[:, None] % np.array(SIZES)

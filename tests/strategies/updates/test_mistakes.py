@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import slowly
+from support.slow_cases import slow_but
 from support.small_universes import dense, measured, problem
 
 from dpqr.kernel.unit import Neighbours
@@ -81,8 +81,9 @@ def play(rule, public, truth, level, rng, limit):
     return limit + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "variant", "level"), CASES)
-@pytest.mark.parametrize("cells", [*slowly(2), 5])
+@pytest.mark.parametrize("cells", [2, 5])
 def test_no_sequence_is_longer_than_the_bound(rule, variant, level, cells):
     public = facts(cells, level, variant)
     bound = rule.mistakes(public, public.level)
@@ -95,6 +96,7 @@ def test_no_sequence_is_longer_than_the_bound(rule, variant, level, cells):
     assert 1 <= longest <= bound
 
 
+@pytest.mark.slow
 def test_a_point_mass_needs_a_good_part_of_the_sharp_bounds():
     """The bounds are no idle ones: one cell that holds everything drives both rules to a quarter of them."""
     for rule in (MultiplicativeWeights(), Perceptron()):
@@ -105,7 +107,7 @@ def test_a_point_mass_needs_a_good_part_of_the_sharp_bounds():
         assert bound / 4 <= play(rule, public, truth, 1 / 16, rng, bound) <= bound
 
 
-@pytest.mark.parametrize(("variant", "level", "bound"), [("printed", "1/8", 96), ("sharp", "1/16", 32)])
+@pytest.mark.parametrize(("variant", "level", "bound"), slow_but({0}, [("printed", "1/8", 96), ("sharp", "1/16", 32)]))
 def test_a_perceptron_takes_fewer_mistakes_where_no_two_records_are_alike(variant, level, bound):
     """Eight of twelve cells hold an eighth each: what matters is |x/n|^2, not how many records that are."""
     rule, public, truth = Perceptron(), facts(12, level, variant), np.repeat([N // 8, 0], [8, 4])
@@ -134,6 +136,7 @@ def test_a_perceptron_stepping_by_alpha_is_kept_at_its_gap_for_ever():
     assert stuck("1/5") <= bound < stuck("2/5") == 1000
 
 
+@pytest.mark.slow
 def test_a_net_of_four_takes_two_mistakes():
     """E13: log2 of the net, for the natural logarithm of 4 is 1.39. Exhaustive over a grid of truths and queries."""
     rule, public = Median(), facts(2, "1/5")

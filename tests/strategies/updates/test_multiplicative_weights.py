@@ -200,6 +200,7 @@ def test_the_widest_block_of_the_workload_always_fits():
     assert tiny.fits(facts, [], [marginal((1, 2, 3), LARGE)])
 
 
+@pytest.mark.slow
 def test_many_attributes_and_more_pairs_than_any_tree_holds():
     shape = (10,) * 60
     pairs = [(a, b) for a in range(0, 60, 4) for b in range(a + 1, 60, 5)][:90]

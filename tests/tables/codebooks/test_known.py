@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 from support.codebooks import SAMPLES, fields_of
+from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.text.decoding import Location
@@ -51,7 +52,7 @@ def test_the_samples_are_of_every_form_and_so_are_the_options():
     assert {path.name for path in SAMPLES.iterdir()} == {*FILES.values(), "clinic.datapackage.json"}
 
 
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", thinned(FILES, 4))
 def test_a_sample_is_recognised_and_is_a_valid_domain_once_its_gaps_are_filled(form):
     path = str(SAMPLES / FILES[form])
     found = read_codebook(path)
@@ -111,6 +112,7 @@ def put(tree, path, value):
 READERS = {"frictionless": read_frictionless, "csvw": read_csvw, "smartnoise": read_smartnoise, "sizes": read_sizes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", READERS)
 def test_whatever_stands_anywhere_is_read_or_refused(form):
     tree = read_document(SAMPLES / FILES[form])

@@ -137,6 +137,7 @@ class Carried:
         return add_counts(sums, asked)
 
 
+@pytest.mark.slow
 def test_what_is_carried_is_what_was_counted() -> None:
     check_engine(Carried, rows=100)
 

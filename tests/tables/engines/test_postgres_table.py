@@ -230,6 +230,7 @@ def test_functions_and_operators_of_other_schemas_run_nowhere(place):
         server.execute("DROP FUNCTION public.has_schema_privilege, public.earlier")
 
 
+@pytest.mark.slow
 def test_a_table_that_was_changed_after_payment_ends_the_run(place):
     server, address = place
     server.execute("CREATE TABLE moved AS SELECT * FROM people")

@@ -121,6 +121,7 @@ HALVES = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
 """Off by 0.5 of the records."""
 
 
+@pytest.mark.slow
 def test_noise_alone_shows_next_to_no_gap() -> None:
     """Noise that drowns all records shows much now and then, so there the mean of 200 is looked at."""
     assert shown(EVEN, 1.0).least < 0.01

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -131,8 +132,8 @@ def ran(accountant, rows=100_000):
     return plan, *played(plan, TABLE if rows == 100_000 else table(WIDE, rows))
 
 
-@pytest.mark.parametrize("accountant", BUDGETS)
-@pytest.mark.parametrize("rows", [0, 300, 100_000])
+@pytest.mark.parametrize("accountant", thinned(BUDGETS, 2))
+@pytest.mark.parametrize("rows", thinned([0, 300, 100_000], 3))
 def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     _, steps, state, admits = ran(accountant, rows)
     limit = admits.limit
@@ -141,6 +142,7 @@ def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     assert steps[-1][0].refit
 
 
+@pytest.mark.slow
 def test_no_block_is_chosen_twice():
     _, steps, _, _ = ran("zcdp")
     chosen = [blocks[0].name for step, blocks in steps if step.select is not None]
@@ -157,6 +159,7 @@ def test_dependent_columns_are_found_and_measured_again():
     assert np.abs(state.marginal((0, 1)) - truth.marginal((0, 1))).sum() < 0.05 * 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", BUDGETS)
 def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
@@ -168,6 +171,7 @@ def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     assert all(law.deviation < 100_000 / blocks[0].cells for law, (_, blocks) in zip(laws, chosen, strict=True))
 
 
+@pytest.mark.slow
 def test_pairs_below_wider_marginals_are_searched_first():
     """They tell dependent columns with a fraction of the noise; at this budget triples would drown in it."""
     asked = problem(ways=3)
@@ -189,6 +193,7 @@ def test_wider_marginals_are_searched_where_noise_is_small():
     assert set(orders) == {2, 3}
 
 
+@pytest.mark.slow
 def test_where_noise_drowns_single_cells_coarse_ones_are_chosen_and_measured_again():
     plan = Marginals().plan(problem(), PrivacyBudget(Fraction(1, 40), Fraction(1, 10**9)), roles("zcdp"))
     steps, state, admits = played(plan, TABLE)
@@ -228,6 +233,7 @@ def prefixes(sizes):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", BUDGETS)
 def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
     """They would be measured with up to 24 times the noise of a pair."""
@@ -240,6 +246,7 @@ def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
     assert np.abs(state.answer(first) - first.answer(TABLE)).mean() < 0.001 * 100_000
 
 
+@pytest.mark.slow
 def test_predicates_that_tie_columns_together_are_searched_as_well():
     either = np.ones((1, WIDE[0] * WIDE[1]), dtype=np.int64)
     either[0, :100] = 0
@@ -282,6 +289,7 @@ def test_a_public_number_of_records_serves():
     assert len(steps) > len(plan.opening)
 
 
+@pytest.mark.slow
 def test_the_next_step_follows_from_the_transcript_alone():
     plan, first, _, _ = ran("zcdp")
     second, _, _ = played(plan, TABLE)
@@ -300,6 +308,7 @@ def test_a_lost_marginal_counts_as_even():
     assert counts[1] == pytest.approx(np.full(20, 276 / 20))
 
 
+@pytest.mark.slow
 def test_a_lost_draw_is_left_out():
     """It stays paid and is not drawn anew before the search, which goes on from the others: with even counts in its
     place, and without the dependence that all of them together would have shown."""
