@@ -52,7 +52,6 @@ def ways(table, rows_each, most, **how):
         yield {axes: found.counts.marginal(axes).tolist() for axes in ASKED}, (found.units, found.dropped)
 
 
-@settings(max_examples=40)
 @given(ROWS, st.integers(1, 3))
 def test_each_table_counts_of_each_person_what_a_cell_may_hold(table, most) -> None:
     for found, _ in ways(table, 25, most):
@@ -63,7 +62,7 @@ def test_each_table_counts_of_each_person_what_a_cell_may_hold(table, most) -> N
             assert found[axes] == expected.tolist()
 
 
-@settings(max_examples=12)
+@settings(max_examples=30)
 @given(ROWS, st.integers(1, 3))
 def test_the_tables_are_the_same_in_passes_in_order_in_pieces_and_in_parts(table, most) -> None:
     expected, *found = ways(table, 3, most)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
 from support.one_test import in_one_test
@@ -94,7 +94,6 @@ def test_days_and_moments_in_utc() -> None:
         assert (day(text), moment(text)) == (None, None), text
 
 
-@settings(max_examples=30)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.data(), st.sampled_from([np.float16, np.float32, np.float64]))
 def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> None:
     """Eighths up to 300 need 12 bits: exact in every type but float16 beyond 256, where edges are rounded too."""
@@ -199,7 +198,6 @@ def by_definition(values, bins, rule):
 RULES = st.sampled_from([Rule.CELL, Rule.DROP, Rule.CLIP])
 
 
-@settings(max_examples=30)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-128, 127)), st.sampled_from("bhiq"), RULES)
 def test_whole_numbers_of_any_type(edges, closed, values, kind, rule) -> None:
     bins = bins_of(edges, closed)

@@ -259,7 +259,7 @@ def spots(value: Any) -> list[tuple[Any, Any]]:
 def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(tmp_path: Path, survey_document: Any) -> None:
     chance, file = random.Random(11), tmp_path / "queries.json"
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(60):
+    for _ in range(200):
         document = copy.deepcopy({"domain": survey_document, "queries": SOUND})
         container, key = chance.choice(spots(document["queries"]) + spots(document["domain"]["fields"]))
         container[key] = copy.deepcopy(chance.choice(PARTS))
@@ -268,7 +268,7 @@ def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(tmp_path
         outcomes["refused" if faults else "read"] += 1
         assert all(str(fault).startswith("queries.json: $") for fault in faults), document
         assert all(fault.line == 1 and len(str(fault).splitlines()) <= 2 for fault in faults)
-    assert min(outcomes.values()) > 2, outcomes
+    assert min(outcomes.values()) > 5, outcomes
 
 
 def outcome(file: Path) -> tuple[Fault, ...]:
