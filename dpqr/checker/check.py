@@ -417,6 +417,11 @@ def priced(name: str, composition: Composition, delta: Fraction) -> Any:
     return Range(least - Fraction(1, 10**22), most + Fraction(1, 10**14))
 
 
+def least_of_pld(e: Evidence) -> Any:
+    """Without a delta it is the sum of epsilons."""
+    return NotChecked("prices under pld: that they are no lower than it proves") if e.delta else e.prices["pld"]
+
+
 # 4. Sensitivities: how far one row moves what was measured. A row is one column of the matrix of integer queries.
 
 Column = tuple[Fraction, ...]
@@ -1276,6 +1281,7 @@ OF_RELEASES: dict[str, list[Check]] = {
     "prices": [
         ("spent.delta", lambda e: e.delta),
         ("spent.epsilon.*", lambda e, name: priced(name, e.planned, e.delta)),
+        ("spent.epsilon.pld?", least_of_pld),
         ("", claims_of_phases),
         ("", claims_of_prices),
     ],
@@ -1299,6 +1305,7 @@ OF_PREDICTIONS: dict[str, list[Check]] = {
     "guarantee": [("plan.request?.options.max_rows?", lambda e: {None, number_said(e, "([0-9]+) rows? of each")})],
     "prices": [
         ("spent.*", lambda e, name: priced(name, e.planned, e.delta)),
+        ("spent.pld?", least_of_pld),
         ("plan.price?.*", one_draw),
         ("plan.counting?.*", one_draw),
     ],
