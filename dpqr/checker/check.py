@@ -1144,6 +1144,12 @@ def in_all(e: Evidence, name: str) -> Fraction:
     return exact(e.plan["budget"][name]) + exact(e.plan["domain"]["learned"]["budget"][name])
 
 
+def learned_price(e: Evidence, name: str) -> Range:
+    """What was learned has cost what entries of ledgers paid for it, or more."""
+    entries = e.plan["domain"]["learned"].get("ledger", [])
+    return Range(sum(exact(one["budget"][name]) for one in entries), math.inf)
+
+
 def named_columns(e: Evidence) -> list[str]:
     """The columns that the words of a unit of persons name."""
     whose, *more = e.unit["words"].split(" with all their rows")
@@ -1249,6 +1255,7 @@ CHECKS: dict[str, list[Check]] = {
         ("", claims_of_guarantee),
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
         ("plan.whole?.*", in_all),
+        ("plan.domain.learned?.budget.*", learned_price),
         ("plan.request?.options.epsilon", lambda e: e.epsilon),
         ("plan.request?.options.delta", lambda e: e.delta or None),
     ],

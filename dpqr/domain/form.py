@@ -257,6 +257,8 @@ class LearnedForm(DocumentPart, frozen=True, kw_only=True):
         rows = None if isinstance(self.max_rows, UnsetType) else self.max_rows.rows
         if rows is None and not self.columns:
             raise DocumentError("'columns' must name what was learned, unless 'max_rows' says it")
+        if sum(part.epsilon for _, part in paid) > budget.epsilon or sum(part.delta for _, part in paid) > budget.delta:
+            raise DocumentError("'ledger' names entries that paid more than what was learned has cost")
         entries = tuple(
             LearnedEntry(dataset=one.dataset, number=one.entry, seal=one.seal, budget=part) for one, part in paid
         )

@@ -212,6 +212,13 @@ def test_the_entry_that_paid_for_learned_labels_is_followed(tmp_path):
     below = {"epsilon": "399/1000", "delta": "1/5000001"}  # a fifth of 2 and of 1e-6 paid for it
     for path, value in [(["entry"], 3), (["dataset"], "others"), *((["budget", n, "exact"], below[n]) for n in below)]:
         assert "refused" in states(path, value)
+    e = checker.Evidence(str(place), None)
+    stated = e.plan["domain"]["learned"]["budget"]
+    rules = [("plan.domain.learned?.budget.*", checker.learned_price)]
+    assert {state for state, _, _ in checker.compared(e, "guarantee", rules)} == {"ok"}
+    for name, least in below.items():
+        stated[name]["exact"] = least
+    assert len([state for state, _, _ in checker.compared(e, "guarantee", rules) if state == "refused"]) == 2
 
 
 def test_another_plan_than_the_reviewed_one_is_refused(made, tmp_path):

@@ -273,6 +273,14 @@ def test_verify_looks_for_the_entry_that_paid_for_the_domain(table, change, word
     assert (words or "which paid for what was learned, is of another ledger") in found.text
 
 
+def test_entries_that_paid_more_than_the_whole_are_refused(table):
+    made(asked(payer=budget(), out="out"))
+    domain = json.loads(Path("out/domain.json").read_text())
+    domain["learned"]["ledger"][0]["epsilon"] = "81"
+    with pytest.raises(DocumentError, match="paid more than what was learned has cost"):
+        dry_run(asked(epsilon="10", domain=domain))
+
+
 @pytest.mark.parametrize(("epsilon", "words"), [("300", "asked"), ("399", "would not pay for both"), ("70", "asked")])
 def test_nothing_is_opened_unless_the_budget_pays_for_both(table, epsilon, words, monkeypatch):
     monkeypatch.setattr(learned_release, "draw_domain", lambda *_, **__: pytest.fail("rows were read"))
