@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dpqr.kernel.budget import Price, upward_text
 
@@ -39,13 +39,6 @@ def amount(value: float) -> str:
 def optional(value: float) -> str:
     """A figure in records, or nothing for NaN."""
     return "" if value != value else amount(value)
-
-
-def round_outward(value: float, rounded: Callable[[float], int]) -> str:
-    """An end of an interval, moved outwards by `rounded` (floor or ceil): whole from 100 on, else two decimals."""
-    if value != value:
-        return ""
-    return f"{rounded(value):,}" if abs(value) >= 100 else f"{rounded(value * 100) / 100 + 0.0:g}"
 
 
 def bytes_words(count: int) -> str:

@@ -215,10 +215,6 @@ def test_a_small_table_of_all_columns_is_measured_once():
     assert len(steps) == 1
 
 
-def only_first(axis, size):
-    return Factor(axes=(axis,), sizes=(size,), matrix=Dense(np.eye(1, size, dtype=np.int64)))
-
-
 def prefixes(sizes):
     """Of each column by every later one."""
     return tuple(
