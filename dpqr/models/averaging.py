@@ -38,7 +38,7 @@ class AveragingTuning:
     slight: float = 0.05  # of all classes together: a smaller share moves no answer enough to pay for its fits
     optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
     work: int = 2**25  # fitted cells times classes, at most: of larger tables the tree is released alone
-    again: int = 25  # steps of a fit that starts from one to similar answers
+    again: int = 10  # steps of a fit that starts from one to similar answers
 
 
 TUNING = AveragingTuning()
