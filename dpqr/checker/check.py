@@ -1150,6 +1150,12 @@ def learned_price(e: Evidence, name: str) -> Range:
     return Range(sum(exact(one["budget"][name]) for one in entries), math.inf)
 
 
+def entries_elsewhere(e: Evidence) -> Iterator[Claim]:
+    """Without a ledger nothing holds the seals of the entries that a learned domain names."""
+    if e.ledger is None and "ledger" in e.plan["domain"].get("learned", {}):
+        yield "plan.domain.learned.ledger", None, NotChecked("entries that paid for the domain: no ledger was given")
+
+
 def named_columns(e: Evidence) -> list[str]:
     """The columns that the words of a unit of persons name."""
     whose, *more = e.unit["words"].split(" with all their rows")
@@ -1256,6 +1262,7 @@ CHECKS: dict[str, list[Check]] = {
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
         ("plan.whole?.*", in_all),
         ("plan.domain.learned?.budget.*", learned_price),
+        ("", entries_elsewhere),
         ("plan.request?.options.epsilon", lambda e: e.epsilon),
         ("plan.request?.options.delta", lambda e: e.delta or None),
     ],

@@ -73,6 +73,7 @@ SAID = (
     ("prices under pld", r"spent\..*pld.*|(plan\.)?events\.\d+\.coordinates"),
     ("perturbed objective", r"(plan\.)?(spent|events|price|counting)\..*"),
     ("asks of a session", r"questions\..*"),
+    ("entries that paid for the domain", r"plan\.domain\.learned\.ledger\.\d+\.seal"),
     ("how far thresholds reach", r"answers\.csv\.(lower|upper)\.compared"),
 )
 """Words of a reason why something is not checked, and the fields of which it says so."""

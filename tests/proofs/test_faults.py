@@ -48,4 +48,4 @@ def copy():
 def test_the_check_of_the_statement_dies_of_its_fault(copy, number, where, words):
     (fault,) = faults_of(where, words)
     with put_into(copy.path, fault.fault()):
-        assert copy.fails([check_of(number)])
+        assert copy.fails([check_of(number)]) or copy.fails([check_of(number)], "slow")
