@@ -284,6 +284,7 @@ def test_forgeries_of_all_honest_records_are_refused():
     assert sum(made.values()) >= 400
     assert accepted == []
     for kind in ("hash or seal", "noise law", "unit and request", "ledger"):
-        assert refused_[kind] == made[kind]
+        elsewhere = said[kind] if kind == "hash or seal" else 0  # of another ledger, which nobody gave
+        assert refused_[kind] + elsewhere == made[kind]
     assert sum(refused_.values()) >= 0.9 * sum(made.values())
     assert sum(said.values()) == sum(made.values()) - sum(refused_.values())
