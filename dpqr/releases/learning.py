@@ -24,6 +24,7 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.mechanisms.learning import LabelSelection, LearnedCells, geometric_grid, grid_counts
@@ -212,7 +213,7 @@ class LearningPlan:
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
         persons = self.unit.columns and (self.labels or not self.choice)
-        counted = f"; a person counts in at most {self.max_labels} labels of a column" if persons else ""
+        counted = f"; a person counts in at most {count_words(self.max_labels, 'label')} of a column" if persons else ""
         return (
             f"{price} for {self.unit.whom if self.choice else self.unit.words}{counted}",
             *(self.choice.lines if self.choice else ()),
@@ -646,14 +647,15 @@ def learned_price(
             f"the domain was learned for {before.unit}, and these columns would be for {unit}\n"
             "learn all of them for the same units, or state what was learned before in a file of its own"
         )
+    # Added up as they are stated, so that no rounding states less than the entries have paid.
+    own = {"epsilon": upward_text(budget.epsilon), "delta": upward_text(budget.delta)}
     entries: list[JSON] = [*document["learned"].get("ledger", ())] if before else []
     if paid is not None:
-        own = {"epsilon": upward_text(budget.epsilon), "delta": upward_text(budget.delta)}
         entries.append({"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **own})
     return {
         "columns": [*names, *(name for name in columns if name not in names)],
-        "epsilon": upward_text(epsilon + budget.epsilon),
-        "delta": upward_text(delta + budget.delta),
+        "epsilon": upward_text(epsilon + Fraction(own["epsilon"])),
+        "delta": upward_text(delta + Fraction(own["delta"])),
         "unit": unit,
         **({"max_rows": chosen} if chosen else {}),
         **({"ledger": entries} if entries else {}),

@@ -10,6 +10,7 @@ import pytest
 from audits.answers import DIGITS, ORDERS, Claim, audit_answers, gaussian_divergence, laplace_loss
 from audits.neighbours import Breach, pairs
 from support.one_test import in_one_test
+from support.slow_cases import slowly
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
@@ -72,7 +73,6 @@ MAKERS = {
 }
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 every_maker = pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS.keys())
-tight = pytest.mark.parametrize("name", TIGHT)
 
 
 def claimed(name: str, maker, unit: PrivacyUnit) -> Claim:
@@ -84,28 +84,17 @@ def audit(name: str, claim: Claim, unit: PrivacyUnit) -> float:
     return audit_answers(claim, pairs(shape, records, unit.neighbours))
 
 
-@in_one_test("name", BLOCKS)
 @every_unit
 @every_maker
+@pytest.mark.parametrize("name", [*BLOCKS, *slowly(*STRATEGIES)])
 def test_no_answers_cost_more_than_their_event(name, maker, unit) -> None:
     share = audit(name, claimed(name, maker, unit), unit)
     assert share > 1 - 1e-9 or name not in TIGHT
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STRATEGIES)
 @every_unit
 @every_maker
-def test_no_measured_strategy_costs_more_than_its_event(name, maker, unit) -> None:
-    share = audit(name, claimed(name, maker, unit), unit)
-    assert share > 1 - 1e-9 or name not in TIGHT
-
-
-@pytest.mark.slow
-@in_one_test()
-@every_unit
-@every_maker
-@tight
+@pytest.mark.parametrize("name", [TIGHT[0], *slowly(*TIGHT[1:])])
 def test_ten_percent_less_noise_is_rejected(name, maker, unit) -> None:
     claim = claimed(name, maker, unit)
     if isinstance(claim.law, DiscreteLaplace):

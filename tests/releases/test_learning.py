@@ -4,12 +4,13 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.slow_cases import slow_but, thinned
 
-from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.domain_file import decode_domain, learned_part
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
@@ -94,6 +95,14 @@ def test_a_domain_that_was_learned_before_states_both_costs_or_is_refused_for_ot
     assert both == {"columns": ["region", "age"], "epsilon": "6.5", "delta": "1.1e-6", "unit": WHOM}
     with pytest.raises(UsageFault, match=r"was learned for one row .* would be for one person"):
         learned_price(first.document, ["age"], PrivacyBudget(Fraction(1)), "one person")
+
+
+def test_no_rounding_states_less_than_the_entries_have_paid():
+    document = {}
+    for number, epsilon in enumerate((Fraction("1.00000000001e-9"), Fraction(1, 3))):
+        paid = SimpleNamespace(dataset="s", number=number, receipt=f"{number}")
+        document = {"learned": learned_price(document, ["age"], PrivacyBudget(epsilon), WHOM, paid=paid)}
+    assert len(learned_part(document, Location("domain")).entries) == 2
 
 
 def test_quantiles_cut_bins_of_like_size(table):
