@@ -115,7 +115,7 @@ def forecast_view(
         head.append((label, f"{one.schedule}: {figures}"))
         if (cut := one.left_out) is not None:
             noise = f" (+-{cut.deviation:.1%}, the noise of these counts)" if cut.deviation else ""
-            more = f"of all rows at most {amount(cut.error)} more, L1 / n {cut.over_n:.3g} more"
+            more = f"answers about all rows err by at most {amount(cut.error)} more, L1 / n {cut.over_n:.3g}"
             head.append(("", f"leaves out {cut.share:.1%} of the rows{noise}: {more}"))
     # One forecast with all its figures; of several the mean errors alone.
     near = first.shares if goal is not None and not several else ()
