@@ -249,9 +249,13 @@ class RoundedGaussian:
         """Standard deviation of a draw, to 10 digits: nearly sqrt(variance + 1/12).
 
         By Poisson summation the second moment is v + 1/12 + sum over m >= 1 of
-        4 (-1)^m (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v).
+        4 (-1)^m (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v). Above v = 4 that sum is below 2^-100.
         """
-        return _rounded_deviation(self.variance)
+        if self.variance > 4:
+            return sqrt(float(self.variance) + 1 / 12)
+        orders, waves = self._waves()
+        signs = 1 - 2 * (orders % 2)
+        return sqrt(float(self.variance) + 1 / 12 + 4 * float((signs * waves).sum()))
 
     @property
     def mean_size(self) -> float:
@@ -293,7 +297,7 @@ class RoundedGaussian:
         t^2 (w - v - 1/12) / 2) <= exp(t^2 w / 2); products over independent draws and Chernoff's bound on both sides.
         """
         check_beta(beta)
-        width = float(self.variance) + 1 / 12 + 4 * float(_waves(self.variance)[1].sum())
+        width = float(self.variance) + 1 / 12 + 4 * float(self._waves()[1].sum())
         return sqrt(2 * width * log(2 / min(beta, 1.0))) * MARGIN
 
     def sample(self, count: int, noise: NoiseSource) -> IntArray:
@@ -305,6 +309,12 @@ class RoundedGaussian:
         kept is normal, and k is that place rounded. About three in four are kept where s is large.
         """
         return draw_by_rejection(count, lambda proposals: self._propose(proposals, noise))
+
+    def _waves(self) -> tuple[FloatArray, FloatArray]:
+        """m = 1, 2, .. and (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v)."""
+        variance = float(self.variance)
+        orders = np.arange(1, int(sqrt(_VANISHING / (2 * pi**2 * variance))) + 1, dtype=np.float64)
+        return orders, (variance + 1 / (2 * pi * orders) ** 2) * np.exp(-2 * (pi * orders) ** 2 * variance)
 
     def _log_tails(self, point: float = 0.0) -> FloatArray:
         """ln Pr[|draw| > k] for k = 0 .. reach of exp(point |draw|); what is left out is below 1e-300 of the whole."""
@@ -331,21 +341,6 @@ class RoundedGaussian:
             return cells.share_kept(int(sizes[i]), LazyUniform(noise, int(words[i]), WORD_BITS))
 
         return proposals[bernoulli_below(cells.of(sizes, words), threshold, noise)]
-
-
-@lru_cache(maxsize=2**10)
-def _rounded_deviation(variance: Fraction) -> float:
-    """Cached: thousands of draws have one law, and their deviation is looked up several times each."""
-    orders, waves = _waves(variance)
-    signs = 1 - 2 * (orders % 2)
-    return sqrt(float(variance) + 1 / 12 + 4 * float((signs * waves).sum()))
-
-
-def _waves(variance: Fraction) -> tuple[FloatArray, FloatArray]:
-    """m = 1, 2, .. and (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v)."""
-    v = float(variance)
-    orders = np.arange(1, int(sqrt(_VANISHING / (2 * pi**2 * v))) + 1, dtype=np.float64)
-    return orders, (v + 1 / (2 * pi * orders) ** 2) * np.exp(-2 * (pi * orders) ** 2 * v)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
