@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100498,
+    "lines of the package": 100531,
     "files": 382,
     "folders": 36,
     "files under 60 lines": 41,

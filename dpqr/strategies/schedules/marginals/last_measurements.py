@@ -205,17 +205,9 @@ class Interactions:
 
     def _mean_errors(self, pairs: Sequence[QueryBlock], splits: Sequence[LastAllocation]) -> list[float]:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
-        numbers = {tuple(sorted(block.axes)): number for number, block in enumerate((*self.singles, *pairs))}
-        parts = PartIncidence.of(
-            [
-                (row, numbers[part], 1.0)
-                for row, block in enumerate(self.asked)
-                for ways in (1, 2)
-                for part in combinations(sorted(block.axes), ways)
-                if part in numbers
-            ]
-        )
-        found = []
+        numbers: Places = {frozenset(block.axes): number for number, block in enumerate((*self.singles, *pairs))}
+        held = ((row, numbers[part]) for row, block in enumerate(self.asked) for part in _smaller(block, numbers))
+        parts, found = PartIncidence.of([(*each, 1.0) for each in held]), []
         for split in splits:
             total = 0.0 if self.unit.rows_public else NOISE * split.total
             errors = [self.errors.each(self.singles, split.columns), self.errors.each(pairs, split.pairs)]
