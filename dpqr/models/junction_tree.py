@@ -126,7 +126,7 @@ def _parts(shape: tuple[int, ...], groups: frozenset[Axes], room: int) -> tuple[
     return tuple(_component(shape, part, room) for part in _components(len(shape), groups))
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=2**10)
 def _component(shape: tuple[int, ...], part: frozenset[Axes], room: int) -> _Component:
     """Cached: a further group changes one or two components, and leaves the others as they are."""
     cliques = tuple(sum(1 << axis for axis in clique) for clique in _cheapest(shape, part, room))
