@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.6,
     "dict[str, Any]": 183,
-    "lines of the tests": 102573,
+    "lines of the tests": 102599,
     "a plain release: modules imported": 211,
     "a plain release: functions run": 1224,
     "a plain release: files they lie in": 149,
