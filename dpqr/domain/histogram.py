@@ -117,17 +117,22 @@ class GroupedHistogram:
     joints: Mapping[Axes, IntArray] = field(repr=False)
     _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
     _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+    _by_axis: dict[int, list[Axes]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         smallest_first = sorted(self.joints.items(), key=lambda one: one[1].size)
         object.__setattr__(self, "joints", {axes: _whole(counts) for axes, counts in smallest_first})
+        for group in self.joints:
+            for axis in group:
+                self._by_axis.setdefault(axis, []).append(group)
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
         members: dict[Axes, list[Axes]] = {}
         for axes in dict.fromkeys(groups):
             if axes not in self._marginals:
                 # The smallest joint marginal that holds these; which ones there are is public.
-                holding = (group for group in self.joints if set(axes) <= set(group))
+                near = self._by_axis.get(axes[0], ()) if axes else self.joints
+                holding = (group for group in near if set(axes).issubset(group))
                 group = axes if axes in self.joints else next(holding, None)
                 if group is None:
                     raise _not_named(axes)

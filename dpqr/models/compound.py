@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -192,7 +193,7 @@ class ModelAverage:
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total."""
         each = zip(self.shares.tolist(), self.models, strict=True)
-        marginal: FloatArray = np.sum([share * np.asarray(model.marginal(axes)) for share, model in each], axis=0)
+        marginal: FloatArray = reduce(np.add, [share * np.asarray(model.marginal(axes)) for share, model in each])
         return marginal
 
     def prefetch(self, groups: Sequence[Axes]) -> None:

@@ -123,12 +123,15 @@ class _Component:
 @lru_cache(maxsize=64)
 def _parts(shape: tuple[int, ...], groups: frozenset[Axes], room: int) -> tuple[_Component, ...]:
     """Return the components."""
-    found = []
-    for part in _components(len(shape), groups):
-        cliques = tuple(sum(1 << axis for axis in clique) for clique in _cheapest(shape, part, room))
-        mask = sum(1 << axis for axis in {axis for group in part for axis in group})
-        found.append(_Component(mask, part, cliques, _bounded(shape, part, room)))
-    return tuple(found)
+    return tuple(_component(shape, part, room) for part in _components(len(shape), groups))
+
+
+@lru_cache(maxsize=2**10)
+def _component(shape: tuple[int, ...], part: frozenset[Axes], room: int) -> _Component:
+    """Cached: a further group changes one or two components, and leaves the others as they are."""
+    cliques = tuple(sum(1 << axis for axis in clique) for clique in _cheapest(shape, part, room))
+    mask = sum(1 << axis for axis in {axis for group in part for axis in group})
+    return _Component(mask, part, cliques, _bounded(shape, part, room))
 
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:

@@ -203,10 +203,10 @@ class LatentClassFit:
         lengths = np.add.reduceat(squares, self.starts, axis=0)
         beside, whole = np.zeros_like(lengths), np.zeros_like(shares)
         for seen in self.evidence:
-            weight = (self.total / seen.deviation) ** 2
-            for axis in seen.axes:
-                beside[axis] += weight * lengths[[other for other in seen.axes if other != axis]].prod(axis=0)
-            whole += weight * lengths[list(seen.axes)].prod(axis=0)
+            weight, own = (self.total / seen.deviation) ** 2, [lengths[axis] for axis in seen.axes]
+            for place, axis in enumerate(seen.axes):
+                beside[axis] += weight * math.prod((*own[:place], *own[place + 1 :]))
+            whole += weight * math.prod(own)
         each: FloatArray = shares**2 * np.vstack([squares * beside.repeat(self.sizes, axis=0), whole])
         return (each / (each.mean() or 1.0) + TUNING.damped).reshape(-1)
 

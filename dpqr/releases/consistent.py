@@ -228,8 +228,8 @@ def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, bloc
     if not np.isfinite(answers).all():
         raise _failed(rule, "answers with what is not a finite number")
     lowest = -SLACK * max(hypothesis.total, 1.0) * block.largest_coefficient
-    positive = isinstance(hypothesis, Sampleable) and all(factor.matrix.smallest >= 0 for factor in block.factors)
-    if positive and (answers < lowest).any():
+    negative = bool((answers < lowest).any()) and all(factor.matrix.smallest >= 0 for factor in block.factors)
+    if negative and isinstance(hypothesis, Sampleable):
         raise _failed(rule, "is a distribution with cells below 0")
 
 

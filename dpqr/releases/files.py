@@ -347,6 +347,7 @@ def read_record(directory: Path, name: str = RECORD) -> Any:
 
 
 STEP = "  "
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def document_text(document: Any) -> str:
@@ -362,10 +363,10 @@ def _laid_out(value: Any, indent: str) -> str:
         isinstance(value, list) and any(isinstance(part, dict | list) for part in value)
     )
     if not value or not nested:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return _PLAIN.encode(value)
     deeper = indent + STEP
     if isinstance(value, dict):
-        members = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(part, deeper)}" for key, part in value.items()]
+        members = [f"{_PLAIN.encode(key)}: {_laid_out(part, deeper)}" for key, part in value.items()]
         opening, closing = "{", "}"
     else:
         members = [_laid_out(part, deeper) for part in value]

@@ -35,8 +35,8 @@ from dpqr.workload.workload import detailed_rows, named_axes, row_names
 
 ERROR, BASIS = "error", "basis"
 ANSWER_COLUMNS = ("query", "detail", *FIGURES, BASIS)
-PIECE = 2**12
-"""Answers that are written at a time."""
+PIECE = 2**15
+"""Answers that are written at a time: a row group of Parquet, whose every column has a fixed cost."""
 
 
 def answers_table(release: FinishedRun) -> Tidy:

@@ -249,8 +249,10 @@ class RoundedGaussian:
         """Standard deviation of a draw, to 10 digits: nearly sqrt(variance + 1/12).
 
         By Poisson summation the second moment is v + 1/12 + sum over m >= 1 of
-        4 (-1)^m (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v).
+        4 (-1)^m (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v). Above v = 4 that sum is below 2^-100.
         """
+        if self.variance > 4:
+            return sqrt(float(self.variance) + 1 / 12)
         orders, waves = self._waves()
         signs = 1 - 2 * (orders % 2)
         return sqrt(float(self.variance) + 1 / 12 + 4 * float((signs * waves).sum()))

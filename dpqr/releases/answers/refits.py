@@ -20,8 +20,9 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -308,29 +309,33 @@ def shrunk_ratios(ratios: Sequence[Ratio], shared: Sequence[float] | None = None
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasuredBlocks:
     """Every measured block as (number of its measurement, less its place in it), by name; and marginals, with their
-    attributes, by each of these and, under None, all."""
+    attributes, by each of these, by each pair of them and, under (), all."""
 
     named: Mapping[str, tuple[int, int]]
-    marginals: Mapping[int | None, Sequence[tuple[tuple[int, int], Axes]]]
+    marginals: Mapping[Axes, Sequence[tuple[tuple[int, int], Axes]]]
 
     @classmethod
     def of(cls, history: Sequence[Measurement]) -> MeasuredBlocks:
         named: dict[str, tuple[int, int]] = {}
-        marginals: dict[int | None, list[tuple[tuple[int, int], Axes]]] = {}
+        marginals: dict[Axes, list[tuple[tuple[int, int], Axes]]] = {}
         for number, measured in enumerate(history):
             for place, one in enumerate(measured.blocks):
                 named[one.name] = max(named.get(one.name, (number, -place)), (number, -place))
-                for axis in (None, *one.axes) if one.is_marginal else ():
-                    marginals.setdefault(axis, []).append(((number, -place), one.axes))
+                for axes in _up_to_pairs(one.axes) if one.is_marginal else ():
+                    marginals.setdefault(axes, []).append(((number, -place), one.axes))
         return cls(named=named, marginals=marginals)
 
     def place(self, block: QueryBlock) -> tuple[int, int] | None:
         """The last measurement, and the place in it, of a block of this name or of a marginal over all its
         attributes."""
-        wide = min((self.marginals.get(axis, ()) for axis in (None, *block.axes)), key=len)
+        wide = min((self.marginals.get(axes, ()) for axes in _up_to_pairs(block.axes)), key=len)
         found = [key for key, axes in wide if set(axes).issuperset(block.axes)]
         last = max([*found, *([self.named[block.name]] if block.name in self.named else [])], default=None)
         return None if last is None else (last[0], -last[1])
+
+
+def _up_to_pairs(axes: Axes) -> Iterator[Axes]:
+    return chain.from_iterable(combinations(sorted(axes), ways) for ways in range(3))
 
 
 def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:

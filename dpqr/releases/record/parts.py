@@ -44,6 +44,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the record; what an older version did not write is UNSET."""
 
 
+_NESTED = (Part, dict, list, tuple)
+
+
 def written(value: Any) -> Any:
     """Plain JSON values of parts, wherever they stand: tuples as lists, without what is UNSET."""
     if isinstance(value, Part):
@@ -53,7 +56,7 @@ def written(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: written(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [written(part) if isinstance(part, Part | dict | list | tuple) else part for part in value]
+        return [written(part) if isinstance(part, _NESTED) else part for part in value]
     return value
 
 

@@ -74,7 +74,7 @@ def block_totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:
     totals = []
     for measurement in history:
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
-            combination = _combination(block)
+            combination = _combination(tuple(factor.matrix for factor in block.factors), block.rowwise)
             if combination is not None:
                 variance = float(combination @ combination) * max(measurement.law.deviation, SMALLEST_DEVIATION) ** 2
                 totals.append((float(combination @ values), variance))
@@ -107,14 +107,17 @@ def matched_total(history: Sequence[Measurement], answer: Callable[[QueryBlock],
 
 
 @lru_cache(maxsize=512)
-def _combination(block: QueryBlock) -> FloatArray | None:
-    """Weights of the block's queries whose sum counts every record once, shape (rows,); None where none is found.
+def _combination(matrices: tuple[IntMatrix, ...], rowwise: bool) -> FloatArray | None:
+    """Weights of a block's queries whose sum counts every record once, shape (rows,); None where none is found.
 
-    Cached, for the whole history is read in every round.
+    Cached, for the whole history is read in every round, and most blocks are alike.
+
+    Args:
+        matrices: of the block's factors.
     """
-    if block.rowwise and len(block.factors) > 1:
+    if rowwise and len(matrices) > 1:
         return None
-    parts = [_unit_combination(factor.matrix) for factor in block.factors]
+    parts = [_unit_combination(matrix) for matrix in matrices]
     whole = np.ones(1)
     for part in parts:
         if part is None:

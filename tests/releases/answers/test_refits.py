@@ -102,6 +102,32 @@ def test_which_measurement_answers_a_block():
     assert MeasuredBlocks.of([own]).place(PAIR) is None
 
 
+def marginal(axes):
+    return QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, 2) for axis in axes))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_last_marginal_over_all_columns_of_a_block_answers_it(seed):
+    draw, law = np.random.default_rng(seed), DiscreteGaussian(Fraction(4))
+
+    def columns():
+        return tuple(draw.permutation(6)[: draw.integers(0, 5)].tolist())
+
+    asked = [columns() for _ in range(8)]
+    history = [measured(marginal(axes), np.zeros(2 ** len(axes)), law) for axes in asked]
+    for axes in [columns() for _ in range(20)]:
+        block = QueryBlock(name="another name", factors=marginal(axes).factors)
+        holding = [place for place, wide in enumerate(asked) if set(axes) <= set(wide)]
+        assert MeasuredBlocks.of(history).place(block) == ((holding[-1], 0) if holding else None)
+
+
+def test_a_pair_of_many_columns_is_looked_up_among_the_marginals_that_hold_it():
+    pairs = [(one, other) for one in range(20) for other in range(one)]
+    law = DiscreteGaussian(Fraction(4))
+    places = MeasuredBlocks.of([measured(marginal(pair), np.zeros(4), law) for pair in pairs])
+    assert {len(places.marginals[tuple(sorted(pair))]) for pair in pairs} == {1}
+
+
 def test_which_rules_can_be_refitted():
     plan = make_plan(DOMAIN, (A,))
 

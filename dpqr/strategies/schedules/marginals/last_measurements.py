@@ -85,12 +85,13 @@ def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
 class LastAllocation:
     """Last measurements, and what they leave.
 
-    pairs, columns, total: deviations, per cell of what each of these adds, in records.
+    pairs, columns, total: deviations, per cell of what each of these adds, in records; of the measured pairs, and of
+    all single columns.
     """
 
     measured: Shares
-    pairs: Mapping[QueryBlock, float]
-    columns: Mapping[int, float]
+    pairs: FloatArray
+    columns: FloatArray
     total: float
 
 
@@ -128,9 +129,10 @@ class Interactions:
         asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
         apart = {block: interaction(block, _free(f"interaction({block.name})", names)) for block in asked}
         totals = (0.0,) if self.unit.rows_public else TUNING.apart_totals
-        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, totals)]
-        errors = [self._error(split) for split in splits]
-        worth = min(errors) <= TUNING.apart_worth * self._error(self._tables(direct))
+        widths = np.array([self._width(apart[block]) * _part(block) for block, _ in pairs])
+        splits = [self._apart(pairs, apart, widths, left, *parts) for parts in product(TUNING.apart_singles, totals)]
+        tables, *errors = self._mean_errors([block for block, _ in pairs], [self._tables(direct), *splits])
+        worth = min(errors) <= TUNING.apart_worth * tables
         return splits[errors.index(min(errors))].measured if worth else direct
 
     def _tables(self, direct: Shares) -> LastAllocation:
@@ -141,22 +143,31 @@ class Interactions:
             for block, spent in zip(self.singles, self.spent, strict=True)
         }
         total = sum(share / block.cells for block, share in zip(self.singles, known.values(), strict=True))
-        pairs = {}
+        pairs = []
         for block, share in ((block, share) for block, share in direct if len(block.axes) > 1):
             deviation = self.budget.deviation_at(share)
-            pairs[block] = deviation * _part(block)
+            pairs.append(deviation * _part(block))
             total += deviation**-2.0 / block.cells
             for factor in block.factors:
                 known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
-        return LastAllocation(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
+        columns = self._of_columns(known)
+        return LastAllocation(measured=direct, pairs=np.array(pairs), columns=columns, total=total**-0.5)
 
     def _apart(
-        self, pairs: Shares, interactions: Mapping[QueryBlock, QueryBlock], left: float, singles: float, total: float
+        self,
+        pairs: Shares,
+        interactions: Mapping[QueryBlock, QueryBlock],
+        widths: FloatArray,
+        left: float,
+        singles: float,
+        total: float,
     ) -> LastAllocation:
         """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables. Columns
-        of no pair are measured as tables."""
+        of no pair are measured as tables.
+
+        widths: of every pair the deviation of what it adds, per cell, over that of a table at the same share.
+        """
         names = {block.name for block in self.asked}
-        blocks = [(block, interactions[block]) for block, _ in pairs]
         whole = sum(share for _, share in pairs)
         shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
         loads = Counter(axis for block in self.asked for axis in block.axes)
@@ -171,40 +182,38 @@ class Interactions:
         records = sum(known[block.axes[0]] / block.cells for block in self.singles)
         for (block, apart), share in zip(columns, parts, strict=True):
             known[block.axes[0]] += self._deviation(apart, share) ** -2.0
-        measured = [(apart, share) for (_, apart), share in zip((*columns, *blocks), (*parts, *shares), strict=True)]
+        measured = [(apart, share) for (_, apart), share in zip(columns, parts, strict=True)]
+        measured += [(interactions[block], share) for (block, _), share in zip(pairs, shares, strict=True)]
         if total:
             everybody = QueryBlock(name=_free("records", names))
             measured.insert(0, (everybody, left * total))
             records += self._deviation(everybody, left * total) ** -2.0
-        return LastAllocation(
-            measured=measured,
-            pairs={
-                block: self._deviation(apart, share) * _part(block)
-                for (block, apart), share in zip(blocks, shares, strict=True)
-            },
-            columns=self._of_columns(known),
-            total=records**-0.5,
-        )
+        deviations = np.array([self.budget.deviation_at(share) for share in shares]) * widths
+        return LastAllocation(measured=measured, pairs=deviations, columns=self._of_columns(known), total=records**-0.5)
 
     def _deviation(self, apart: QueryBlock, share: float) -> float:
         """Of a marginal's cells whose noise has the same part as that of an interaction at this share."""
-        noise = self.budget.deviation_at(share) * self.budget.relative(apart, self.singles[0], self.unit)
+        return self.budget.deviation_at(share) * self._width(apart)
+
+    def _width(self, apart: QueryBlock) -> float:
+        """That deviation over a table's at the same share."""
+        noise = self.budget.relative(apart, self.singles[0], self.unit)
         return noise * interaction_deviation(apart) if is_interaction(apart) else noise
 
-    def _of_columns(self, known: Mapping[int, float]) -> dict[int, float]:
-        return {block.axes[0]: known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles}
+    def _of_columns(self, known: Mapping[int, float]) -> FloatArray:
+        return np.array([known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles])
 
-    def _error(self, split: LastAllocation) -> float:
+    def _mean_errors(self, pairs: Sequence[QueryBlock], splits: Sequence[LastAllocation]) -> list[float]:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
-        total = 0.0 if self.unit.rows_public else NOISE * split.total
-        squares = {block.axes: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}
-        squares |= {tuple(sorted(pair.axes)): self.errors.at(pair, each) ** 2 for pair, each in split.pairs.items()}
-        found = []
-        for block in self.asked:
-            axes = sorted(block.axes)
-            parts = (squares.get(part, 0.0) for ways in (1, 2) for part in combinations(axes, ways))
-            found.append((total**2 + sum(parts)) ** 0.5)
-        return float(np.mean(found))
+        numbers: Places = {frozenset(block.axes): number for number, block in enumerate((*self.singles, *pairs))}
+        held = ((row, numbers[part]) for row, block in enumerate(self.asked) for part in _smaller(block, numbers))
+        parts, found = PartIncidence.of([(*each, 1.0) for each in held]), []
+        for split in splits:
+            total = 0.0 if self.unit.rows_public else NOISE * split.total
+            errors = [self.errors.each(self.singles, split.columns), self.errors.each(pairs, split.pairs)]
+            squares = np.concatenate(errors)[parts.parts] ** 2
+            found.append(float(np.sqrt(total**2 + parts.summed(squares, len(self.asked))).mean()))
+        return found
 
 
 def _part(block: QueryBlock) -> float:
