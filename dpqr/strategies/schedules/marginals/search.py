@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import chain, combinations
@@ -16,7 +16,7 @@ import numpy as np
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.fit.local_fits import local_fit
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
     candidate_levels,
     coarsen,
@@ -438,10 +438,13 @@ class MarginalSearch:
         gaps = spread_gaps(error, state.batches[-1] if state.batches else (error,), rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
-        # All are measured: classes and the fit keep of a dependence g under noise q what the best weights would, g q
-        # over the root of g^2 + q^2; sampling variation of the records is like nothing else, and stays, or is noise.
-        shared = np.maximum(gaps**2 - chance**2, 0.0) ** 0.5
-        each = np.hypot(shared * noise / np.hypot(shared, noise), np.minimum(gaps, min(chance, noise)))
+        # All are measured: the fit keeps of a dependence g under noise q what the best weights of both would, g q over
+        # the root of g^2 + q^2. Either way one-way marginals leave their noise too.
+        columns, beside_all = (
+            self._column_noise(self.split(measured, state.left), unexplored)
+            for measured in (state.explored, (*others, *last))
+        )
+        each = np.hypot(gaps * noise / np.hypot(gaps, noise + TINY), beside_all)
         everything = (explored * noise + float(each.sum())) / len(last)
 
         # The search ends, or goes on: the explored blocks explain a part of the others' dependence, and as many again
@@ -451,29 +454,35 @@ class MarginalSearch:
             before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
             unexplained = min(1.0, error / float(before[-rest:].mean()))
         part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
-        searched = [explored * noise * (explored / len(last)) ** self.budget.power + float(gaps.sum())]
+        own = noise * (explored / len(last)) ** self.budget.power
+        searched = [explored * own + float(np.hypot(gaps, columns).sum())]
         most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - explored)
         for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
             each_error = noise * ((explored + more) / len(last) / part) ** self.budget.power
-            remaining_gaps = float(gaps[more:].sum()) * unexplained ** (more / max(explored, 1))
-            searched.append((explored + more) * each_error + remaining_gaps)
+            remaining_gaps = gaps[more:] * unexplained ** (more / max(explored, 1))
+            searched.append((explored + more) * each_error + float(np.hypot(remaining_gaps, columns).sum()))
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
 
     def _propagated(self, state: SearchState, blocks: Sequence[QueryBlock]) -> float:
         """Mean square of the L1 error over n that noise of measured pairs and one-way marginals leaves in blocks."""
-        spent = zip(self.singles, self.spent, strict=True)
-        errors = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
+        pairs = [state.graph.propagated_error(block.axes) for block in blocks]
+        return float(np.mean(pairs)) + self._column_noise((), blocks) ** 2
+
+    def _column_noise(self, last: Iterable[tuple[QueryBlock, float]], blocks: Sequence[QueryBlock]) -> float:
+        """Root of the mean square of the L1 error over n that noise of one-way marginals leaves in blocks. Last
+        measurements add to what is known of their columns."""
+        known = {
+            one.axes[0]: self.budget.deviation_at(share) ** -2.0
+            for one, share in zip(self.singles, self.spent, strict=True)
+        }
+        for block, share in last:
+            for factor in block.factors if block.is_marginal else ():
+                known[factor.axes[0]] += self.budget.deviation_at(share) ** -2.0 * factor.matrix.cells / block.cells
+        errors = {one.axes[0]: self.errors.at(one, known[one.axes[0]] ** -0.5) for one in self.singles}
         squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
-        return float(
-            np.mean(
-                [
-                    state.graph.propagated_error(block.axes) + math.fsum(squares[axis] for axis in block.axes)
-                    for block in blocks
-                ]
-            )
-        )
+        return math.sqrt(np.mean([math.fsum(squares[axis] for axis in block.axes) for block in blocks]))
 
     def _variation(self, block: QueryBlock) -> float:
         """Sum over a marginal's cells of the deviations that so many independent records have, over n."""

@@ -197,14 +197,19 @@ def test_pairs_below_an_explored_marginal_are_explored() -> None:
 
 def test_all_are_measured_where_all_are_as_far_off_as_the_last_that_was_found() -> None:
     assert all_measured(0.1)
-    assert not all_measured(0.1, top=3.0)
-    assert all_measured(0.1, top=3.0, ended=True)
+    assert not all_measured(0.1, top=6.0)
+    assert all_measured(0.1, top=6.0, ended=True)
 
 
 def test_sampling_variation_of_the_records_is_no_reason_to_measure_all() -> None:
     """Of 100,000 records in 144 even cells: .8 of the root of 144 / 100,000 is .03."""
     assert not all_measured(0.03)
     assert not all_measured(0.03, ended=True)
+
+
+def test_what_columns_depend_on_each_other_beyond_it_is() -> None:
+    """The noise of all pairs is .06, so best weights of a gap of .05 and its noise leave .04."""
+    assert all_measured(0.05, ended=True)
 
 
 def test_nor_are_gaps_that_further_blocks_would_explain() -> None:
