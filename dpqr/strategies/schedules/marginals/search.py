@@ -413,12 +413,13 @@ class MarginalSearch:
     def error_share(self, blocks: Sequence[QueryBlock], left: float) -> float:
         """Share for the error of a fit on these marginals, a small part of what is left; 0: it is one alone, they have
         too many cells to be answered at once, or noise would hide it."""
-        fine, coarse = (
-            self.budget.share(error * self.records) for error in (TUNING.fine_dependence, TUNING.dependence)
-        )
-        most = TUNING.largest_dependence * left
+        fine = self.budget.share(TUNING.fine_dependence * self.records)
         shown = len(blocks) > 1 and sum(block.cells for block in blocks) <= TUNING.table
-        return min(fine, most) if shown and coarse <= most else 0.0
+        return min(fine, TUNING.largest_dependence * left) if shown and not self.hides_dependence(left) else 0.0
+
+    def hides_dependence(self, left: float) -> bool:
+        """Whether noise of a small part of what is left would hide the mean error of a fit on pairs."""
+        return self.budget.share(TUNING.dependence * self.records) > TUNING.largest_dependence * left
 
     def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
         """The state after the check: as it was, or at the search's end with all blocks explored.

@@ -173,6 +173,12 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
     assert step is None or not step.errors
 
 
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_where_noise_would_hide_the_dependence_a_search_would_follow_the_noise(accountant):
+    few, many = (foreseen(searching(accountant=accountant), records).certain for records in (100, RECORDS))
+    assert (few, many) == ("columns", None)
+
+
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
