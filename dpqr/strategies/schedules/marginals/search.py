@@ -309,9 +309,8 @@ class MarginalSearch:
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
-    or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
-    of the roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it
-    was measured.
+    or the pairs below them, where the model has room for them together (`fitted_together`). dependence: mean L1 error
+    over n of one-way marginals on pairs, where it was measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -325,7 +324,6 @@ class MarginalSearch:
     spent: tuple[float, ...]
     started: bool = False
     full_sets: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
-    roots: Mapping[int, float] = field(default_factory=dict)
     dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
 
@@ -433,9 +431,8 @@ class MarginalSearch:
         others = tuple(block for block in state.explored if block.name not in names)
         explored = len(state.explored) - len(others)
         rest = max(len(last) - explored, 1)
-        chance = NOISE * float(np.mean([self._variation(block) for block in unexplored]))
         # The error that noise of earlier measurements propagates into these blocks is no gap, as in `BatchEvidence`.
-        error = max(error**2 - self._propagated(state, unexplored), min(error, chance) ** 2) ** 0.5
+        error = max(error**2 - self._propagated(state, unexplored), TINY) ** 0.5
         gaps = spread_gaps(error, state.batches[-1] if state.batches else (error,), rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
@@ -484,10 +481,6 @@ class MarginalSearch:
         errors = {one.axes[0]: self.errors.at(one, known[one.axes[0]] ** -0.5) for one in self.singles}
         squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
         return math.sqrt(np.mean([math.fsum(squares[axis] for axis in block.axes) for block in blocks]))
-
-    def _variation(self, block: QueryBlock) -> float:
-        """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
-        return math.prod(self.roots.get(axis, 1.0) for axis in block.axes) / math.sqrt(self.records)
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares of what is left, where these blocks were explored."""
@@ -570,16 +563,8 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
-        roots={axis: root_sum(values) for axis, values in counts.items()},
         full_sets={noun: blocks for noun, blocks in full_sets.items() if fitted_together(blocks, problem, plan.roles)},
     )
-
-
-def root_sum(counts: FloatArray) -> float:
-    """Sum over the cells of the roots of their shares of a one-way marginal."""
-    positive = np.maximum(counts, 0.0)
-    total = positive.sum()
-    return float(np.sqrt(positive / total).sum()) if total > 0.0 else float(counts.size) ** 0.5
 
 
 def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
