@@ -445,20 +445,22 @@ class MarginalSearch:
         each = np.hypot(gaps * noise / np.hypot(gaps, noise + TINY), beside_all)
         everything = (explored * noise + float(each.sum())) / len(last)
 
-        # The search ends, or goes on: the explored blocks explain a part of the others' dependence, and as many again
-        # are taken to explain as large a part of what remains.
+        # The search ends, or goes on at the price of its next batch: the explored blocks explain a part of the others'
+        # dependence, and as many again are taken to explain as large a part of what remains.
         unexplained = 1.0
         if self.dependence is not None and explored:
             before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
             unexplained = min(1.0, error / float(before[-rest:].mean()))
-        part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
-        own = noise * (explored / len(last)) ** self.budget.power
-        searched = [explored * own + float(np.hypot(gaps, columns).sum())]
-        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - explored)
-        for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
-            each_error = noise * ((explored + more) / len(last) / part) ** self.budget.power
+        batch, more_explored, searched = None if ended else self.batch(state), [0], list[float]()
+        if batch is not None:
+            most = min(rest, TUNING.work // len(self.offered(state.level)) - explored)
+            more_explored += np.unique(np.geomspace(1, max(most, 1), 12).astype(np.int64)).tolist()
+        price = batch.cost / batch.size if batch else 0.0
+        for more in more_explored:
+            louder = (explored + more) / len(last) * state.left / max(state.left - more * price, TINY)
             remaining_gaps = gaps[more:] * unexplained ** (more / max(explored, 1))
-            searched.append((explored + more) * each_error + float(np.hypot(remaining_gaps, columns).sum()))
+            own = (explored + more) * noise * louder**self.budget.power
+            searched.append(own + float(np.hypot(remaining_gaps, columns).sum()))
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
