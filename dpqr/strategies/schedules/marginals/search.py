@@ -473,10 +473,8 @@ class MarginalSearch:
     def _column_noise(self, last: Iterable[tuple[QueryBlock, float]], blocks: Sequence[QueryBlock]) -> float:
         """Root of the mean square of the L1 error over n that noise of one-way marginals leaves in blocks. Last
         measurements add to what is known of their columns."""
-        known = {
-            one.axes[0]: self.budget.deviation_at(share) ** -2.0
-            for one, share in zip(self.singles, self.spent, strict=True)
-        }
+        spent = zip(self.singles, self.spent, strict=True)
+        known = {one.axes[0]: self.budget.deviation_at(share) ** -2.0 for one, share in spent}
         for block, share in last:
             for factor in block.factors if block.is_marginal else ():
                 known[factor.axes[0]] += self.budget.deviation_at(share) ** -2.0 * factor.matrix.cells / block.cells
