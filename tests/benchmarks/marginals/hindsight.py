@@ -1,7 +1,5 @@
 """Fits to plain noise of all pairs: a junction tree, and latent classes. The best of them is known by hindsight only.
 
-Latent classes are fitted by a descent of this file, and by the release's own fit, whose classes are doubled.
-
 Plain noise: every pair of columns is counted once with Gaussian noise, in the shares of least error, or in equal ones;
 together these draws cost the whole budget (Gaussian differential privacy). The number of records is taken as known.
 All of it reads public tables.
@@ -28,7 +26,6 @@ from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import prepare
 from dpqr.models.junction_tree import by_size, within
-from dpqr.models.latent_classes import LatentClassFit
 from dpqr.workload.block import Factor, QueryBlock
 
 TREE_CELLS = 2**17
@@ -102,20 +99,14 @@ def plain_noise(noisy: NoisyPairs) -> dict[Pair, np.ndarray]:
     return noisy.tables
 
 
-def measurements(noisy: NoisyPairs) -> list[LinearMeasurement]:
-    """In the order of columns that models take."""
-    found = []
-    for pair, table in noisy.tables.items():
-        axes = by_size(noisy.sizes, pair)
-        values = table if axes == pair else table.T
-        found.append(LinearMeasurement(key=axes, axes=axes, values=values, deviation=noisy.deviations[pair]))
-    return found
-
-
 def junction_tree(noisy: NoisyPairs) -> dict[Pair, np.ndarray]:
     """The maximum-entropy fit to as many pairs as the tree has room for, those of most interaction first; the rest are
     refined one by one."""
-    measured = measurements(noisy)
+    measured = []
+    for pair, table in noisy.tables.items():
+        axes = by_size(noisy.sizes, pair)
+        values = table if axes == pair else table.T
+        measured.append(LinearMeasurement(key=axes, axes=axes, values=values, deviation=noisy.deviations[pair]))
     evidence, limit = put_together(measured, noisy.records), max(TREE_CELLS, max(t.size for t in noisy.tables.values()))
     admitted: list[LinearMeasurement] = []
     for seen in by_interaction(evidence):
@@ -180,18 +171,7 @@ def latent_classes(noisy: NoisyPairs, classes: int, seed: int = 0) -> dict[Pair,
     return {pair: fitted[noisy.cells(pair)] for pair in noisy.tables}
 
 
-def doubled_classes(noisy: NoisyPairs, classes: int) -> dict[Pair, np.ndarray]:
-    """The release's own fit, from one class to twice as many, and so on."""
-    fit = LatentClassFit.of(measurements(noisy), noisy.sizes, float(noisy.records))
-    found = fit.fitted(fit.first())
-    while len(found.shares) < classes:
-        found = fit.fitted(fit.split(found.point))
-    return {pair: found.marginal(pair) for pair in noisy.tables}
-
-
 Fit = Callable[[NoisyPairs], dict[Pair, np.ndarray]]
 FITS: dict[str, Fit] = {"noise": plain_noise, "tree": junction_tree} | {
-    f"{name} {classes}": partial(fit, classes=classes)
-    for name, fit in (("classes", latent_classes), ("doubled", doubled_classes))
-    for classes in CLASSES
+    f"classes {classes}": partial(latent_classes, classes=classes) for classes in CLASSES
 }
