@@ -405,11 +405,16 @@ class ContinuationForecaster:
 
     @property
     def certain(self) -> CandidatePlan | None:
-        """The candidate that is followed whatever the dependence; None: it would decide, and is worth its price."""
+        """The candidate that is followed whatever the dependence; None: it would decide, and is worth its price.
+
+        One-way marginals alone, where the dependence decides and noise would hide it: a search would follow the noise.
+        """
         least, most = (self.after(dependence, 0.0).best for dependence in (TUNING.least_dependence, LARGEST))
-        if least == most:
+        if least == most != "search":
             return least
-        return None if self.share else "search"
+        if self.known.hides_dependence(1.0):
+            return "columns"
+        return None if self.share and least != most else "search"
 
     @property
     def pairs(self) -> tuple[QueryBlock, ...]:

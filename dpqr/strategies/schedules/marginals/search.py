@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import chain, combinations
@@ -16,7 +16,7 @@ import numpy as np
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.fit.local_fits import local_fit
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
     candidate_levels,
     coarsen,
@@ -309,9 +309,8 @@ class MarginalSearch:
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
-    or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
-    of the roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it
-    was measured.
+    or the pairs below them, where the model has room for them together (`fitted_together`). dependence: mean L1 error
+    over n of one-way marginals on pairs, where it was measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -325,7 +324,6 @@ class MarginalSearch:
     spent: tuple[float, ...]
     started: bool = False
     full_sets: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
-    roots: Mapping[int, float] = field(default_factory=dict)
     dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
 
@@ -413,12 +411,13 @@ class MarginalSearch:
     def error_share(self, blocks: Sequence[QueryBlock], left: float) -> float:
         """Share for the error of a fit on these marginals, a small part of what is left; 0: it is one alone, they have
         too many cells to be answered at once, or noise would hide it."""
-        fine, coarse = (
-            self.budget.share(error * self.records) for error in (TUNING.fine_dependence, TUNING.dependence)
-        )
-        most = TUNING.largest_dependence * left
+        fine = self.budget.share(TUNING.fine_dependence * self.records)
         shown = len(blocks) > 1 and sum(block.cells for block in blocks) <= TUNING.table
-        return min(fine, most) if shown and coarse <= most else 0.0
+        return min(fine, TUNING.largest_dependence * left) if shown and not self.hides_dependence(left) else 0.0
+
+    def hides_dependence(self, left: float) -> bool:
+        """Whether noise of a small part of what is left would hide the mean error of a fit on pairs."""
+        return self.budget.share(TUNING.dependence * self.records) > TUNING.largest_dependence * left
 
     def checked(self, state: SearchState, error: float, ended: bool) -> SearchState:
         """The state after the check: as it was, or at the search's end with all blocks explored.
@@ -432,52 +431,56 @@ class MarginalSearch:
         others = tuple(block for block in state.explored if block.name not in names)
         explored = len(state.explored) - len(others)
         rest = max(len(last) - explored, 1)
-        chance = NOISE * float(np.mean([self._variation(block) for block in unexplored]))
         # The error that noise of earlier measurements propagates into these blocks is no gap, as in `BatchEvidence`.
-        error = max(error**2 - self._propagated(state, unexplored), min(error, chance) ** 2) ** 0.5
+        error = max(error**2 - self._propagated(state, unexplored), TINY) ** 0.5
         gaps = spread_gaps(error, state.batches[-1] if state.batches else (error,), rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
-        # All are measured: classes and the fit keep of a dependence g under noise q what the best weights would, g q
-        # over the root of g^2 + q^2; sampling variation of the records is like nothing else, and stays, or is noise.
-        shared = np.maximum(gaps**2 - chance**2, 0.0) ** 0.5
-        each = np.hypot(shared * noise / np.hypot(shared, noise), np.minimum(gaps, min(chance, noise)))
+        # All are measured: the fit keeps of a dependence g under noise q what the best weights of both would, g q over
+        # the root of g^2 + q^2. Either way one-way marginals leave their noise too.
+        columns, beside_all = (
+            self._column_noise(self.split(measured, state.left), unexplored)
+            for measured in (state.explored, (*others, *last))
+        )
+        each = np.hypot(gaps * noise / np.hypot(gaps, noise + TINY), beside_all)
         everything = (explored * noise + float(each.sum())) / len(last)
 
-        # The search ends, or goes on: the explored blocks explain a part of the others' dependence, and as many again
-        # are taken to explain as large a part of what remains.
+        # The search ends, or goes on at the price of its next batch: the explored blocks explain a part of the others'
+        # dependence, and as many again are taken to explain as large a part of what remains.
         unexplained = 1.0
         if self.dependence is not None and explored:
             before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
             unexplained = min(1.0, error / float(before[-rest:].mean()))
-        part = TUNING.explored_rho if self.budget.concentrated else TUNING.explored_pure
-        searched = [explored * noise * (explored / len(last)) ** self.budget.power + float(gaps.sum())]
-        most = 0 if ended else min(rest, TUNING.work // len(self.offered(state.level)) - explored)
-        for more in np.unique(np.geomspace(1, most, 12).astype(np.int64)).tolist() if most > 0 else ():
-            each_error = noise * ((explored + more) / len(last) / part) ** self.budget.power
-            remaining_gaps = float(gaps[more:].sum()) * unexplained ** (more / max(explored, 1))
-            searched.append((explored + more) * each_error + remaining_gaps)
+        batch, more_explored, searched = None if ended else self.batch(state), [0], list[float]()
+        if batch is not None:
+            most = min(rest, TUNING.work // len(self.offered(state.level)) - explored)
+            more_explored += np.unique(np.geomspace(1, max(most, 1), 12).astype(np.int64)).tolist()
+        price = batch.cost / batch.size if batch else 0.0
+        for more in more_explored:
+            louder = (explored + more) / len(last) * state.left / max(state.left - more * price, TINY)
+            remaining_gaps = gaps[more:] * unexplained ** (more / max(explored, 1))
+            own = (explored + more) * noise * louder**self.budget.power
+            searched.append(own + float(np.hypot(remaining_gaps, columns).sum()))
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
 
     def _propagated(self, state: SearchState, blocks: Sequence[QueryBlock]) -> float:
         """Mean square of the L1 error over n that noise of measured pairs and one-way marginals leaves in blocks."""
-        spent = zip(self.singles, self.spent, strict=True)
-        errors = {one.axes[0]: self.errors.at(one, self.budget.deviation_at(share)) for one, share in spent}
-        squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
-        return float(
-            np.mean(
-                [
-                    state.graph.propagated_error(block.axes) + math.fsum(squares[axis] for axis in block.axes)
-                    for block in blocks
-                ]
-            )
-        )
+        pairs = [state.graph.propagated_error(block.axes) for block in blocks]
+        return float(np.mean(pairs)) + self._column_noise((), blocks) ** 2
 
-    def _variation(self, block: QueryBlock) -> float:
-        """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
-        return math.prod(self.roots.get(axis, 1.0) for axis in block.axes) / math.sqrt(self.records)
+    def _column_noise(self, last: Iterable[tuple[QueryBlock, float]], blocks: Sequence[QueryBlock]) -> float:
+        """Root of the mean square of the L1 error over n that noise of one-way marginals leaves in blocks. Last
+        measurements add to what is known of their columns."""
+        spent = zip(self.singles, self.spent, strict=True)
+        known = {one.axes[0]: self.budget.deviation_at(share) ** -2.0 for one, share in spent}
+        for block, share in last:
+            for factor in block.factors if block.is_marginal else ():
+                known[factor.axes[0]] += self.budget.deviation_at(share) ** -2.0 * factor.matrix.cells / block.cells
+        errors = {one.axes[0]: self.errors.at(one, known[one.axes[0]] ** -0.5) for one in self.singles}
+        squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
+        return math.sqrt(np.mean([math.fsum(squares[axis] for axis in block.axes) for block in blocks]))
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares of what is left, where these blocks were explored."""
@@ -560,16 +563,8 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
-        roots={axis: root_sum(values) for axis, values in counts.items()},
         full_sets={noun: blocks for noun, blocks in full_sets.items() if fitted_together(blocks, problem, plan.roles)},
     )
-
-
-def root_sum(counts: FloatArray) -> float:
-    """Sum over the cells of the roots of their shares of a one-way marginal."""
-    positive = np.maximum(counts, 0.0)
-    total = positive.sum()
-    return float(np.sqrt(positive / total).sum()) if total > 0.0 else float(counts.size) ** 0.5
 
 
 def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:

@@ -160,17 +160,17 @@ def test_an_error_that_a_crash_has_lost_leaves_a_search_with_what_is_left():
 
 
 @pytest.mark.parametrize(
-    ("blocks", "sizes", "records"),
-    [
-        (marginals(2, SIZES), SIZES, 20),
-        (marginals(2, (5, 5)), (5, 5), RECORDS),
-        (marginals(1, SIZES), SIZES, RECORDS),
-    ],
+    ("ways", "sizes", "records"),
+    [(2, SIZES, 20), (2, (5, 5), RECORDS), (1, SIZES, RECORDS)],
     ids=["noise hides it", "one pair", "no pairs"],
 )
-def test_where_the_dependence_is_not_measured(blocks, sizes, records):
-    step = asked(searching(blocks, sizes), records)[0].step()
+def test_where_the_dependence_is_not_measured(ways, sizes, records):
+    step = asked(searching(marginals(ways, sizes), sizes), records)[0].step()
     assert step is None or not step.errors
+
+
+def test_noise_that_hides_the_dependence_leaves_one_way_marginals_alone():
+    assert foreseen(searching(), 400).certain == "columns"
 
 
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):

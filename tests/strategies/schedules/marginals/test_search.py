@@ -162,7 +162,7 @@ def all_measured(error: float, *, top: float = 1.0, dependence: float | None = N
 
     top: gap of the last batch over the error. dependence: of all pairs, before the search.
     """
-    known = replace(exploration(True), roots=dict.fromkeys(range(COLUMNS), VALUES**0.5), dependence=dependence)
+    known = replace(exploration(True), dependence=dependence)
     state = SearchState(left=0.8, explored=HUB, batches=((top * error,) * 2,))
     checked = known.checked(state, error, ended)
     assert checked.checked
@@ -197,14 +197,14 @@ def test_pairs_below_an_explored_marginal_are_explored() -> None:
 
 def test_all_are_measured_where_all_are_as_far_off_as_the_last_that_was_found() -> None:
     assert all_measured(0.1)
-    assert not all_measured(0.1, top=3.0)
-    assert all_measured(0.1, top=3.0, ended=True)
+    assert not all_measured(0.1, top=6.0)
+    assert all_measured(0.1, top=6.0, ended=True)
 
 
-def test_sampling_variation_of_the_records_is_no_reason_to_measure_all() -> None:
-    """Of 100,000 records in 144 even cells: .8 of the root of 144 / 100,000 is .03."""
+def test_all_are_measured_where_best_weights_of_a_gap_and_its_noise_leave_less_than_the_gap() -> None:
+    """The noise of all pairs is .06. They leave .04 of gaps of .05, and about .03 of gaps of .03."""
     assert not all_measured(0.03)
-    assert not all_measured(0.03, ended=True)
+    assert [all_measured(gap, ended=True) for gap in (0.03, 0.05)] == [False, True]
 
 
 def test_nor_are_gaps_that_further_blocks_would_explain() -> None:
