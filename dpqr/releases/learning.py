@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
+from math import floor
 from typing import Any, Literal
 
 from msgspec import to_builtins
@@ -81,13 +82,14 @@ class LearnRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenColumn:
     """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts:
-    of numbers, as in `LearnRequest`."""
+    of numbers, as in `LearnRequest`. asked: the quantiles of it that the queries ask, at which bins are cut, too."""
 
     form: JSON
     part: Literal["labels", "bounds"]
     grid: str = "1"
     bins: int = 10
     cuts: str = "equal"
+    asked: frozenset[Fraction] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +115,10 @@ class LabelColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberColumn:
-    """A column whose bounds are learned, and the inner edges of its bins where they are no equal parts.
+    """A column whose bounds are learned, and the quantiles at which its bins are cut.
 
-    attribute: its bins are the grid. epsilon: of the noisy counts of its cells. shares: the quantiles at which bins are
-    cut.
+    attribute: its bins are the grid. epsilon: of the noisy counts of its cells. bins: of equal width, before these
+    cuts. shares: the quantiles.
     """
 
     attribute: Attribute
@@ -138,7 +140,8 @@ class NumberColumn:
     @property
     def words(self) -> str:
         """What is paid for it, and what it aims at."""
-        cut = f"; {len(self.shares)} quantiles as inner edges" if self.shares else f"; {self.bins} bins of equal width"
+        cut = f"; {self.bins} bins of equal width" if self.bins > 1 or not self.shares else ""
+        cut += f"; {count_words(len(self.shares), 'quantile')} as inner edges" if self.shares else ""
         error = self.draw(0).law.deviation
         return (
             f"bounds of {self.attribute.name!r}: where clipping costs a sum as much as its noise, by counts of "
@@ -394,14 +397,17 @@ def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> Nu
     stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
     quantiles = column.cuts == "quantiles"
-    shares = tuple(Fraction(part, column.bins) for part in range(1, column.bins)) if quantiles else ()
+    even = [Fraction(part, column.bins) for part in range(1, column.bins)] if quantiles else []
+    shares = tuple(sorted({*even, *column.asked}))
+    if column.bins + len(column.asked) > MOST_BINS:
+        raise UsageFault(f"bins and the quantiles that are asked of {form['name']!r}: together at most {MOST_BINS}")
     found = NumberColumn(
         attribute=attribute,
         grid=grid,
         integral=integral,
         epsilon=share,
         unit=unit,
-        bins=column.bins,
+        bins=1 if quantiles else column.bins,
         shares=shares,
     )
     _ = found.events  # refused before anything is paid
@@ -566,12 +572,14 @@ def _learned_bounds(
         low, high = cells.bounds()
         if column.integral:
             high = max(high, low + 1)  # a column of one value
+        bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
         if column.shares:
             # Cuts that are equal, or not between the bounds, go.
-            edges = [low, *sorted({cut for cut in cells.cuts(column.shares) if low < cut < high}), high]
+            even = [low + (high - low + column.integral) * Fraction(part, bins) for part in range(1, bins)]
+            cuts = {*cells.cuts(column.shares), *(map(Fraction, map(floor, even)) if column.integral else even)}
+            edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
             found[column.attribute.name] = {"dpqr": {"edges": list(map(_figure, edges)), "outside": "clip"}}
         else:
-            bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
             bounds = {"minimum": _figure(low), "maximum": _figure(high)}
             found[column.attribute.name] = {"constraints": bounds, "dpqr": {"bins": bins, "outside": "clip"}}
     return found

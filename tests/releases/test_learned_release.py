@@ -15,6 +15,8 @@ import pytest
 from proofs.exact import LEAST, exp, real
 from support.slow_cases import thinned
 
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.text.decoding import Location
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
     LEARNED,
@@ -43,6 +45,7 @@ from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, Re
 from dpqr.releases.sentences import guarantee, whole_budget
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource
+from dpqr.workload.figure_entries import asked_quantiles
 
 REGION = {"name": "region", "type": "string", "dpqr": {"labels": "learn"}}
 PAY = {"name": "pay", "type": "number", "dpqr": {"bounds": "learn", "bins": 4}}
@@ -112,6 +115,39 @@ def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this
     assert learned == {"columns": ["sex", "region"], "epsilon": "81.5", "delta": "3e-7", "unit": whom}
     assert finished.plan.budget.epsilon == 320
     assert whole_budget(finished.plan).epsilon == Fraction("401.5")
+
+
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_bins_are_cut_at_the_quantiles_that_queries_ask(table, kind):
+    """Values grow by a hundredth, to 20,750: half of them lie below 145, in the cell from 128 to 160 of the grid."""
+    values = [1.01**number for number in range(1000)]
+    Path("t.csv").write_text("\n".join(["pay", *(str(round(each) if kind == "integer" else each) for each in values)]))
+    figures = [{"median": "pay"}, {"quantiles": "pay", "at": [0.9]}, {"median": "another"}, {"median": 3}]
+    edges = {}
+    for name, queries in (("asked", figures[:2]), ("alone", [{"mean": "pay"}])):
+        made(asked(PAY | {"type": kind}, queries=queries, out=name), SeededNoise(1))
+        field = json.loads(Path(name, "domain.json").read_text())["fields"][0]
+        (attribute,) = decode_domain({"fields": [field]}, Location("domain")).attributes
+        cells = [attribute.axis.bounds(place) for place in range(attribute.axis.size)]
+        edges[name] = [*(low for low, _ in cells), cells[-1][1]]  # the last one is the largest value
+    assert len(edges["alone"]) == 5
+    assert len(edges["asked"]) == 7
+    assert {*edges["alone"]} <= {*edges["asked"]}
+    half, most = sorted({*edges["asked"]} - {*edges["alone"]})
+    assert edges["asked"][-1] == edges["alone"][-1]
+    assert 128 <= half <= 160
+    assert 1.01**860 <= most <= 1.01**940  # the cell from 6,554 to 8,192, a cell wider on either side
+    assert asked_quantiles(figures)["pay"] == {Fraction(1, 2), Fraction(9, 10)}
+    assert [*asked_quantiles(figures)] == ["pay", "another"]
+
+
+def test_more_quantiles_than_a_column_may_have_bins_are_refused(table):
+    parts = [Fraction(part, 200) for part in range(1, 100)]
+    entry = {"quantiles": "pay", "at": list(map(float, parts))}
+    at_most = PAY | {"dpqr": {"bounds": "learn", "bins": 1000 - len(parts)}}
+    assert dry_run(asked(at_most, queries=[entry]))
+    with pytest.raises(UsageFault, match="asked of 'pay': together at most 1000"):
+        dry_run(asked(at_most | {"dpqr": at_most["dpqr"] | {"bins": 1001 - len(parts)}}, queries=[entry]))
 
 
 def leaves(part, path=()):
