@@ -43,6 +43,7 @@ from dpqr.releases.read_release import read_release
 from dpqr.releases.release import release as release_alone
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.sentences import guarantee, whole_budget
+from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource
 from dpqr.workload.figure_entries import asked_quantiles
@@ -202,6 +203,21 @@ def test_record_plan_and_receipt_state_the_price_of_both(table):
     assert plan["request"]["domain"] == learned
     whom = "one row of the table added or removed (the number of rows is private)"
     assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
+
+
+def test_the_plan_of_what_is_learned_names_the_bits_that_its_exit_code_tells(table):
+    both = plan_both(replace(asked(), limits=Limits(records=5000)))
+    assert sum("one bit that the guarantee" in line for line in both.learning.lines) == 1
+    assert not any("one bit" in line for line in plan_both(asked()).learning.lines)
+
+
+def test_a_table_without_the_columns_is_refused_before_anything_is_paid(table):
+    payer = budget()
+    Path("t.csv").write_text("id,sex,pay\n1,f,3\n")
+    with pytest.raises(DataError, match="region"):
+        made(asked(payer=payer))
+    assert entries() == []
+    assert not spent()
 
 
 @pytest.mark.slow
