@@ -310,7 +310,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
         kinds = {"labels": ("string",), "bounds": ("integer", "number")}[part]
         if form.get("type") not in kinds:
             raise at.fault(f"{part} of columns of type {' or '.join(kinds)} are learned; state those of this one")
-        how = ("bins", "grid", "cuts") if part == "bounds" else ()
+        how = ("bins", "grid", "cuts") if part == "bounds" else ("max_labels",)
         known = ("trim", "caseSensitive", *FAULTS, "otherwise", part, *how)
         stated = [*form.get("constraints", {}), *(key for key in ("categories", "parent") if key in form)]
         stated += [key for key in own if key not in known]
@@ -323,6 +323,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
                 grid=str(own.get("grid", 1)),
                 bins=own.get("bins", 10),
                 cuts=own.get("cuts", "equal"),
+                max_labels=own.get("max_labels", 1),
                 asked=asked.get(form["name"], frozenset()),
             )
         )

@@ -17,6 +17,7 @@ from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
+from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
     LEARNED,
@@ -203,6 +204,20 @@ def test_record_plan_and_receipt_state_the_price_of_both(table):
     assert plan["request"]["domain"] == learned
     whom = "one row of the table added or removed (the number of rows is private)"
     assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
+
+
+def test_a_person_may_count_in_several_labels_of_a_column_at_the_same_price(table):
+    """Each label then costs that share of what its column has."""
+    unit = {"unit": "id", "max_rows": 4}
+    several = REGION | {"name": "sex", "dpqr": {"labels": "learn", "max_labels": 3}}
+    learning = plan_both(asked(REGION, several, queries=[{"marginal": ["sex"]}], **unit)).learning
+    assert [each.selection.labels for each in learning.labels] == [1, 3]
+    assert [each.selection.epsilon for each in learning.labels] == [40, Fraction(40, 3)]
+    assert summed_cost(learning.events) == Cost(Fraction(80), Fraction(2, 10**7))
+    assert learning.lines[2].endswith("; a person counts in at most 3 labels")
+    finished = made(asked(several, queries=[{"marginal": ["sex"]}], out="out", **unit), SeededNoise(3))
+    assert [round(value) for value in finished.answers[0].estimate][:2] == [500, 500]
+    assert "max_labels" not in Path("out/domain.json").read_text()
 
 
 def test_the_plan_of_what_is_learned_names_the_bits_that_its_exit_code_tells(table):
@@ -568,6 +583,9 @@ def test_what_cannot_be_is_refused_before_a_row_is_read(table, changed, kind, wo
         (PAY | {"dpqr": {"bounds": "learn", "bins": 2000}}, "--bins 2000"),
         (PAY | {"dpqr": {"bounds": "learn", "grid": 0}}, "--grid 0"),
         (SEX | {"dpqr": {"cuts": "quantiles"}}, "these are stated"),
+        (SEX | {"dpqr": {"max_labels": 2}}, "how labels are learned, and these are stated"),
+        (PAY | {"dpqr": {"bounds": "learn", "max_labels": 2}}, "'max_labels' states them, or needs them"),
+        (REGION | {"dpqr": {"labels": "learn", "max_labels": 2}}, "a row has one label"),
     ],
 )
 def test_a_field_leaves_open_or_states_and_not_both(table, field, words):
