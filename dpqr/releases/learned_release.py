@@ -22,7 +22,7 @@ from typing import Any, Literal
 from dpqr.domain.attribute import FAULTS
 from dpqr.domain.domain import LearnedRows
 from dpqr.domain.domain_file import decode_domain, learned_part
-from dpqr.domain.open_columns import queried_columns
+from dpqr.domain.open_columns import asked_quantiles, queried_columns
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import document_root, read_document
 from dpqr.kernel.budget import PrivacyBudget, downward_text
@@ -60,7 +60,6 @@ from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import cost_words
 from dpqr.strategies.plan import Plan
-from dpqr.workload.figure_entries import asked_quantiles
 
 SHARE = Fraction(1, 5)
 """Of the budget, for what is learned. The answers then have 5/4 of the noise that the whole budget would buy them, and

@@ -19,8 +19,7 @@ of epsilon between them for that t, have (1 + t^(2/3))^3, and (1 + t)^2 in rho.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -28,10 +27,9 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET
 
-from dpqr.domain.text.decoding import Location, decode, fitting, number
+from dpqr.domain.text.decoding import Location, decode, number
 from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.arrays import IntArray
-from dpqr.kernel.errors import DocumentError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
 from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name
@@ -161,23 +159,6 @@ def read_parts(stated: Sequence[Any], location: Location) -> tuple[Fraction, ...
         if part in at[:index]:
             raise location.item(index).fault("stands twice; keep one of them")
     return at
-
-
-def asked_quantiles(entries: Iterable[Any]) -> dict[str, frozenset[Fraction]]:
-    """The quantiles that entries ask of each column, medians among them; an entry that cannot be read asks none.
-
-    >>> asked_quantiles([{"median": "age"}, {"median": 3}, {"quantiles": "pay", "at": [0.5, 2]}])
-    {'age': frozenset({Fraction(1, 2)})}
-    """
-    found: dict[str, frozenset[Fraction]] = {}
-    for entry in entries:
-        if median := fitting(entry, MedianEntry):
-            found[median.median] = found.get(median.median, frozenset()) | {HALF}
-        if asked := fitting(entry, QuantilesEntry):
-            with suppress(DocumentError):
-                parts = read_parts(asked.at, Location("queries"))
-                found[asked.quantiles] = found.get(asked.quantiles, frozenset()) | set(parts)
-    return found
 
 
 def _quantiles(

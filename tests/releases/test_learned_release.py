@@ -16,6 +16,7 @@ from proofs.exact import LEAST, exp, real
 from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.open_columns import asked_quantiles
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.budget import Cost
@@ -47,7 +48,6 @@ from dpqr.releases.sentences import guarantee, whole_budget
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource
-from dpqr.workload.figure_entries import asked_quantiles
 
 REGION = {"name": "region", "type": "string", "dpqr": {"labels": "learn"}}
 PAY = {"name": "pay", "type": "number", "dpqr": {"bounds": "learn", "bins": 4}}
