@@ -283,9 +283,9 @@ def _refuse_open(field: Field, location: Location) -> None:
                 f"nobody knows the {key} of {field.name!r} yet, and only `dpqr release` by itself learns them first; "
                 f"give a domain that was learned before: dpqr domain TABLE --learn {field.name}"
             )
-    for key in ("grid", "cuts"):
+    for key, what in (("grid", "bounds"), ("cuts", "bounds"), ("max_labels", "labels")):
         if getattr(field.dpqr, key) is not UNSET:
-            raise own.key(key).fault("says how bounds are learned, and these are stated; leave it out")
+            raise own.key(key).fault(f"says how {what} are learned, and these are stated; leave it out")
 
 
 def _labelled(field: Field) -> bool:

@@ -78,7 +78,8 @@ class Treatment(DocumentPart, frozen=True, kw_only=True):
     otherwise: the rule of the faults that have none of their own.
     trim: blanks at both ends of a text are ignored. case_sensitive, aliases: other texts for the same labels.
     labels, bounds: nobody knows them; `dpqr release` learns them first. grid: the smallest step of numbers that
-    matters; cuts: whether learned bins are of equal width, or hold nearly equally many records.
+    matters; cuts: whether learned bins are of equal width, or hold nearly equally many records. max_labels: in which a
+    person counts at most, while labels are learned.
     """
 
     bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
@@ -99,6 +100,7 @@ class Treatment(DocumentPart, frozen=True, kw_only=True):
     bounds: Literal["learn"] | UnsetType = UNSET
     grid: Number | UnsetType = UNSET
     cuts: Literal["equal", "quantiles"] | UnsetType = UNSET
+    max_labels: Annotated[int, Meta(ge=1, le=2**20)] | UnsetType = msgspec.field(default=UNSET, name="max_labels")
 
 
 class ParentForm(DocumentPart, frozen=True, kw_only=True):

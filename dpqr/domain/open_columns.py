@@ -1,4 +1,4 @@
-"""What the queries name of each column: constants of predicates, and ends of ranges. All of it is public."""
+"""What the queries name of each column: constants of predicates, ends of ranges, quantiles. All of it is public."""
 
 from __future__ import annotations
 
@@ -69,6 +69,21 @@ def queried_columns(entries: Iterable[Any]) -> QueriedColumns:
             known = listed is not None and isinstance(columns, list | tuple)
             listed = (listed or frozenset()) | frozenset(map(str, columns)) if known and columns else None
     return QueriedColumns(values={column: tuple(named) for column, named in values.items()}, listed=listed)
+
+
+def asked_quantiles(entries: Iterable[Any]) -> dict[str, frozenset[Fraction]]:
+    """The quantiles that entries ask of each column, medians among them; what cannot be read asks none.
+
+    >>> asked_quantiles([{"median": "age"}, {"median": 3}, {"quantiles": "pay", "at": [0.9, 2]}])
+    {'age': frozenset({Fraction(1, 2)}), 'pay': frozenset({Fraction(9, 10)})}
+    """
+    found: dict[str, frozenset[Fraction]] = {}
+    for entry in (entry for entry in entries if isinstance(entry, Mapping)):
+        for name, at in ((entry.get("median"), [0.5]), (entry.get("quantiles"), entry.get("at"))):
+            if isinstance(name, str) and isinstance(at, list | tuple):
+                parts = {Fraction(str(part)) for part in at if isinstance(part, float | Decimal) and 0 < part < 1}
+                found[name] = found.get(name, frozenset()) | parts
+    return found
 
 
 def _of_predicate(text: Any) -> Iterator[tuple[str, QueriedValue]]:

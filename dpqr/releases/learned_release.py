@@ -22,7 +22,7 @@ from typing import Any, Literal
 from dpqr.domain.attribute import FAULTS
 from dpqr.domain.domain import LearnedRows
 from dpqr.domain.domain_file import decode_domain, learned_part
-from dpqr.domain.open_columns import queried_columns
+from dpqr.domain.open_columns import asked_quantiles, queried_columns
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import document_root, read_document
 from dpqr.kernel.budget import PrivacyBudget, downward_text
@@ -113,8 +113,7 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
     document = open_domain(request.plan, closed=True)
     if document is None:
         raise UsageFault('--learn-max-rows: needs a domain file with "fields", which then states what was chosen')
-    columns = _open_columns(document)
-    _require_unnamed(request.plan, columns)
+    columns = _open_columns(request.plan, document)
     whole = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
     # Figures of twelve digits, rounded down, so that the domain file states them exactly.
     share = fraction(request.learn_share, "--learn-share") or SHARE
@@ -297,9 +296,11 @@ def _require_supported(request: ReleaseRequest) -> None:
             )
 
 
-def _open_columns(document: JSON) -> tuple[OpenColumn, ...]:
-    """The columns that a domain leaves open. DocumentError where one states what is to be learned, or cannot be."""
-    columns = []
+def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
+    """The columns that a domain leaves open. DocumentError where one states what is to be learned, or cannot be; or
+    where a query names a value of one: it might be none of its cells."""
+    columns, entries = [], queries_entries(plan)
+    named, asked = queried_columns(entries).values, asked_quantiles(entries)
     for place, form in enumerate(document["fields"]):
         part = open_part(form)
         if part is None:
@@ -308,7 +309,7 @@ def _open_columns(document: JSON) -> tuple[OpenColumn, ...]:
         kinds = {"labels": ("string",), "bounds": ("integer", "number")}[part]
         if form.get("type") not in kinds:
             raise at.fault(f"{part} of columns of type {' or '.join(kinds)} are learned; state those of this one")
-        how = ("bins", "grid", "cuts") if part == "bounds" else ()
+        how = ("bins", "grid", "cuts") if part == "bounds" else ("max_labels",)
         known = ("trim", "caseSensitive", *FAULTS, "otherwise", part, *how)
         stated = [*form.get("constraints", {}), *(key for key in ("categories", "parent") if key in form)]
         stated += [key for key in own if key not in known]
@@ -321,20 +322,17 @@ def _open_columns(document: JSON) -> tuple[OpenColumn, ...]:
                 grid=str(own.get("grid", 1)),
                 bins=own.get("bins", 10),
                 cuts=own.get("cuts", "equal"),
+                max_labels=own.get("max_labels", 1),
+                asked=asked.get(form["name"], frozenset()),
             )
         )
-    return tuple(columns)
-
-
-def _require_unnamed(plan: PlanRequest, columns: tuple[OpenColumn, ...]) -> None:
-    """DocumentError where a query names a value of a column that is learned: it might be none of its cells."""
-    named = queried_columns(queries_entries(plan)).values
     for column in columns:
         if (name := column.form["name"]) in named:
             raise DocumentError(
                 f"a query names values of {name!r}, whose {column.part} are to be learned: they may be no cells of it\n"
                 "ask for all of its cells by a marginal, or state them"
             )
+    return tuple(columns)
 
 
 def assumed_domain(plan: PlanRequest, document: JSON) -> tuple[JSON, list[str]]:
@@ -343,8 +341,7 @@ def assumed_domain(plan: PlanRequest, document: JSON) -> tuple[JSON, list[str]]:
     Raises:
         DocumentError: it states what is to be learned, or a query names values of it.
     """
-    columns = _open_columns(document)
-    _require_unnamed(plan, columns)
+    columns = _open_columns(plan, document)
     words = [_assumed_words(column.part, column.form["name"]) for column in columns]
     return _made_up(document, columns, PrivacyBudget(SHARE), None), words
 
@@ -364,7 +361,10 @@ def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudge
             learned: JSON = {"constraints": {"enum": labels}, "dpqr": {"outside": "cell"}}
         else:
             bounds = {"minimum": 0, "maximum": ASSUMED_MAXIMUM}
-            learned = {"constraints": bounds, "dpqr": {"bins": min(column.bins, ASSUMED_MAXIMUM), "outside": "clip"}}
+            learned = {
+                "constraints": bounds,
+                "dpqr": {"bins": min(column.bins + len(column.asked), ASSUMED_MAXIMUM), "outside": "clip"},
+            }
         made_up[column.form["name"]] = learned_field(column.form, learned)
     before = learned_part(document, Location("domain"))
     unit = before.unit if before else "not known yet"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
+from math import floor
 from typing import Any, Literal
 
 from msgspec import to_builtins
@@ -80,43 +81,49 @@ class LearnRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenColumn:
-    """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts:
-    of numbers, as in `LearnRequest`."""
+    """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts: of
+    numbers, max_labels: of labels, as in `LearnRequest`. asked: the quantiles of it that the queries ask, at which bins
+    are cut, too."""
 
     form: JSON
     part: Literal["labels", "bounds"]
     grid: str = "1"
     bins: int = 10
     cuts: str = "equal"
+    max_labels: int = 1
+    asked: frozenset[Fraction] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelColumn:
-    """A column whose labels are learned, and by which draw. attribute: how its texts are read."""
+    """A column whose labels are learned, and by which draw. attribute: how its texts are read. most: in which a unit
+    counts, at most."""
 
     attribute: Attribute
     selection: LabelSelection
+    most: int
 
     @property
     def events(self) -> Composition:
         return ((self.selection.event, 1),)
 
-    def words(self, whom: str) -> str:
+    def words(self, unit: PrivacyUnit) -> str:
         """What is paid for it, and what is likely kept."""
-        law = self.selection.law
+        law, whom = self.selection.law, f"{unit.noun}s"
+        counted = f"; a {unit.noun} counts in at most {count_words(self.most, 'label')}" if unit.columns else ""
         half = next(count for count in range(law.certain + 1) if law.probability(count) >= Fraction(1, 2))
         return (
             f"labels of {self.attribute.name!r}: kept with probability 1/2 from {half} {whom} on, surely from "
-            f"{law.certain} on; all others are one cell"
+            f"{law.certain} on; all others are one cell{counted}"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberColumn:
-    """A column whose bounds are learned, and the inner edges of its bins where they are no equal parts.
+    """A column whose bounds are learned, and the quantiles at which its bins are cut.
 
-    attribute: its bins are the grid. epsilon: of the noisy counts of its cells. shares: the quantiles at which bins are
-    cut.
+    attribute: its bins are the grid. epsilon: of the noisy counts of its cells. bins: of equal width, before these
+    cuts. shares: the quantiles.
     """
 
     attribute: Attribute
@@ -138,7 +145,8 @@ class NumberColumn:
     @property
     def words(self) -> str:
         """What is paid for it, and what it aims at."""
-        cut = f"; {len(self.shares)} quantiles as inner edges" if self.shares else f"; {self.bins} bins of equal width"
+        cut = f"; {self.bins} bins of equal width" if self.bins > 1 or not self.shares else ""
+        cut += f"; {count_words(len(self.shares), 'quantile')} as inner edges" if self.shares else ""
         error = self.draw(0).law.deviation
         return (
             f"bounds of {self.attribute.name!r}: where clipping costs a sum as much as its noise, by counts of "
@@ -163,7 +171,6 @@ class LearningPlan:
     reading: TableReading
     labels: tuple[LabelColumn, ...]
     numbers: tuple[NumberColumn, ...]
-    max_labels: int
     choice: RowChoice | None = None
     reason: Reason = NO_REASON
 
@@ -209,15 +216,13 @@ class LearningPlan:
     @property
     def lines(self) -> tuple[str, ...]:
         """The plan in words, one line a fact."""
-        budget, whom = self.budget, f"{self.unit.noun}s"
+        budget = self.budget
         price = f"epsilon {upward_text(budget.epsilon)}"
         price += f", delta {upward_text(budget.delta)}" if budget.delta else ""
-        persons = self.unit.columns and (self.labels or not self.choice)
-        counted = f"; a person counts in at most {count_words(self.max_labels, 'label')} of a column" if persons else ""
         return (
-            f"{price} for {self.unit.whom if self.choice else self.unit.words}{counted}",
+            f"{price} for {self.unit.whom if self.choice else self.unit.words}",
             *(self.choice.lines if self.choice else ()),
-            *(column.words(whom) for column in self.labels),
+            *(column.words(self.unit) for column in self.labels),
             *(column.words for column in self.numbers),
             *failing_notes(self.domain),
             *self.reading.bits,
@@ -245,8 +250,6 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         numbers = choices(described.max_rows)
         described = replace(described, max_rows=numbers[-1])
     unit = unit_of(request.neighbours, described.unit, described.max_rows, per=described.per)
-    if not unit.columns and request.max_labels != 1:
-        raise UsageFault("--max-labels: a row has one label of a column; state the persons by --unit, or leave it out")
     if len(set(request.columns)) < len(request.columns):
         raise UsageFault("--learn: names a column twice; name it once")
     made = domain_file(described)
@@ -262,6 +265,7 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
             grid=request.grid or "1",
             bins=request.bins,
             cuts=request.cuts,
+            max_labels=request.max_labels,
         )
         for name in request.columns
     ]
@@ -276,7 +280,6 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         unit,
         resolve_source(named, described.payer),
         described.payer,
-        max_labels=request.max_labels,
         choice=choice,
         reason=request.reason,
     )
@@ -315,7 +318,6 @@ def plan_columns(
     payer: LedgerRequest | None,
     *,
     limits: Limits | None = None,
-    max_labels: int = 1,
     choice: RowChoice | None = None,
     reason: Reason = NO_REASON,
 ) -> LearningPlan:
@@ -324,6 +326,8 @@ def plan_columns(
 
     Raises, Privacy: as `plan_learning`.
     """
+    if not unit.columns and any(column.max_labels != 1 for column in columns):
+        raise UsageFault("--max-labels, max_labels: a row has one label; state the persons by --unit, or leave it out")
     listed = sum(column.part == "labels" for column in columns)
     if listed and budget.pure:
         raise UsageFault("learned labels need a delta above 0: a label of one person must not show; add --delta 1e-6")
@@ -332,8 +336,9 @@ def plan_columns(
     numbers: list[NumberColumn] = []
     for column in columns:
         if column.part == "labels":
-            selection = LabelSelection.within(share, budget.delta / listed, most=max_labels, unit=unit)
-            labels.append(LabelColumn(attribute=_label_attribute(column.form), selection=selection))
+            most = column.max_labels
+            selection = LabelSelection.within(share, budget.delta / listed, most=most, unit=unit)
+            labels.append(LabelColumn(attribute=_label_attribute(column.form), selection=selection, most=most))
         else:
             numbers.append(_number_column(column, share, unit))
     _ = learned_price(made.document, (), budget, unit.whom)  # refused before anything is paid
@@ -352,7 +357,6 @@ def plan_columns(
         reading=reading,
         labels=tuple(labels),
         numbers=tuple(numbers),
-        max_labels=max_labels,
         choice=choice,
         reason=reason,
     )
@@ -394,14 +398,17 @@ def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> Nu
     stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
     quantiles = column.cuts == "quantiles"
-    shares = tuple(Fraction(part, column.bins) for part in range(1, column.bins)) if quantiles else ()
+    even = [Fraction(part, column.bins) for part in range(1, column.bins)] if quantiles else []
+    shares = tuple(sorted({*even, *column.asked}))
+    if column.bins + len(column.asked) > MOST_BINS:
+        raise UsageFault(f"bins and the quantiles that are asked of {form['name']!r}: together at most {MOST_BINS}")
     found = NumberColumn(
         attribute=attribute,
         grid=grid,
         integral=integral,
         epsilon=share,
         unit=unit,
-        bins=column.bins,
+        bins=1 if quantiles else column.bins,
         shares=shares,
     )
     _ = found.events  # refused before anything is paid
@@ -527,7 +534,7 @@ def _learned_labels(
         Domain(tuple(column.attribute for column in plan.labels)),
         plan.reading.limits,
         unit=plan.unit,
-        most=plan.max_labels,
+        most=[column.most for column in plan.labels],
         noise=run.drawing(noise),
         progress=progress,
     )
@@ -566,12 +573,14 @@ def _learned_bounds(
         low, high = cells.bounds()
         if column.integral:
             high = max(high, low + 1)  # a column of one value
+        bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
         if column.shares:
             # Cuts that are equal, or not between the bounds, go.
-            edges = [low, *sorted({cut for cut in cells.cuts(column.shares) if low < cut < high}), high]
+            even = [low + (high - low + column.integral) * Fraction(part, bins) for part in range(1, bins)]
+            cuts = {*cells.cuts(column.shares), *(map(Fraction, map(floor, even)) if column.integral else even)}
+            edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
             found[column.attribute.name] = {"dpqr": {"edges": list(map(_figure, edges)), "outside": "clip"}}
         else:
-            bins = min(column.bins, int(high - low) + 1) if column.integral else column.bins
             bounds = {"minimum": _figure(low), "maximum": _figure(high)}
             found[column.attribute.name] = {"constraints": bounds, "dpqr": {"bins": bins, "outside": "clip"}}
     return found

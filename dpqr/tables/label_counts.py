@@ -56,7 +56,7 @@ def count_labels(
     limits: Limits,
     *,
     unit: PrivacyUnit,
-    most: int,
+    most: Sequence[int],
     noise: NoiseSource,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[Private[LabelCounts], ...]:
@@ -65,7 +65,7 @@ def count_labels(
     Args:
         domain: columns whose labels do not matter; how their texts are written, and which mean null, does.
         unit: a row, or a person with all their rows; how many rows of each does not matter here.
-        most: m, the labels of one column in which a unit counts, at most.
+        most: m of each column, the labels in which a unit counts, at most.
         noise: what the key is drawn from that chooses the labels of a person.
 
     Raises:
@@ -104,7 +104,7 @@ def _counted(
     domain: Domain,
     limits: Limits,
     unit: PrivacyUnit,
-    most: int,
+    most: Sequence[int],
     key: bytes,
     progress: Callable[[int], None],
 ) -> tuple[Private[LabelCounts], ...]:
@@ -121,7 +121,7 @@ def _counted(
     watch.begin()
     try:
         for group in range(groups):
-            own = [PersonLabels(memory=limits.memory, most=most, key=key) for _ in domain.attributes]
+            own = [PersonLabels(memory=limits.memory, most=each, key=key) for each in most]
             read = 0
             for batch, _ in table.walk():
                 read += batch.count

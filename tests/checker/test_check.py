@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,7 +36,9 @@ from support.slow_cases import slow_but, thinned
 import dpqr
 import dpqr.releases.release as module
 from dpqr.checker import check as checker
+from dpqr.kernel.accountants.known import RELEASING
 from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 
 FILE = honest.ROOT / "dpqr/checker/check.py"
 
@@ -247,6 +250,34 @@ def test_dpqr_verify_independent_opens_it(made, tmp_path):
     assert not forgery.passed
     with pytest.raises(GoalMissed, match=r"plan\.proved_epsilon: stated 1, follows 1\.0"):
         forgery.require()
+
+
+NEAR_ONE = [Fraction(1, 10), 1 - Fraction(1, 10**6), 1 - Fraction(1, 10**9)]
+SCHEDULES = {
+    "one draw": (("permute-and-flip", Fraction(1, 20), 1),),
+    "equal draws": (("exponential", Fraction(2, 5), 40),),
+    "unlike draws": (("permute-and-flip", Fraction(3), 2), ("exponential", Fraction(1, 10), 7)),
+}
+DRAWS = {"exponential": ExponentialEvent, "permute-and-flip": PermuteAndFlipEvent}
+
+
+@pytest.mark.parametrize("delta", NEAR_ONE, ids=["0.1", "1 - 1e-6", "1 - 1e-9"])
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_prices_at_a_delta_near_1_are_those_of_the_theorems(schedule, delta):
+    stated = tuple((DRAWS[kind](epsilon=epsilon), count) for kind, epsilon, count in schedule)
+    read = tuple((checker.Event(kind, (("epsilon", epsilon),)), count) for kind, epsilon, count in schedule)
+    for name in ("advanced", "optimal", "zcdp", "gdp", "pld"):
+        found, follows = RELEASING[name].epsilon(stated, delta), checker.priced(name, read, delta)
+        assert checker.agrees(str(found), follows), name
+        if found and name != "pld":  # what a forger states
+            assert not checker.agrees(str(found * (1 - Fraction(1, 10**6))), follows), name
+
+
+@pytest.mark.parametrize("accountant", ["optimal", "pld"])
+def test_a_release_at_a_delta_near_1_is_accepted(accountant, tmp_path, monkeypatch):
+    options = {"eps": 1, "delta": "0.999999", "accountant": accountant}
+    monkeypatch.setitem(honest.RELEASES, "near 1", ("counts", options))
+    assert refused(honest.release(tmp_path, "near 1")[0]) == (0, "")
 
 
 PLANTED = {

@@ -7,7 +7,8 @@ from support.one_test import in_one_test
 
 from dpqr.domain import domain_file as public_facts
 from dpqr.domain.attribute import Attribute, Codes
-from dpqr.domain.domain_file import UNREADABLE, DomainDraft, read_domain
+from dpqr.domain.domain_file import UNREADABLE, DomainDraft, learned_part, read_domain
+from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.faults import FollowUp
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.queries_file import read_queries
@@ -129,3 +130,15 @@ def test_facts_about_columns_that_nobody_asks_about_are_named(tmp_path):
         "not used: 'region = 3' speaks of columns that no query looks at",
         "not used: 'age < 10 and region = 1' speaks of columns that no query looks at",
     )
+
+
+def test_entries_of_a_ledger_pay_for_all_that_was_learned_or_a_part_and_never_for_more():
+    paid = [{"dataset": "s", "entry": each, "seal": "x", "epsilon": "0.3", "delta": "1e-6"} for each in (3, 4)]
+    learned = {"columns": ["a"], "epsilon": "0.6", "delta": "2e-6", "unit": "one row", "ledger": paid}
+    whole = learned_part({"learned": learned}, Location("d"))
+    assert whole.paid_words == "by entry 3 of dataset 's' and entry 4 of dataset 's'"
+    part = learned_part({"learned": learned | {"epsilon": "0.7"}}, Location("d"))
+    assert part.paid_words == f"in part {whole.paid_words}"
+    for less in ({"epsilon": "0.599"}, {"delta": "1.99e-6"}):
+        with pytest.raises(DocumentError, match="entries that paid more than what was learned has cost"):
+            learned_part({"learned": learned | less}, Location("d"))

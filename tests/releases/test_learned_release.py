@@ -15,6 +15,10 @@ import pytest
 from proofs.exact import LEAST, exp, real
 from support.slow_cases import thinned
 
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.open_columns import asked_quantiles
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import (
     LEARNED,
@@ -41,6 +45,7 @@ from dpqr.releases.read_release import read_release
 from dpqr.releases.release import release as release_alone
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.releases.sentences import guarantee, whole_budget
+from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource
 
@@ -114,6 +119,39 @@ def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this
     assert whole_budget(finished.plan).epsilon == Fraction("401.5")
 
 
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_bins_are_cut_at_the_quantiles_that_queries_ask(table, kind):
+    """Values grow by a hundredth, to 20,750: half of them lie below 145, in the cell from 128 to 160 of the grid."""
+    values = [1.01**number for number in range(1000)]
+    Path("t.csv").write_text("\n".join(["pay", *(str(round(each) if kind == "integer" else each) for each in values)]))
+    figures = [{"median": "pay"}, {"quantiles": "pay", "at": [0.9]}, {"median": "another"}, {"median": 3}]
+    edges = {}
+    for name, queries in (("asked", figures[:2]), ("alone", [{"mean": "pay"}])):
+        made(asked(PAY | {"type": kind}, queries=queries, out=name), SeededNoise(1))
+        field = json.loads(Path(name, "domain.json").read_text())["fields"][0]
+        (attribute,) = decode_domain({"fields": [field]}, Location("domain")).attributes
+        cells = [attribute.axis.bounds(place) for place in range(attribute.axis.size)]
+        edges[name] = [*(low for low, _ in cells), cells[-1][1]]  # the last one is the largest value
+    assert len(edges["alone"]) == 5
+    assert len(edges["asked"]) == 7
+    assert {*edges["alone"]} <= {*edges["asked"]}
+    half, most = sorted({*edges["asked"]} - {*edges["alone"]})
+    assert edges["asked"][-1] == edges["alone"][-1]
+    assert 128 <= half <= 160
+    assert 1.01**860 <= most <= 1.01**940  # the cell from 6,554 to 8,192, a cell wider on either side
+    assert asked_quantiles(figures)["pay"] == {Fraction(1, 2), Fraction(9, 10)}
+    assert [*asked_quantiles(figures)] == ["pay", "another"]
+
+
+def test_more_quantiles_than_a_column_may_have_bins_are_refused(table):
+    parts = [Fraction(part, 200) for part in range(1, 100)]
+    entry = {"quantiles": "pay", "at": list(map(float, parts))}
+    at_most = PAY | {"dpqr": {"bounds": "learn", "bins": 1000 - len(parts)}}
+    assert dry_run(asked(at_most, queries=[entry]))
+    with pytest.raises(UsageFault, match="asked of 'pay': together at most 1000"):
+        dry_run(asked(at_most | {"dpqr": at_most["dpqr"] | {"bins": 1001 - len(parts)}}, queries=[entry]))
+
+
 def leaves(part, path=()):
     """The place of every part of a document."""
     yield from [path] if path else []
@@ -166,6 +204,35 @@ def test_record_plan_and_receipt_state_the_price_of_both(table):
     assert plan["request"]["domain"] == learned
     whom = "one row of the table added or removed (the number of rows is private)"
     assert learned["learned"] == {"columns": ["region"], "epsilon": "80", "delta": "2e-7", "unit": whom}
+
+
+def test_a_person_may_count_in_several_labels_of_a_column_at_the_same_price(table):
+    """Each label then costs that share of what its column has."""
+    unit = {"unit": "id", "max_rows": 4}
+    several = REGION | {"name": "sex", "dpqr": {"labels": "learn", "max_labels": 3}}
+    learning = plan_both(asked(REGION, several, queries=[{"marginal": ["sex"]}], **unit)).learning
+    assert [each.selection.labels for each in learning.labels] == [1, 3]
+    assert [each.selection.epsilon for each in learning.labels] == [40, Fraction(40, 3)]
+    assert summed_cost(learning.events) == Cost(Fraction(80), Fraction(2, 10**7))
+    assert learning.lines[2].endswith("; a person counts in at most 3 labels")
+    finished = made(asked(several, queries=[{"marginal": ["sex"]}], out="out", **unit), SeededNoise(3))
+    assert [round(value) for value in finished.answers[0].estimate][:2] == [500, 500]
+    assert "max_labels" not in Path("out/domain.json").read_text()
+
+
+def test_the_plan_of_what_is_learned_names_the_bits_that_its_exit_code_tells(table):
+    both = plan_both(replace(asked(), limits=Limits(records=5000)))
+    assert sum("one bit that the guarantee" in line for line in both.learning.lines) == 1
+    assert not any("one bit" in line for line in plan_both(asked()).learning.lines)
+
+
+def test_a_table_without_the_columns_is_refused_before_anything_is_paid(table):
+    payer = budget()
+    Path("t.csv").write_text("id,sex,pay\n1,f,3\n")
+    with pytest.raises(DataError, match="region"):
+        made(asked(payer=payer))
+    assert entries() == []
+    assert not spent()
 
 
 @pytest.mark.slow
@@ -516,6 +583,9 @@ def test_what_cannot_be_is_refused_before_a_row_is_read(table, changed, kind, wo
         (PAY | {"dpqr": {"bounds": "learn", "bins": 2000}}, "--bins 2000"),
         (PAY | {"dpqr": {"bounds": "learn", "grid": 0}}, "--grid 0"),
         (SEX | {"dpqr": {"cuts": "quantiles"}}, "these are stated"),
+        (SEX | {"dpqr": {"max_labels": 2}}, "how labels are learned, and these are stated"),
+        (PAY | {"dpqr": {"bounds": "learn", "max_labels": 2}}, "'max_labels' states them, or needs them"),
+        (REGION | {"dpqr": {"labels": "learn", "max_labels": 2}}, "a row has one label"),
     ],
 )
 def test_a_field_leaves_open_or_states_and_not_both(table, field, words):

@@ -314,7 +314,7 @@ def test_persons_are_protected_and_named(table):
     described = {"unit": "person", "max_rows": 2}
     made = learn_domain(asked("region", described=described, max_labels=2), noise=SeededNoise(7))
     assert made.document["unit"] == {"column": "person", "max_rows": 2}
-    assert "a person counts in at most 2 labels of a column" in made.remarks[0]
+    assert made.remarks[1].endswith("all others are one cell; a person counts in at most 2 labels")
     assert "one person (column 'person')" in made.document["fields"][0]["description"]
 
 

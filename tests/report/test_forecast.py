@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from support.handmade_forecasts import forecasts
 from support.plain_screen import kept, printed
 
 from dpqr.releases.forecast import Goal
+from dpqr.releases.forecast_error import RowsLeftOut
 from dpqr.report.forecast import explanation_view, forecast_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
@@ -39,6 +41,18 @@ def test_a_goal_is_said_with_what_is_reached():
     text = shown(forecasts(2), goal=Goal(most=10.0))
     assert "Goal     the queries' mean error is at most 10 records in 95% of the releases" in text
     assert "Epsilon  2 is the smallest that is forecast to keep it: 3.75 records on average, at most 6.584 in" in text
+
+
+def test_each_bound_says_which_rows_it_leaves_out_and_what_that_adds():
+    one, two = forecasts(1, 2)
+    counted = RowsLeftOut(share=0.1234, deviation=0.015, error=45.6, over_n=0.0123)
+    cuts = (counted, replace(counted, share=0.02, deviation=0.0, error=7.25, over_n=0.002))
+    text = " ".join(shown([replace(each, left_out=cut) for each, cut in zip((one, two), cuts, strict=True)]).split())
+    more = "answers about all rows err by at most"
+    assert f"leaves out 12.3% of the rows (+-1.5%, the noise of these counts): {more} 45.6 more, L1 / n 0.0123" in text
+    assert f"leaves out 2.0% of the rows: {more} 7.25 more, L1 / n 0.002" in text  # by a public table
+    assert text.index("eps 1 ") < text.index("12.3%") < text.index("eps 2 ") < text.index("2.0%")
+    assert "leaves out" not in shown(forecasts(1, 2))
 
 
 def test_names_cannot_steer_a_terminal():

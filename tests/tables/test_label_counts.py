@@ -30,7 +30,14 @@ def column(folded=False, **more):
 def counted(path, *, unit=ROWS, most=1, names=("region",), **limits):
     domain = Domain(tuple(Attribute(name=name, axis=Labels(("?",))) for name in names))
     source = TableSource(paths=(str(path),))
-    found = count_labels(source, domain, Limits(**limits), unit=unit, most=most, noise=SeededNoise(1))
+    found = count_labels(
+        source,
+        domain,
+        Limits(**limits),
+        unit=unit,
+        most=[most] * len(names) if isinstance(most, int) else most,
+        noise=SeededNoise(1),
+    )
     opened = [each._unseal(SealKey()) for each in found]
     tables = [dict(zip(each.labels.to_pylist(), each.counts.tolist(), strict=True)) for each in opened]
     return [{label.decode(): count for label, count in each.items() if count} for each in tables]
@@ -161,7 +168,7 @@ def test_a_table_of_counts_is_refused(tmp_path):
     table(tmp_path / "t.csv", 3)
     source = TableSource(paths=(str(tmp_path / "t.csv"),), count_column="ward")
     with pytest.raises(UsageFault, match="table of counts"):
-        count_labels(source, Domain((column(),)), Limits(), unit=ROWS, most=1, noise=SeededNoise(1))
+        count_labels(source, Domain((column(),)), Limits(), unit=ROWS, most=[1], noise=SeededNoise(1))
 
 
 def test_rows_of_nobody_and_an_empty_table_have_no_labels(tmp_path):
@@ -169,3 +176,12 @@ def test_rows_of_nobody_and_an_empty_table_have_no_labels(tmp_path):
     assert counted(tmp_path / "t.csv", unit=PERSONS) == [{}]
     (tmp_path / "t.csv").write_text("person,region\n")
     assert counted(tmp_path / "t.csv") == [{}]
+
+
+def test_a_person_counts_in_so_many_labels_of_each_column(tmp_path):
+    """Of 20 persons each has the same three labels of both columns."""
+    rows = [f"{person},{label},{label}" for person in range(20) for label in "abc"]
+    (tmp_path / "t.csv").write_text("\n".join(["person,region,town", *rows, ""]))
+    region, town = counted(tmp_path / "t.csv", unit=PERSONS, most=(1, 3), names=("region", "town"))
+    assert sum(region.values()) == 20
+    assert town == dict.fromkeys("abc", 20)

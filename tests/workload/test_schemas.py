@@ -102,7 +102,8 @@ def test_every_key_of_the_domain_schema_is_read() -> None:
     for facts, form in (("impossible", "ImpossibleForm"), ("totals", "TotalForm")):
         assert keys(found, form) == set().union(*DOMAIN[facts])
     treated = set().union(*(field.get("dpqr", {}) for field in DOMAIN["fields"]))
-    learned_first = {"labels", "bounds", "grid", "cuts"}  # read by a release: tests/releases/test_learned_release.py
+    # Read by a release: tests/releases/test_learned_release.py
+    learned_first = {"labels", "bounds", "grid", "cuts", "max_labels"}
     assert keys(found, "Treatment") == treated | learned_first
 
 

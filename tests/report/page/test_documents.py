@@ -118,6 +118,8 @@ def test_ledger_unit_and_left_out_rows_follow_from_the_record():
     assert full["Releases of the same table are added up"] == "yes"
     assert full["The unit of privacy is a person"] == "yes"
     assert full["Rows that were left out are known"] == "yes"
+    lines = {line.found for layer in checklist_section(made(dropped=dropped)).parts[2:] for line in layer.lines}
+    assert "About 12 (+-3, noise) of the rows." in lines
 
 
 def test_a_release_from_a_test_source_passes_no_check_of_noise():

@@ -64,6 +64,22 @@ def asked(sql, nulls=""):
 
 
 @pytest.mark.parametrize(
+    ("figure", "words"),
+    [
+        ("SUM(a) / COUNT(c)", "of the same records"),
+        ("SUM(a) / COUNT(*)", "of the same records"),  # nulls of a are counted, and not summed
+        ("SUM(a) FILTER (WHERE c = 1) / COUNT(a)", "of the same records"),
+        ("COUNT(b)", "no cell for null in 'b'"),
+        ("COUNT(DISTINCT b)", "how many values occur is no sum over records"),
+    ],
+)
+def test_figures_of_other_records_and_values_that_nothing_tells_apart_are_refused(figure, words):
+    with pytest.raises(DocumentError, match=words):
+        asked(f"SELECT {figure} FROM d", nulls="ac")
+    assert asked("SELECT SUM(a) / COUNT(a), SUM(b) / COUNT(*) FROM d", nulls="a") == ({"mean": "a"}, {"mean": "b"})
+
+
+@pytest.mark.parametrize(
     ("group", "sets"),
     [
         ("ALL", [["a", "b"]]),

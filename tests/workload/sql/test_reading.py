@@ -44,6 +44,8 @@ def test_branches_without_cells_fall_away():
 def test_a_condition_without_cells_is_refused():
     with pytest.raises(DocumentError, match="line 1, column 8: is true for no cell"):
         read_sql({"sql": "SELECT COUNT(*) FROM d WHERE sex = 'f' AND sex = 'm'"}, DOMAIN)
+    with pytest.raises(DocumentError, match="line 1, column 32: is true for no cell"):  # beside another answer, too
+        read_sql({"sql": "SELECT COUNT(*) FROM d; SELECT COUNT(*) FROM d WHERE sex = 'f' AND sex = 'm'"}, DOMAIN)
 
 
 def test_a_file_of_statements(tmp_path):
