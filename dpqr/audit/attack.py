@@ -7,7 +7,7 @@ compared with the claim itself, and the draws with the law.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from dpqr.audit.case import Claim, Outcomes, claimed_share, epsilon_bounds, exact_share, rho_bounds
 from dpqr.audit.law import Laws, narrower
 from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
+from dpqr.kernel.values import replace
 
 OUTWARD = 1e-9
 """Relative widening: covers every rounding of the inverse beta function, and costs nothing."""

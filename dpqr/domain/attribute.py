@@ -8,6 +8,9 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.errors import DocumentError
 
@@ -24,8 +27,7 @@ class Rule(Enum):
     FAIL = "fail"  # the run fails: one bit that the guarantee does not cover
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     """Categorical values, compared as exact text (integers as their decimal text).
 
     folded: case is ignored (boolean columns: "True" and "TRUE" are "true").
@@ -59,8 +61,7 @@ class Labels:
         return text.casefold() if self.folded else text
 
 
-@dataclass(frozen=True, slots=True)
-class Codes:
+class Codes(Struct, frozen=True):
     """Integer codes 0 .. size-1 of a table that is already coded (the sizes form of a domain file).
 
     >>> Codes(3).titles()
@@ -73,8 +74,7 @@ class Codes:
         return tuple(str(code) for code in range(self.size))
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
+class Bins(Struct, frozen=True):
     """Ordered intervals between public edges.
 
     edges: strictly increasing; numbers, or for the temporal kinds days / microseconds since 1970-01-01.
@@ -142,8 +142,7 @@ class Bins:
 Axis = Labels | Codes | Bins
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
+class Spelling(Struct, frozen=True, kw_only=True):
     """How the values of a column are written in text.
 
     trim: blanks at both ends are no part of a text.
@@ -230,8 +229,7 @@ class Attribute:
 # Hierarchy: the declared levels above the cells of one column, such as region and country above municipality.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HierarchyLevel:
+class HierarchyLevel(Struct, frozen=True, kw_only=True, eq=False):
     """One level: its nodes, in the order of their first cells, and the node of every cell.
 
     name: of the level. nodes: distinct titles. places: index of each cell's node, shape (cells,), int64. A fault cell
@@ -247,11 +245,10 @@ class HierarchyLevel:
     places: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", freeze(self.places))
+        force_setattr(self, "places", freeze(self.places))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hierarchy:
+class Hierarchy(Struct, frozen=True, kw_only=True, eq=False):
     """levels: those above the cells, the parents of cells first. Each node lies in one node of the level above.
 
     Invariant: declared by the curator, never inferred from the data.

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dpqr.domain.attribute import Axis, Bins, Labels, Spelling
 from dpqr.domain.form import Category, Field, MissingValue, MissingValues
@@ -228,8 +227,7 @@ def _next_start(day: int, every: str) -> int | None:
 # Columns of labels: the labels, and the texts that stand for each in a table.
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelTexts:
+class _LabelTexts(Struct, frozen=True):
     """One label, and the texts that stand for it, each with the place that states it."""
 
     label: str

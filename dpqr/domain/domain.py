@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.domain.periods import PeriodColumn
@@ -16,12 +18,12 @@ from dpqr.kernel.arrays import AnyArray, Axes, IntArray, freeze
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import DeclaredPersons
+from dpqr.kernel.values import replace
 
 # Public facts about every table over a domain, and the bounds that they imply for the number of records.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Region:
+class Region(Struct, frozen=True, kw_only=True, eq=False):
     """A set of cells, defined by some attributes alone.
 
     text: as the curator wrote it. axes: ascending positions in the domain. cells: true inside, shape = their sizes,
@@ -37,7 +39,7 @@ class Region:
     cells: AnyArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", freeze(self.cells.view()))
+        force_setattr(self, "cells", freeze(self.cells.view()))
 
     def within(self, axes: Axes) -> Region | None:
         """Project to `axes`, which become positions 0, 1, ...: the cells that lie in the region for all values of the
@@ -54,8 +56,7 @@ class Region:
         return moved if cells.any() else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KnownTotal:
+class KnownTotal(Struct, frozen=True, kw_only=True, eq=False):
     """The number of records in a region.
 
     >>> region = Region(text="male", axes=(0,), cells=np.array([True, False]))
@@ -72,8 +73,7 @@ class KnownTotal:
         return None if region is None else KnownTotal(region=region, count=self.count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicFacts:
+class PublicFacts(Struct, frozen=True, kw_only=True):
     """Facts declared by the curator, never inferred from the data; the guarantee does not cover them.
 
     impossible: regions without a record (structural zeros). totals: regions whose number of records is known. least,
@@ -192,8 +192,7 @@ def _spread(region: Region, axes: Axes, sizes: Sequence[int]) -> AnyArray:
     return np.broadcast_to(region.cells.reshape(shape), sizes).reshape(-1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedRows:
+class LearnedRows(Struct, frozen=True, kw_only=True):
     """Released counts of persons, by which the bound on a person's rows was chosen.
 
     numbers: of rows, rising: those among which it was chosen. persons: noisy counts of persons from each number to
@@ -208,8 +207,7 @@ class LearnedRows:
     scale: Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedEntry:
+class LearnedEntry(Struct, frozen=True, kw_only=True):
     """The entry of a ledger that paid for what one run has learned. seal: of the ledger's chain up to it. budget: what
     it paid.
 
@@ -228,8 +226,7 @@ class LearnedEntry:
         return f"entry {self.number} of dataset {self.dataset!r}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedPart:
+class LearnedPart(Struct, frozen=True, kw_only=True):
     """What was learned from a table, under differential privacy: labels or bounds of columns, the rows of each person.
 
     budget: what that has cost. unit: for whom, in words; costs add up over runs with the same words. rows: None: the

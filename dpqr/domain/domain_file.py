@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root
 from dpqr.domain.text.faults import Faults, FollowUp
 from dpqr.domain.text.sources import plain
 from dpqr.kernel.arrays import AnyArray, Axes
+from dpqr.kernel.values import replace
 from dpqr.models.fit.maximum_entropy import possible
 
 PLACEHOLDER = "FILL-IN"

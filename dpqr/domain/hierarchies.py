@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from dpqr.domain.attribute import Attribute, Hierarchy, HierarchyLevel
 from dpqr.domain.form import Field, ParentForm
@@ -126,8 +125,7 @@ MAX_FILE_BYTES = 2**28
 CHILD, PARENT = "child", "parent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(Struct, frozen=True, kw_only=True):
     """parents: of every child. location: of the mapping, or of the file's name. rows: where the file states each child,
     as "codes.csv, line 7"."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from dpqr.domain.attribute import Attribute, Bins, Labels
 from dpqr.domain.columns import require_few, whole_bins
@@ -19,10 +18,10 @@ from dpqr.domain.predicate_cells import constant_value, label_text, range_end
 from dpqr.domain.predicates import ColumnComparison, Constant, IsFault, Node, Not, Operator, parse
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.values import replace
 
 
-@dataclass(frozen=True, slots=True)
-class QueriedValue:
+class QueriedValue(Struct, frozen=True):
     """One value that a query names of a column.
 
     use: the comparison's operator; `from` and `to`: the lower and the upper end of a range.
@@ -34,8 +33,7 @@ class QueriedValue:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueriedColumns:
+class QueriedColumns(Struct, frozen=True, kw_only=True):
     """What a queries document names of the columns.
 
     values: by column. listed: columns whose cells a file of coefficients lists one by one, so that nothing may be added

@@ -11,12 +11,12 @@ nor false, its negation is not true either, and a record counts only where the w
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
@@ -28,8 +28,7 @@ from dpqr.domain.text.documents import MAX_DIGITS
 from dpqr.kernel.arrays import Axes
 
 
-@dataclass(frozen=True, slots=True)
-class BinSplit:
+class BinSplit(Struct, frozen=True):
     """Bins against a threshold: the first `below` lie wholly below it; `cut`: the next one lies on both sides."""
 
     below: int
@@ -175,8 +174,7 @@ def constant_value(constant: Constant, name: str, bins: Bins, location: Location
     return moment(constant.text, bins.kind, location)
 
 
-@dataclass(frozen=True, slots=True)
-class TruthMasks:
+class TruthMasks(Struct, frozen=True):
     """Where a predicate is true and where it is false, each broadcastable to the group's shape; elsewhere unknown."""
 
     true: Mask

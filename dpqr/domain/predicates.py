@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from msgspec import Struct
+
 from dpqr.domain.attribute import FAULTS, Fault
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location
@@ -42,8 +44,7 @@ _PATTERN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """One word of a predicate; `start` counts characters from 1, as errors do."""
 
     kind: Kind
@@ -109,8 +110,7 @@ def parse(text: str, location: Location) -> Node:
     return node
 
 
-@dataclass(slots=True)
-class _Parser:
+class _Parser(Struct):
     """A cursor over the tokens; each method reads one rule of the grammar."""
 
     words: list[Token]
@@ -273,22 +273,19 @@ class IsFault:
     start: int = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """Negation; what is unknown stays unknown."""
 
     part: Node
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Struct, frozen=True):
     """True where all parts are."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Struct, frozen=True):
     """True where some part is."""
 
     parts: tuple[Node, ...]

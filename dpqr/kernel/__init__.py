@@ -30,6 +30,7 @@ Other rooms import these modules, and no others:
     plugins                      strategies by name, built-in and third-party
     sealed                       the type that says whether a value is private
     unit                         what one guarantee protects: neighbours, persons
+    values                       fields of values, and copies with other ones
     wording                      figures and foreign text fit for any terminal
 
 Inside:

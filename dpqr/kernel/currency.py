@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import (
     PairFilter,
@@ -99,8 +100,7 @@ class Currency(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SumCurrency:
+class SumCurrency(Struct, frozen=True, kw_only=True):
     """One figure, "epsilon", "rho" or "mu^2", that adds up over all draws of all runs.
 
     Attributes:
@@ -215,8 +215,7 @@ ROUNDING = 1 + Fraction(1, 2**30)
 """Largest ratio of epsilons that two machines may find by a search in floating point."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairCurrency:
+class PairCurrency(Struct, frozen=True, kw_only=True):
     """Costs are pairs (epsilon, delta), each the guarantee of one run, whatever accountant proves it.
 
     Privacy:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast, final
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import PrivacyEvent
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ExactEvent:
+class ExactEvent(Struct, frozen=True):
     """The true value itself leaves the gate: no epsilon, and no rho, covers it.
 
     It is not in `PrivacyEvent`: no accountant has a price for it, so each refuses it, and no ledger can record it.
@@ -24,8 +24,7 @@ class ExactEvent:
 
 
 @final
-@dataclass(slots=True)
-class PublicFilter:
+class PublicFilter(Struct):
     """An unlimited budget for data that is public or synthetic by declaration; it admits exact values only.
 
     >>> PublicFilter().charge(ExactEvent().as_event)

@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 
 def sync_directory(directory: Path) -> None:
@@ -57,8 +58,7 @@ def fill(descriptor: int, size: int) -> None:
     os.fsync(descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class Ballast:
+class Ballast(Struct, frozen=True):
     """A file that keeps blocks and one file name of a disk free for writes that must not fail later."""
 
     path: Path

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import chain
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 
@@ -17,8 +18,7 @@ HOUSE = "dpqr"
 """Origin of the built-in strategies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builtin:
+class Builtin(Struct, frozen=True, kw_only=True):
     """One of dpqr's own strategies.
 
     Attributes:
@@ -32,8 +32,7 @@ class Builtin:
     use: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryEntry:
+class RegistryEntry(Struct, frozen=True, kw_only=True):
     """One registered name: where its code is, and which distribution brought it."""
 
     name: str
@@ -41,8 +40,7 @@ class RegistryEntry:
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
+class Registry(Struct, frozen=True, kw_only=True):
     """The strategies of one role.
 
     role: what the user calls it, also the option's name. group: the entry-point group of third parties.

@@ -5,8 +5,9 @@ The seal prevents mistakes, not malice: Python cannot stop code that deliberatel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar, final
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -62,8 +63,7 @@ class Private(Generic[T]):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ReleasedValue(Generic[T]):
+class ReleasedValue(Struct, Generic[T], frozen=True):
     """A released value. charge: number of the event in the run that paid for it.
 
     >>> ReleasedValue(7, charge=0).value

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dpqr.domain.periods import Every, Period
 from dpqr.kernel.budget import SMALLEST_DELTA, Cost, PrivacyBudget, exact_decimal
@@ -13,6 +14,7 @@ from dpqr.kernel.currency import PAIR, Currency, currency
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.unit import Neighbours, PrivacyUnit, unit_columns
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import Anchor, Mark
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.chained_ledger import move as moved
@@ -26,8 +28,7 @@ from dpqr.tables.engines.address import is_address, read_address
 from dpqr.tables.policy import Policy, PolicyChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodRequest:
+class PeriodRequest(Struct, frozen=True, kw_only=True):
     """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
 
     every: Every
@@ -36,8 +37,7 @@ class PeriodRequest:
     first: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetRequest:
+class BudgetRequest(Struct, frozen=True, kw_only=True):
     """A budget for life, as its owner asks for it.
 
     accountant: basic, zcdp or gdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
@@ -61,8 +61,7 @@ class BudgetRequest:
     periods: PeriodRequest | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PricedAccount:
+class PricedAccount(Struct, frozen=True, kw_only=True):
     """An account, and what its whole history costs at `delta` under every accountant: shown, never charged.
 
     replayed: entries that every new job replays, since the ledger's last checkpoint.

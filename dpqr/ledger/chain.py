@@ -19,6 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.kernel.files import sync_directory
 from dpqr.ledger.codec import canonical, decode_entry
@@ -39,8 +41,7 @@ class Link:
     job: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainSegment:
+class ChainSegment(Struct, frozen=True, kw_only=True):
     """The chain from entry `first` on, in order; `before` is the seal that its first link goes on from."""
 
     first: int = 0
@@ -112,8 +113,7 @@ LONGEST_ANCHOR = 4096
 """Bytes of an anchor that are read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """How far a ledger had come: its number of entries, and the seal of the last one."""
 
     entries: int
@@ -124,8 +124,7 @@ class Mark:
         return cls(entries=chain.length, seal=chain.seal_after(chain.length))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(Struct, frozen=True, kw_only=True):
     """The file that holds one ledger's mark.
 
     It is renewed in two steps: `draft` writes the new mark beside it, before the ledger commits, so that a full disk

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import BEGINNING, Anchor, Link, Mark, digest, seal
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
@@ -54,8 +57,7 @@ STRIDE = 128
 """Entries between checkpoints: replaying so many takes about as long as one commit to a disk."""
 
 
-@dataclass(slots=True)
-class LastState:
+class LastState(Struct):
     """The state after this process's last transaction. Taken once: a transaction that fails may have changed it."""
 
     state: LedgerState | None = None
@@ -65,8 +67,7 @@ class LastState:
         return taken
 
 
-@dataclass(slots=True, kw_only=True)
-class Transaction:
+class Transaction(Struct, kw_only=True):
     """The only job that may write now, and the state with what this job has added."""
 
     session: StoreTransaction

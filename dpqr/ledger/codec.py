@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
+
+from msgspec import Struct
 
 from dpqr.domain.periods import EVERY, Period
 from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
@@ -35,8 +37,7 @@ def canonical(document: Any) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordPart:
+class RecordPart(Struct, frozen=True):
     """A part of a record's text.
 
     Attributes:
@@ -49,8 +50,7 @@ class RecordPart:
     read: Callable[[JSON], JSON]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFormat(Generic[Recorded]):
+class RecordFormat(Struct, Generic[Recorded], frozen=True):
     """How a record is written and read: every part of its text, stated once.
 
     Attributes:

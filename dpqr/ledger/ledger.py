@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
+
+from msgspec import Struct, field
 
 from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
@@ -52,8 +53,7 @@ def person(name: str) -> str:
     return "".join(one for one in compared if unicodedata.category(one)[0] in "LMN" and ord(one) not in IGNORABLE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """Why a budget is opened or charged, who asks, and who approved: public words of the user's own, which nobody has
     checked. Empty: not stated.
 
@@ -96,8 +96,7 @@ class DataKind(Enum):
     SYNTHETIC = "synthetic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetTerms:
+class BudgetTerms(Struct, frozen=True, kw_only=True):
     """The terms of a dataset's budget, fixed for life when it is opened.
 
     limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
@@ -129,8 +128,7 @@ class BudgetTerms:
         return whole + of_layers(nodes, 2 if self.neighbours is Neighbours.REPLACE else 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """The account of a dataset: its terms and its costs so far.
 
     spent: settlements, and unsettled reservations in full; pending: the latter alone. periods: spent, by period.
@@ -164,8 +162,7 @@ class Account:
         return self.terms.currency.request(self.largest, self.terms.budget.delta)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True, kw_only=True):
     """One line of the record; `number` counts from 0, `time` is UTC, `hash` covers it and all before it.
 
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
@@ -215,8 +212,7 @@ class LedgerEntry:
 # Reservation: what one run has paid for before any data is opened, and how far the run has come.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
+class Reservation(Struct, frozen=True, kw_only=True):
     """A part of a budget that is paid and durable before any data is opened.
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
@@ -238,8 +234,7 @@ class Reservation:
         return self.currency.guard(self.cost, self.events, self.pricing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """The progress of the run that a reservation pays for, if the run writes a transcript.
 
     note: of the reservation. recorded: number of draws that the transcript is known to hold. lost: a draw that was

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
+from msgspec import Struct
+
 from dpqr.domain.periods import Every, Period, PeriodRows, parse_periods
 from dpqr.kernel.budget import NO_COST, Cost
+from dpqr.kernel.values import replace
 
 ALL_PERIODS = ""
 """Stands, among the names of periods, for releases that read the rows of all periods."""
@@ -17,8 +19,7 @@ Spending = Mapping[str, Cost]
 """What the releases of each period cost, by its name; under ALL_PERIODS those that name none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodBudgets:
+class PeriodBudgets(Struct, frozen=True, kw_only=True):
     """How a dataset's budget is divided into periods, fixed for life when it is opened.
 
     column: holds the date that says which period a row is in. every: the kind of period. share: the largest cost of
@@ -112,8 +113,7 @@ def _largest(spent: Spending) -> Cost:
 # Layers: releases of counters that use at most K rows of a person together, and cost what the dearest of them does.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(Struct, frozen=True, kw_only=True):
     """Releases of later and later periods, in the order in which they were made.
 
     column: of dates. first: the period from which on each person's rows are counted against the bound. rows: K. read:
@@ -145,8 +145,7 @@ class Layer:
     number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerNode:
+class LayerNode(Struct, frozen=True, kw_only=True):
     """One release of a layer. period: whose rows are counted, by `PeriodRows.name`. entry: of its reservation."""
 
     layer: Layer

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from psycopg import sql
 
 from dpqr.kernel.errors import LedgerError, UsageFault
@@ -64,8 +65,7 @@ _REASONS = {
 """What is said of an error, by its SQLSTATE."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaAccess:
+class SchemaAccess(Struct, frozen=True, kw_only=True):
     """Whose a ledger's schema is, and what this role is there.
 
     owns: it is the owner. usable: it may use the schema. made: a ledger is in it. sound: all of that is the owner's,
@@ -153,8 +153,7 @@ class PostgresSession(StoreTransaction):
             self.store.look_up(mark, self.wait)
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresStore:
+class PostgresStore(Struct, frozen=True):
     """`Store` at an address."""
 
     address: LedgerAddress

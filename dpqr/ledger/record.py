@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import bound_across_runs
 from dpqr.kernel.budget import NO_COST, PURE, Cost, downward_text, upward_text
 from dpqr.kernel.currency import PAIR, is_installed
 from dpqr.kernel.errors import DpqrError, LedgerError
 from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, chain_segment, digest
 from dpqr.ledger.codec import JSON, LONGEST, PERIODS_FORMAT, POLICY_FORMAT, canonical, encode_entry, encode_events
 from dpqr.ledger.codec import entry_document as plain_entry
@@ -26,8 +28,7 @@ from dpqr.ledger.state import LedgerState
 from dpqr.ledger.store import StoreTransaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """What a walk over all entries found.
 
     anchored: the anchor's mark, which lies on the chain; None: no anchor is named. unproved: entries whose accountant

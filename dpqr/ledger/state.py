@@ -17,9 +17,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
+
+import msgspec
+from msgspec import Struct
 
 from dpqr.domain.periods import PeriodRows, parse_periods
 from dpqr.kernel.accountants.accountant import PrivacyFilter
@@ -28,6 +31,7 @@ from dpqr.kernel.currency import PAIR, Currency
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.ledger.codec import (
     JSON,
@@ -295,8 +299,7 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
-@dataclass(slots=True, kw_only=True)
-class OpenRun:
+class OpenRun(Struct, kw_only=True):
     """A run that is paid and not settled, and the order in which the ledger admits its draws.
 
     Each draw is begun on the transcript that holds all before it, then recorded.
@@ -310,7 +313,7 @@ class OpenRun:
     paid: LedgerEntry
     currency: Currency
     guard: PrivacyFilter
-    draws: list[PrivacyEvent] = field(default_factory=list)
+    draws: list[PrivacyEvent] = msgspec.field(default_factory=list)
     last: PrivacyEvent | None = None
     recorded: int = 0
     transcript: str = ""
@@ -397,8 +400,7 @@ class OpenRun:
         )
 
 
-@dataclass(slots=True)
-class AccountState:
+class AccountState(Struct):
     """A dataset's budget, and the runs that are paid and not settled, by their reservation's number.
 
     spent: by period; under ALL_PERIODS that of all periods, and of a dataset that has none. nodes: what is spent on
@@ -407,11 +409,11 @@ class AccountState:
     """
 
     terms: BudgetTerms
-    spent: dict[str, Cost] = field(default_factory=dict)
+    spent: dict[str, Cost] = msgspec.field(default_factory=dict)
     reservations: int = 0
-    runs: dict[int, OpenRun] = field(default_factory=dict)
+    runs: dict[int, OpenRun] = msgspec.field(default_factory=dict)
     nodes: tuple[LayerNode, ...] = ()
-    approvals: list[Approval] = field(default_factory=list)
+    approvals: list[Approval] = msgspec.field(default_factory=list)
 
     def approval(self, plan: str, reason: Reason, compared: Callable[[str], str] = person) -> Approval:
         """One of the plan by somebody else than who asks; by the one whom the reason names, where it names any.

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, Mark, chain_segment
 from dpqr.ledger.location import create, require_location
@@ -303,8 +305,7 @@ class SqliteSession(StoreTransaction):
             raise LedgerError("the ledger's file is damaged; restore it from a backup")
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteStore:
+class SqliteStore(Struct, frozen=True):
     """`Store` in the file `path`."""
 
     path: Path

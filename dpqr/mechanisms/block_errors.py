@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -49,8 +49,7 @@ def fine_answers(answers: FloatArray) -> IntArray:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupErrors:
+class GroupErrors(Struct, frozen=True, kw_only=True, eq=False):
     """One integer for each group of blocks: the sum, or the largest, of floor(e / d) over its blocks.
 
     e: the block's L1 error, in units of 1 / FINENESS of its grid. d: its `error_unit`.
@@ -127,8 +126,7 @@ def _starts(sizes: Sequence[int]) -> IntArray:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LaplaceErrors:
+class LaplaceErrors(Struct, frozen=True, kw_only=True, eq=False):
     """`errors` plus independent discrete Laplace noise of one scale.
 
     Privacy:
@@ -162,8 +160,7 @@ class LaplaceErrors:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GaussianErrors:
+class GaussianErrors(Struct, frozen=True, kw_only=True, eq=False):
     """`errors` plus independent discrete Gaussian noise of one variance, or rounded normal noise.
 
     Privacy:

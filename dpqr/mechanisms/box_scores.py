@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
 from dpqr.kernel.arrays import AnyArray, IntArray
@@ -25,8 +25,7 @@ ALLOWANCE = 2**20
 """Sums that refinement may form beyond one per query, before all queries are scored instead (8 MB)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pieces:
+class Pieces(Struct, frozen=True, kw_only=True, eq=False):
     """Nodes of one level of a family, each with the table that its comparisons select.
 
     ids: the nodes. tensors: sums over the cells of the attributes that are not compared yet, int64, shape (rows,
@@ -207,8 +206,7 @@ def _running(tables: IntArray, sizes: tuple[int, ...]) -> IntArray:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoxScores:
+class BoxScores(Struct, frozen=True, kw_only=True, eq=False):
     """Every box of the index is a candidate: score = |sum over its cells of (2^bits count - expected)|.
 
     blocks: the boxes of the workload, of equal weight. expected: the hypothesis' table in units of 2^-bits records,

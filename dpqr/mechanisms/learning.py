@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import LabelSelectionEvent
@@ -36,8 +37,7 @@ class CountedLabels(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelSelection:
+class LabelSelection(Struct, frozen=True, kw_only=True):
     """The labels that are kept, each by an exact coin of its own count (`KeepingLaw`). Counts are not released.
 
     Attributes:
@@ -288,8 +288,7 @@ def person_counts(cells: int, numbers: Sequence[int], epsilon: Fraction, unit: P
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
-class RowsOfPersons:
+class RowsOfPersons(Struct, frozen=True, kw_only=True):
     """What noisy counts say of how many rows persons have.
 
     numbers, counts: as `person_counts` has them, shape (numbers,). scale: of the noise. Persons of more rows than the

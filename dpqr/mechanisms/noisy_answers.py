@@ -7,11 +7,11 @@ true sum would itself be a release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
 from dpqr.kernel.arrays import IntArray
@@ -56,8 +56,7 @@ def refuse_noise(parameter: Fraction, largest: int, words: str, smallest: Fracti
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceAnswers:
+class LaplaceAnswers(Struct, frozen=True, kw_only=True):
     """Answers of `blocks` together, each entry plus discrete Laplace noise Pr[k] proportional to exp(-|k| / scale).
 
     scale: in units of the blocks' grids. records: declared cap on the number of records.
@@ -107,8 +106,7 @@ class LaplaceAnswers:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianAnswers:
+class GaussianAnswers(Struct, frozen=True, kw_only=True):
     """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)),
     or rounded normal noise of that variance.
 
@@ -209,8 +207,7 @@ Out = TypeVar("Out")
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedRecordsMechanism(Generic[In, Out]):
+class DroppedRecordsMechanism(Struct, Generic[In, Out], frozen=True, kw_only=True):
     """`inner` on the left-out records, for units that lie in one part each (`PrivacyUnit.apart`).
 
     Privacy:

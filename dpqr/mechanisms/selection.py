@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
 from dpqr.kernel.arrays import AnyArray, IntArray, freeze
@@ -31,8 +31,7 @@ from dpqr.workload.related_blocks import all_answers, stack_blocks
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionMechanism:
+class SelectionMechanism(Struct, frozen=True, kw_only=True):
     """Base of both mechanisms: scores, neighbours, epsilon, and the rate that follows from them.
 
     Raises:
@@ -56,8 +55,7 @@ class SelectionMechanism:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialChoice(SelectionMechanism):
+class ExponentialChoice(SelectionMechanism, frozen=True, kw_only=True):
     """Index of one candidate, Pr[i] proportional to exp(epsilon score_i / (2 s)), s the scores' sensitivity.
 
     >>> from dpqr.mechanisms.selection import BlockScores
@@ -92,8 +90,7 @@ class ExponentialChoice(SelectionMechanism):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlipChoice(SelectionMechanism):
+class PermuteAndFlipChoice(SelectionMechanism, frozen=True, kw_only=True):
     """Index of the candidate whose coin, of heads-probability exp(epsilon (score_i - largest score) / (2 s)), is the
     first in random order to show heads.
 
@@ -162,8 +159,7 @@ _ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockScores:
+class BlockScores(Struct, frozen=True, kw_only=True, eq=False):
     """score_c = floor(multiplier_c (L1 error of candidate c - penalty_c)), an integer; larger is worse answered.
 
     candidates: groups of blocks that would be measured together; the L1 error sums |true - expected| over all their
@@ -275,8 +271,7 @@ def refuse_large_score(group: Group, times: Fraction, penalty: int, *, expected:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class QueryScores:
+class QueryScores(Struct, frozen=True, kw_only=True, eq=False):
     """Every row of every block is a candidate: score = |ratio true - expected|, all on one common public grid.
 
     ratios: one positive integer per block, its scale in units of the common grid. expected: the hypothesis' answers on
@@ -378,8 +373,7 @@ def fair_ratios(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit) -> tuple[int,
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SomeScores:
+class SomeScores(Struct, frozen=True, kw_only=True, eq=False):
     """The scores of some candidates only: what was measured is no candidate any more.
 
     places: of these among all candidates.

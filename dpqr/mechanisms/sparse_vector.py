@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, final
 
+from msgspec import Struct
+
 from dpqr.domain.histogram import RECORDS, Counts
 from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.budget import Price
@@ -32,8 +34,7 @@ below, the variance of Z - N is least at 1/2 and at 1 / (1 + 2^(2/3)) = 0.39."""
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AboveThreshold:
+class AboveThreshold(Struct, frozen=True, kw_only=True):
     """One epoch: for questions g_1, g_2, ... the outcomes [g_i(x) + N_i >= T_i + Z], up to the first that is true.
 
     Z, N_1, N_2, ... are independent geometric draws (`Geometric`) of the two scales: one Z for the epoch, one N for
@@ -120,8 +121,7 @@ def _directions(unit: PrivacyUnit) -> int:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """One linear query and what is publicly expected of it.
 
     block: one row, in whose coefficients none is negative. expected: c, in units of the block's grid. margin: T, in

@@ -14,12 +14,13 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.kernel.noise.public import public_normals
+from dpqr.kernel.values import replace
 from dpqr.models.compound import Joint, ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.hypothesis import Prefetching
@@ -29,8 +30,7 @@ from dpqr.models.latent_classes import LatentClasses, LatentClassFit
 Evidence = tuple[LinearMeasurement, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AveragingTuning:
+class AveragingTuning(Struct, frozen=True, kw_only=True):
     """Figures: `python tests/benchmarks/hidden_classes.py`."""
 
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
@@ -46,8 +46,7 @@ SPLIT = 2**40
 """Added to a plan's seed for the noise that splits: apart from the seeds of refits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Averaging:
+class Averaging(Struct, frozen=True, kw_only=True, eq=False):
     """What an average is made from, beside the noisy answers.
 
     Attributes:
@@ -188,8 +187,7 @@ def split_noise(evidence: Evidence, part: float, seed: int) -> tuple[Evidence, E
     return tuple(first), tuple(second)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class HeldOutAnswers:
+class HeldOutAnswers(Struct, kw_only=True, eq=False):
     """What models predict of noisy answers, all in deviations of their noise.
 
     evidence: the answers. values: of all of them, shape (answers,). columns: one a model, of the same shape.

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
@@ -139,8 +140,7 @@ class RefinedDistribution:
 Joint = DenseDistribution | FactoredDistribution | RefinedDistribution
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModelAverage:
+class ModelAverage(Struct, frozen=True, kw_only=True, eq=False):
     """The weighted mean of several distributions over the same domain, all of as many records.
 
     Attributes:
@@ -224,8 +224,7 @@ class ModelAverage:
         return codes[public_generator(seed).permutation(count)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ProductDistribution:
+class ProductDistribution(Struct, frozen=True, kw_only=True, eq=False):
     """A model, and columns that are independent of it.
 
     Attributes:

@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement, pairwise, pro
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
@@ -185,8 +186,7 @@ class RecentTables:
         return table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Separation:
+class Separation(Struct, frozen=True, kw_only=True):
     """Given `shared`, the attributes of `below` are independent of those of `above` (running intersection).
 
     Attributes:
@@ -376,8 +376,7 @@ PIECE = 2**18
 """Multiplications below which the linear-algebra library keeps to one thread."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubtreeConditionals:
+class SubtreeConditionals(Struct, frozen=True, kw_only=True):
     """Attributes below an edge of the tree, given its separator.
 
     Attributes:

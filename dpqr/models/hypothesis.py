@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray
 from dpqr.kernel.noise.public import public_generator
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.strategy_matrices import on_single_axes, query_variances
@@ -188,8 +190,7 @@ class SignedVector:
         return ClippedVector(vector=self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClippedVector:
+class ClippedVector(Struct, frozen=True, kw_only=True, eq=False):
     """A signed vector as it is released: answers clipped to `total` times the range of a query's coefficients.
 
     For a query in [0, 1] that is [0, total]. Why the guarantee holds: with a public n the true answer lies in that
@@ -236,8 +237,7 @@ def row_extremes(block: QueryBlock) -> tuple[FloatArray, FloatArray]:
 # LinearEstimate: unbiased estimates of cells, group of attributes by group, negative ones included.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupEstimate:
+class GroupEstimate(Struct, frozen=True, kw_only=True, eq=False):
     """Estimated records per cell over `axes` (ascending), shape = their sizes, read-only.
 
     Attributes:
@@ -255,8 +255,7 @@ class GroupEstimate:
         return marginal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinearEstimate:
+class LinearEstimate(Struct, frozen=True, kw_only=True, eq=False):
     """Least-squares estimates: linear in the measurements, so each answer is unbiased.
 
     Why groups: attributes that no query joins need no joint estimate, which would add noise. Two overlapping groups may

@@ -10,6 +10,8 @@ from heapq import heapify, heappop, heappush
 from itertools import combinations
 from operator import or_
 
+from msgspec import Struct
+
 from dpqr.kernel.arrays import Axes
 
 Neighbourhoods = list[int]
@@ -104,8 +106,7 @@ def _growth(shape: tuple[int, ...], cliques: Iterable[int], more: frozenset[Axes
     return third * max(shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart)
 
 
-@dataclass(frozen=True, slots=True)
-class _Component:
+class _Component(Struct, frozen=True):
     """mask: its attributes. cliques: those of its tree, as bit masks; none where they have no room. used: their cells,
     infinity where they have no room."""
 
@@ -265,8 +266,7 @@ def _bits(mask: int) -> Axes:
     return tuple(attributes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clique:
+class Clique(Struct, frozen=True, kw_only=True):
     """A clique of attributes and its edge to the parent.
 
     Attributes:

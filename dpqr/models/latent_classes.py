@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
@@ -97,8 +98,7 @@ def products(laws: Sequence[FloatArray], shares: FloatArray) -> FloatArray:
 # The fit: least squares over the classes' parameters.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatentClassTuning:
+class LatentClassTuning(Struct, frozen=True, kw_only=True):
     """Figures: `python tests/benchmarks/hidden_classes.py`. From 0.2 to 1, `apart` hardly matters."""
 
     steps: int = 60  # of the descent, at most
@@ -111,8 +111,7 @@ class LatentClassTuning:
 TUNING = LatentClassTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LatentClassFit:
+class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
     """The classes whose answers are nearest to noisy ones: minimises half the sum of squared residuals, each in
     deviations of its noise.
 
@@ -309,8 +308,7 @@ class LatentClassFit:
         return np.concatenate([free + steps, free - steps], axis=1).reshape(-1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Pairs:
+class _Pairs(Struct, frozen=True, kw_only=True, eq=False):
     """Measured tables of one attribute with others, side by side, so that they are fitted together.
 
     own: the attribute's cells among all cells. others: those of the other attributes, shape (columns,). values: parts
@@ -323,8 +321,7 @@ class _Pairs:
     weights: FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Singles:
+class _Singles(Struct, frozen=True, kw_only=True, eq=False):
     """Measured one-way marginals, together: the cells among all, values and weights as of pairs, shape (cells,)."""
 
     cells: IntArray
@@ -344,8 +341,7 @@ class _Singles:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Other:
+class _Other(Struct, frozen=True, kw_only=True, eq=False):
     """Measured answers over any number of columns.
 
     columns: the cells of each among all cells. shape: their numbers. values: parts of all records, shape (answers,).

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Region
 from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray
@@ -18,8 +19,7 @@ LISTED = 2**17
 """Cells of a domain that are all listed; of larger domains so many rows are drawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tilt:
+class Tilt(Struct, frozen=True, kw_only=True, eq=False):
     """What one measured table did to the weights.
 
     Attributes:
@@ -125,8 +125,7 @@ FULL = 2**15 - 2
 """The largest sum of gains, over all faces; one below what the smallest type of 16 bits holds, and its negative."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Face:
+class Face(Struct, frozen=True, kw_only=True, eq=False):
     """The gaps of a table, arranged along one of its attributes: records wanted minus records there.
 
     Attributes:
@@ -188,8 +187,7 @@ def _flat(table: FloatArray) -> AnyArray:
     return np.ascontiguousarray(table.reshape(-1, table.shape[-1]), dtype=np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowFitTuning:
+class RowFitTuning(Struct, frozen=True, kw_only=True):
     """Limits of time; `share`, `least_share`, `least_gain` and `least_block` are set on made-up tables.
 
     Figures on the other half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows".
@@ -210,8 +208,7 @@ class RowFitTuning:
 TUNING = RowFitTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowFit:
+class RowFit(Struct, frozen=True, kw_only=True, eq=False):
     """Moves that lower sum over tables and cells of |records wanted - records there|, attribute by attribute.
 
     For each record of a batch, the gain of every other value of the attribute is summed over all tables; then the

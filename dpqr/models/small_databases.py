@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 
 

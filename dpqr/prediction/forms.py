@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
+
+from msgspec import Struct
 
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
@@ -69,8 +70,7 @@ class PredictionForm(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionForm:
+class FunctionForm(Struct, frozen=True, kw_only=True):
     """All weights of the function, once.
 
     Attributes:
@@ -146,8 +146,7 @@ class FunctionForm:
         return buys(price.pure)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointsForm:
+class PointsForm(Struct, frozen=True, kw_only=True):
     """Noise for each prediction.
 
     Attributes:
@@ -167,8 +166,7 @@ class PointsForm:
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessForm:
+class ProcessForm(Struct, frozen=True, kw_only=True):
     """A function of a kernel's space at all points at once, by one path of its Gaussian process (`KernelProcess`).
 
     Attributes:
@@ -187,8 +185,7 @@ class ProcessForm:
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VotesForm:
+class VotesForm(Struct, frozen=True, kw_only=True):
     """A label for each point, by a private selection on an ensemble's votes.
 
     Attributes:
@@ -237,8 +234,7 @@ def better_selection(budget: PrivacyBudget) -> Noise:
     return "exponential" if budget.delta else "permute-and-flip"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomisedVotesForm:
+class RandomisedVotesForm(Struct, frozen=True, kw_only=True):
     """One of two labels for each point, by a coin whose probability is the noisy share of an ensemble's votes.
 
     Attributes:
@@ -266,8 +262,7 @@ class RandomisedVotesForm:
         return 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AveragesForm:
+class AveragesForm(Struct, frozen=True, kw_only=True):
     """A number for each point, by an ensemble's noisy sums.
 
     Attributes:

@@ -17,12 +17,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import FloatArray, IntArray
@@ -70,8 +70,7 @@ def round_to_grid(values: FloatArray, grid: float) -> IntArray:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GaussianWeights:
+class GaussianWeights(Struct, frozen=True, kw_only=True, eq=False):
     """A learner's `width` weights on its grid, each plus normal noise that is rounded to the grid.
 
     Attributes:
@@ -115,8 +114,7 @@ class GaussianWeights:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SphericalWeights:
+class SphericalWeights(Struct, frozen=True, kw_only=True, eq=False):
     """A learner's `width` weights on its grid, plus a vector of spherical Laplace noise, for pure privacy.
 
     Privacy:
@@ -153,8 +151,7 @@ twice the error of the dot product and of the quotient (`LinearLearner.bound`); 
 half a step each; one more covers the step, which is a double itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LearnerAtPoints:
+class LearnerAtPoints(Struct, frozen=True, kw_only=True, eq=False):
     """A learner and the points of its predictions.
 
     Attributes:
@@ -194,8 +191,7 @@ class LearnerAtPoints:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LaplacePredictions:
+class LaplacePredictions(Struct, frozen=True, kw_only=True, eq=False):
     """Every prediction plus discrete Laplace noise of its own; one event per point.
 
     Privacy:
@@ -220,8 +216,7 @@ class LaplacePredictions:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GaussianPredictions:
+class GaussianPredictions(Struct, frozen=True, kw_only=True, eq=False):
     """Every prediction plus normal noise of its own, rounded to the grid; one event per point.
 
     Privacy:

@@ -17,13 +17,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from statistics import NormalDist
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.analytic import free_curvature, most_rho, tapered_price
@@ -34,6 +34,7 @@ from dpqr.kernel.noise.gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, SphericalLaplace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.prediction.learned_functions import FINENESS, step, weights_sensitivity
 from dpqr.prediction.learners.features import FeatureMap
@@ -48,8 +49,7 @@ LARGEST_PULL = 1 << 36
 (`SphericalLaplace`; 2^15 deviations of at most 2^12 normal coordinates)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Closed:
+class _Closed(Struct, frozen=True, kw_only=True, eq=False):
     """A learner of a pulled objective, and the closing noise that covers solver and rounding.
 
     closing: scale of the closing noise, in steps of its own grid.
@@ -130,8 +130,7 @@ def nearest(values: FloatArray, grid: float) -> IntArray:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PerturbedWeights(_Closed):
+class PerturbedWeights(_Closed, frozen=True, kw_only=True, eq=False):
     """The weights of a perturbed objective, on a grid, plus closing noise that covers solver and rounding.
 
     Attributes:
@@ -172,8 +171,7 @@ class PerturbedWeights(_Closed):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GaussianPerturbedWeights(_Closed):
+class GaussianPerturbedWeights(_Closed, frozen=True, kw_only=True, eq=False):
     """The same with a pull of independent normal coordinates.
 
     Attributes:
@@ -282,8 +280,7 @@ FORECAST_ROWS = 2**10
 PullEvent = PerturbedObjectiveEvent | GaussianObjectiveEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Perturbation:
+class Perturbation(Struct, frozen=True, kw_only=True):
     """What objective perturbation needs to know of a problem; all of it is public.
 
     Attributes:

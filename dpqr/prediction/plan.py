@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import isqrt
 from typing import ClassVar, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
@@ -20,6 +21,7 @@ from dpqr.kernel.events import Composition, PerturbedObjectiveEvent, RoundedGaus
 from dpqr.kernel.gate import Batch, Mechanism, measure, measure_together
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
@@ -66,8 +68,7 @@ Recipe = StableRecipe | Aggregate
 Drawn = TypeVar("Drawn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PaidTable:
+class PaidTable(Struct, frozen=True, kw_only=True, eq=False):
     """A sealed table, the filter of what pays for its draws, and their noise. Every draw goes through the gate."""
 
     counts: Private[Counts]
@@ -83,8 +84,7 @@ class PaidTable:
         return measure_together(self.counts, batch, accountant=self.guard, noise=self.noise).value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LearnedFigures:
+class LearnedFigures(Struct, frozen=True, kw_only=True, eq=False):
     """What a release states of its learner.
 
     Attributes:

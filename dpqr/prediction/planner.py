@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.histogram import Counts
@@ -25,6 +26,7 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import Batch
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_unused_trust
 from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.forms import (
@@ -79,8 +81,7 @@ COUNT_SHARE = Fraction(1, 20)
 """Of the budget, for a noisy count of records where nobody declares their number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannerInput:
+class PlannerInput(Struct, frozen=True, kw_only=True):
     """What a plan is made for.
 
     Attributes:
@@ -228,8 +229,7 @@ class FitCache:
         return self._learned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OneValue:
+class OneValue(Struct, frozen=True, kw_only=True, eq=False):
     """A learner's value at one of several points, as a learner with a point of its own.
 
     Privacy:
@@ -254,8 +254,7 @@ class OneValue:
         return self.shared.of(counts, values)[self.place : self.place + 1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OnePoint:
+class OnePoint(Struct, frozen=True, kw_only=True, eq=False):
     """An ensemble at one of several points.
 
     Privacy:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.kernel.accountants.known import PREDICTING, available
@@ -16,6 +16,7 @@ from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import COUNT, BoundedPlan, PaidTable, PredictionPlan
 from dpqr.prediction.planner import PlannerInput, plan_prediction, planner_input
@@ -146,8 +147,7 @@ def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
     return {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedFunction:
+class AppliedFunction(Struct, frozen=True, kw_only=True):
     """Predictions of a released function: labels, or numbers in the target's unit, shape (points,).
 
     Attributes:
@@ -200,8 +200,7 @@ def write_session(released: PredictionRelease, points: Tidy, files: tuple[Single
     return _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedRun:
+class ResolvedRun(Struct, frozen=True, kw_only=True):
     """What a run is made of.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
@@ -18,8 +18,7 @@ SHOWN = 6
 """Labels that a refusal shows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """The attribute that is predicted, as the numbers that learners work with.
 
     Its cells are all values that a target can have: the column's rules put every row into one of them, so a target is
@@ -126,8 +125,7 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
     return Target(attribute=attribute, axis=axis, positive=1 if len(titles) == 2 else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionProblem:
+class PredictionProblem(Struct, frozen=True, kw_only=True):
     """Public facts of a prediction run. Nothing here comes from the data.
 
     Attributes:

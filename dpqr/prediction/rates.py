@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+
+from msgspec import Struct
 
 from dpqr.domain.attribute import Bins
 from dpqr.domain.domain import Domain
@@ -14,6 +15,7 @@ from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.prediction.forms import selection_epsilon
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner, PartLearner, Steps
@@ -37,8 +39,7 @@ USUAL = Fraction(1, 2)
 """The smoothness that is taken where nobody states one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExcessRisk:
+class ExcessRisk(Struct, frozen=True, kw_only=True):
     """A bound on the expected loss of a prediction, above that of the best function of norm `radius`.
 
     Attributes:
@@ -141,8 +142,7 @@ EARLIEST = 10**4
 """Steps among which the suprema over all times are sought; later on every part of the bound falls."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnlineError:
+class OnlineError(Struct, frozen=True, kw_only=True):
     """E ||f_t - f_rho||^2 in L2 after t steps, M = kappa = 1, for independent records and f_rho = L^r g.
 
     ||g|| <= R in L2, 0 < r <= 1; at r = 1/2 that is ||f_rho||_K <= R. A larger r helps no more than 1, and ||L|| <= 1.
@@ -244,8 +244,7 @@ class OnlineError:
 # What else a budget would buy, and the sources' rates, for comparison with a plan.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TheoryRates:
+class TheoryRates(Struct, frozen=True, kw_only=True):
     """The sources' rates as exponents of the number of records m.
 
     lambda = m^-penalty; excess risk of order m^-risk, which still holds at epsilon = m^-epsilon. For display; only
@@ -315,8 +314,7 @@ ROUNDED = 1 + Fraction(1, 2**20)
 """Noise this much above the plan's counts as equal: no count is lost to a rounded figure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanAlternatives:
+class PlanAlternatives(Struct, frozen=True, kw_only=True):
     """Alternatives to a plan.
 
     Attributes:
@@ -402,8 +400,7 @@ RARE = 0.27846
 """Largest x / (1 + e^x), rounded down; at x = 1.278, where it is x - 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleSize:
+class SampleSize(Struct, frozen=True, kw_only=True):
     """Records that an ensemble's labels need.
 
     Attributes:

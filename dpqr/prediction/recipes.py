@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Examples, LossScale
@@ -58,8 +60,7 @@ SMALLEST_RADIUS, LARGEST_RADIUS = Fraction(1, 100), Fraction(1000)
 LARGEST_DECAY = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stability:
+class Stability(Struct, frozen=True, kw_only=True):
     """What makes a learner of the whole table, or of parts of it, as stable as its noise deserves.
 
     Attributes:
@@ -182,8 +183,7 @@ def best_length(bound: RiskBound, loss: Loss | Cornered | None, scale: LossScale
 MOST_RELEASES = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StableRecipe:
+class StableRecipe(Struct, frozen=True, kw_only=True, eq=False):
     """A stable learner by its name.
 
     Attributes:

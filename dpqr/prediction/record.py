@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from dpqr import __version__
 from dpqr.domain.domain import Domain
@@ -54,8 +53,7 @@ from dpqr.releases.sentences import guarantee, rehearsal_words, whole_budget
 from dpqr.releases.tidy import Column, Texts, Tidy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PredictionRelease:
+class PredictionRelease(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy integers, the public grid that they lie on, the plan, and what was spent.
 
     Attributes:
@@ -123,8 +121,7 @@ class PredictionRelease:
         return self.plan.decode(self.numbers, self.values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Model:
+class Model(Struct, frozen=True, kw_only=True, eq=False):
     """A released function, applied to any points free of charge.
 
     Attributes:
@@ -229,7 +226,7 @@ class LearnerPart(Part, frozen=True, kw_only=True):
             method=UNSET if recipe.method is None else recipe.method,
             radius=UNSET if stability.radius is None else str(stability.radius),
             decay=UNSET if stability.decay is None else str(stability.decay),
-            kernel=KernelPart(**asdict(kernel) | {"bandwidth": str(kernel.bandwidth)}),
+            kernel=KernelPart(**structs.asdict(kernel) | {"bandwidth": str(kernel.bandwidth)}),
             theta=str(recipe.steps.theta) if ordered else UNSET,
             t0=recipe.steps.start if ordered else UNSET,
             releases=recipe.releases if ordered else UNSET,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.forms import OBJECTIVES, Noise
@@ -17,8 +18,7 @@ LARGEST = 1 / 4
 """lambda up to which that ball is the learner's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskBound:
+class RiskBound(Struct, frozen=True, kw_only=True):
     """E risk(f) at most `fitted` + `sample` above a reference, f the minimiser of the mean loss of m independent
     records plus lambda ||f||^2.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import AnyArray, FloatArray
@@ -54,8 +54,7 @@ class NamedLearner(ThirdPartyMethod, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThirdParty:
+class ThirdParty(Struct, frozen=True, kw_only=True):
     """A third party's loss, or learner.
 
     Attributes:
@@ -93,8 +92,7 @@ class ThirdParty:
         return OwnLearner(features=examples.features, bound=made.bound, made=made)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OwnLearner:
+class OwnLearner(Struct, frozen=True, kw_only=True, eq=False):
     """A third party's learner, made for a table, as a `StableLearner`.
 
     Privacy:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import ClassVar, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -24,8 +24,7 @@ NODES = np.array([NormalDist().inv_cdf((place + 0.5) / 16) for place in range(16
 """Quantiles of the normal law: the noise that a candidate is evaluated with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True, eq=False):
     """One lambda.
 
     Attributes:
@@ -38,8 +37,7 @@ class Candidate:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TuningVotes:
+class TuningVotes(Struct, frozen=True, kw_only=True, eq=False):
     """An ensemble that votes for the best candidate.
 
     Each part of the table (the last axis of the counts) trains every candidate on the first of each two of its rows,

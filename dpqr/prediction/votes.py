@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import IntArray
@@ -151,8 +152,7 @@ def votes_rate(ensemble: Ensemble, epsilon: Fraction) -> Fraction:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RandomisedVotes:
+class RandomisedVotes(Struct, frozen=True, kw_only=True, eq=False):
     """One of two labels for every point: the second with probability p = clip((c_1 + noise) / parts, 0, 1), c_1 the
     votes for it, the noise discrete Laplace.
 
@@ -189,8 +189,7 @@ class RandomisedVotes:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LaplaceAverages:
+class LaplaceAverages(Struct, frozen=True, kw_only=True, eq=False):
     """The sum of the members' clipped predictions for every point, plus discrete Laplace noise.
 
     Privacy:

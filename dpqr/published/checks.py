@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr import __version__
 from dpqr.kernel.accountants.accountant import summed_cost
@@ -442,8 +443,7 @@ Prices = Mapping[str, Fraction | None]
 """Epsilon by accountant; None where its theorem does not cover the events."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepricedRelease:
+class RepricedRelease(Struct, frozen=True, kw_only=True):
     """version: of dpqr, that made the release. charged: the accountant that its guarantee rests on, which stays as it
     is. before: at `delta_before`, as the record states it. now: at `delta`. unverified: why the record may have been
     changed since it was written; empty: its hashes fit."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.kernel.events import Composition
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.location import NO_ANCHOR
 from dpqr.ledger.record import Record, is_export, read_export
@@ -43,8 +43,7 @@ PROOFS, PROVED = ("versions", "hashes", "sha256"), (0, 4)
 _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyRequest:
+class VerifyRequest(Struct, frozen=True, kw_only=True):
     """A release that somebody checks. release: its directory. ledger, anchor: of the ledger that paid, or its export;
     plan: the locked plan that it should follow; None: not given. usual: the ledger is a setting, of other releases
     too: one that no ledger paid for is not held against it. tolerance: what cannot be repeated here bit for bit is
@@ -259,8 +258,7 @@ ROUGH = ("$.error_bars.",)
 """Where a record holds what errors rest on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sameness:
+class Sameness(Struct, frozen=True, kw_only=True):
     """compared: values, or rows. near: those that are equal within the tolerance alone.
 
     >>> Sameness(compared=1231).words("answers"), Sameness(compared=10, near=2).words("answers")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import AlreadyThere, DocumentError, GoalMissed, UsageFault
@@ -32,8 +32,7 @@ from dpqr.strategies.updates.record_count import measured_total
 OPTION = "--duckdb"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRequest:
+class ExportRequest(Struct, frozen=True, kw_only=True):
     """A release, by its directory, and the file that it shall become. if_exists: what becomes of a file there."""
 
     release: str
@@ -41,8 +40,7 @@ class ExportRequest:
     if_exists: ExistingForm = "fail"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportResult:
+class ExportResult(Struct, frozen=True, kw_only=True):
     """What was written. tables: their rows, by name; none where the file held this release already. notes: what is
     missing, and why."""
 

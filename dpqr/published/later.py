@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr import __version__
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, LinearEstimate, prepare
 from dpqr.published.checks import files as require_same_files
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, release_files
@@ -37,8 +38,7 @@ from dpqr.workload.strategy_matrices import is_interaction, is_strategy
 from dpqr.workload.workload import Workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DerivedAnswerTuning:
+class DerivedAnswerTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/later.py`; figures: tests/benchmarks/RESULTS.md."""
 
     refits: int = 8  # at most: a question has few answers to share an error with
@@ -47,8 +47,7 @@ class DerivedAnswerTuning:
 TUNING = DerivedAnswerTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModelAnswers:
+class ModelAnswers(Struct, frozen=True, kw_only=True, eq=False):
     """answers: of each block, and the figures that rest on them. unknown: by the block's name, why its error is not
     known."""
 
@@ -123,8 +122,7 @@ def _bare(figure: FigureAnswers) -> FigureAnswers:
     return replace(figure, error=none, lower=none, upper=none, basis=basis, small=no, sure=no)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _MeasuredColumns:
+class _MeasuredColumns(Struct, frozen=True, kw_only=True, eq=False):
     """What a run looked at. tables: attributes of the measured blocks from which all cells over them can be estimated.
 
     others: the other measured blocks. asked: attributes and factor of the workload's unmeasured blocks.
@@ -176,16 +174,14 @@ NEW_QUERY_PREFIX = "asked later: "
 """Before a question's name, so that it is none of the release's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRequest:
+class AnswerRequest(Struct, frozen=True, kw_only=True):
     """Questions on a release: its directory, or one in memory. queries: a document, SQL, or the path of one."""
 
     release: str | FinishedRun
     queries: str | dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DerivedAnswers:
+class DerivedAnswers(Struct, frozen=True, kw_only=True):
     """Answers of a release to new questions. released: names of those that it had answered itself, bit for bit.
 
     figures: rows of their table. notes: what a reader must know of single answers.
@@ -225,8 +221,7 @@ def answer(request: AnswerRequest) -> DerivedAnswers:
         return _answers(kept, asked, notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _InMemory:
+class _InMemory(Struct, frozen=True):
     """A release of this process."""
 
     made: FinishedRun

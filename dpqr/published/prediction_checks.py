@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from dpqr.kernel.budget import NO_COST, PrivacyBudget, upward_text
 from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import Composition
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.ledger.record import Record
 from dpqr.prediction.plan import PredictionPlan

@@ -6,12 +6,12 @@ Nothing private is near: there is no table, and a draw that the record does not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -21,6 +21,7 @@ from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import AboveThresholdEvent, Composition
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
@@ -198,4 +199,4 @@ def _lines(replay: Replay, asks: AskHistory, number: int, asked: Asked) -> Itera
     rows = [(asks.row(number, block, row), free) for block, row, free in asked.answers]
     answers = replay.answers(asked.start, [(row.block, free) for row, free in rows])
     for (row, _), answer in zip(rows, answers, strict=True):
-        yield {"ask": number, "block": row.place, "row": row.row, **asdict(answer)}
+        yield {"ask": number, "block": row.place, "row": row.row, **structs.asdict(answer)}

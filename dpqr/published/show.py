@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpqr.domain.text.sources import parse_plain
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -28,8 +29,7 @@ from dpqr.releases.views import Nodes, WholeNumberViews, nodes_of, views_of
 from dpqr.workload.queries_file import read_queries
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True, kw_only=True):
     """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none. figures: rows of
     their table. unverified: why record and files do not belong together, or may not; empty: their hashes fit."""
 

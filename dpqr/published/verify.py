@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.published import prediction_checks as checks_of_predictions
@@ -86,8 +87,7 @@ Outcome = Literal[
 """What a verification came to: words on the screen and in JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True, kw_only=True):
     """What one check found. code: 0; of a mismatch and of what is not repeated 6, of a damaged ledger 7. repeated:
     False where the tolerance was accepted.
 
@@ -105,8 +105,7 @@ class CheckResult:
         return f"{self.state:<12} {self.name}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationResult:
+class VerificationResult(Struct, frozen=True, kw_only=True):
     """All checks in their order; they end with the first mismatch. What is not repeated here is no mismatch, and no
     success. independent: whether the checker made them that shares no code and repeats no fit."""
 

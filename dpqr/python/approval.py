@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import PredictionPlan
@@ -23,8 +25,7 @@ from dpqr.tables.source import TableSource
 Approvable = TypeVar("Approvable", Plan, PredictionPlan)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovedRun:
+class ApprovedRun(Struct, frozen=True, kw_only=True):
     """One release, or one run of predictions, that was approved: by which plan, and its hash; for whose budget; why,
     and by whom."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
 from dpqr.python.options import LedgerPlace, ReasonOptions, checks
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from dpqr.releases.documents import DomainRequest, MadeDomain
 
 
-@dataclass(frozen=True, eq=False)
-class Checked:
+class Checked(Struct, frozen=True, eq=False):
     """What two sound documents ask for, in public sizes. fixed: what was written into their files to make them so.
 
     record: as `dpqr check --json` prints it.

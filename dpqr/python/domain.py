@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 
 Rule = Literal["cell", "clip", "drop", "fail"]
 SHOWN = 8

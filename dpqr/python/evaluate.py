@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, boolean, document, integer, run_sanitised
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from dpqr.report.evaluation import SweepTrial
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Struct, frozen=True, eq=False):
     """How far a release is from the truth, exactly. Not for release.
 
     accuracy: `records`, `mean_l1`, `mean_l2` and `largest`, all errors over n; and `blocks`, which `errors` shows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -191,7 +191,7 @@ USUAL_PREDICTIONS = 100
 
 
 LEARNING = checks(PredictionPlanOptions)
-PLANNED = {each.name for each in fields(PredictionPlanRequest)}
+PLANNED = {*PredictionPlanRequest.__struct_fields__}
 
 
 def prediction_request(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import AlreadyThere, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.ledger.refusals import require_name
 from dpqr.python.settings import FILE
 from dpqr.releases.documents import DomainRequest, domain_file, write_new
@@ -38,8 +40,7 @@ queries = "{queries}"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewProject:
+class NewProject(Struct, frozen=True, kw_only=True):
     """The paths of the files of a new project, and what there is to say of its domain."""
 
     paths: tuple[str, ...]

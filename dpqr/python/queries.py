@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
+from msgspec import Struct
+
 from dpqr.domain.text.decoding import Location, decode
 from dpqr.python.checks import Document, document
 from dpqr.workload.form import KINDS
@@ -212,8 +214,7 @@ class Queries:
 _SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Sql:
+class Sql(Struct, frozen=True):
     """SELECT statements in place of a queries file.
 
     >>> Sql("SELECT sex, COUNT(*) AS n FROM data WHERE age >= 65 GROUP BY sex").over({"age": 99, "sex": 2}).entries

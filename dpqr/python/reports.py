@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Unpack
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, check_options, run_sanitised
@@ -54,8 +55,7 @@ def write_page(found: ReportInput, path: Path) -> None:
     write_new(os.fspath(path), release_html(found), option="report")
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """What a release promises, what was used of the budget, and what the figures are for, on one card.
 
     >>> print(Label(LabelCard(title="Privacy label", lines=(("Epsilon", "1"),))).text)

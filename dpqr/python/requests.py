@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import field_names, replace
 from dpqr.python.checks import Document, Figure, Path, boolean, check_options, document, figure, run_sanitised
 from dpqr.python.ledger import payer, reason
 from dpqr.python.options import (
@@ -23,7 +23,7 @@ from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
 LIMITS = {name: check for name, check in checks(ReadingOptions).items() if name.startswith("max_")}
-PLANNED = {each.name for each in fields(PlanRequest)}
+PLANNED = {*(field_names(PlanRequest) or ())}
 FILES = rows(OutputOptions)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.python.checks import Document, Figure, Path, document, integer, run_sanitised, text
 from dpqr.python.learning_options import PredictionRun
 from dpqr.python.ledger import ledger_paths, payer, reason

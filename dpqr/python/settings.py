@@ -10,11 +10,12 @@ import os
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.python.checks import Whole
@@ -48,8 +49,7 @@ def settings_keys() -> Mapping[str, Option]:
     return dict(sorted(found.items(), key=lambda each: not each[1].file))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """The settings of a file. values: by option, without its dashes; paths are relative to the working directory."""
 
     file: str

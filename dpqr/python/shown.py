@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from dpqr.kernel.wording import Fact
@@ -58,8 +59,7 @@ class Showable(Protocol):
     def document(self) -> Callable[[], Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A result as people read it, and as programs do; neither is made before it is wanted.
 
     Attributes:
@@ -86,7 +86,8 @@ def release_plan(plan: Plan, resources: Resources) -> Shown:
     from dpqr.report.html import facts
 
     return Shown(
-        lambda: facts(plan_facts(plan, resources)), lambda: plan_document(plan) | {"resources": asdict(resources)}
+        lambda: facts(plan_facts(plan, resources)),
+        lambda: plan_document(plan) | {"resources": structs.asdict(resources)},
     )
 
 
@@ -116,7 +117,7 @@ def explained(found: EpsilonForecasts) -> Shown:
             "dpqr": "explanation/1",
             "epsilon": float(point.forecast.epsilon),
             "price": price,
-            "queries": [asdict(one) | {"better": list(one.better)} for one in queries],
+            "queries": [structs.asdict(one) | {"better": list(one.better)} for one in queries],
             "notes": list(notes),
         },
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import AlreadyThere
 from dpqr.kernel.noise.public import public_generator
@@ -172,8 +173,7 @@ Next: `dpqr guide start` does the same with a messy table of your own.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tutorial:
+class Tutorial(Struct, frozen=True, kw_only=True):
     """What was written. paths: the files. text: what to type, and what to look at.
 
     >>> Tutorial(paths=("steps/README.md",), text="# A first release").paths

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from pyarrow import parquet
 
 from dpqr.domain.periods import PeriodTree
@@ -69,8 +69,7 @@ def named_cells(blocks: Sequence[AnsweredBlock], own: Sequence[str]) -> dict[str
     return columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TablePlace:
+class TablePlace(Struct, frozen=True, kw_only=True):
     """A free place for one table, and its form."""
 
     file: SingleFile
@@ -81,8 +80,7 @@ class TablePlace:
         self.file.write(partial(write_table, table, form=self.form))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersFile:
+class AnswersFile(Struct, frozen=True, kw_only=True):
     """Free places for answers, and for figures beside them."""
 
     answers: TablePlace

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import DpqrError, HypothesisFailed
 from dpqr.kernel.plugins import is_builtin
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, Sampleable
 from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Problem
@@ -27,8 +28,7 @@ MOST = 40
 """Updates before each round, at most: the rest waits for the next one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoundedMeasurement:
+class BoundedMeasurement(Struct, frozen=True, kw_only=True, eq=False):
     """The answers of one measured block. noise: what they are off by at most, in records, on the good event."""
 
     block: QueryBlock
@@ -36,8 +36,7 @@ class BoundedMeasurement:
     noise: Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """What was measured in stages; of a block that was measured twice the newer answers, whose noise is no larger."""
 
     blocks: tuple[BoundedMeasurement, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from dpqr.kernel.budget import PrivacyBudget, upward_text
 from dpqr.kernel.currency import PAIR
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import RELEASED, BudgetTerms, LedgerEntry
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.record.parts import written

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER, domain_text
@@ -22,6 +21,7 @@ from dpqr.domain.text.documents import AppliedFix, document_root, read_document,
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Every, unit_columns, whose
+from dpqr.kernel.values import replace
 from dpqr.ledger.codec import JSON
 from dpqr.releases.files import reserve_file, write_text
 from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
@@ -141,8 +141,7 @@ ENDINGS = (".json", ".yaml", ".yml", ".toml", ".sql", ".ddl", ".xml")
 """Names of files that are codebooks and not tables."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DomainRequest:
+class DomainRequest(Struct, frozen=True, kw_only=True):
     """What a domain file is made from.
 
     data: the table, of which the header is read; or a codebook, by its ending.
@@ -168,8 +167,7 @@ class DomainRequest:
     payer: LedgerRequest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MadeDomain:
+class MadeDomain(Struct, frozen=True):
     """A domain file that is made from public descriptions.
 
     Attributes:

@@ -5,11 +5,11 @@ or taken from the journal of a run that is continued.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar, final
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
@@ -19,6 +19,7 @@ from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import GaussianErrors, LaplaceErrors
 from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.models.hypothesis import Hypothesis
@@ -36,8 +37,7 @@ Plain = int | list[list[int]]
 Blocks = tuple[QueryBlock, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedDraw:
+class RecordedDraw(Struct, frozen=True, kw_only=True):
     """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew."""
 
     value: Plain | None
@@ -67,8 +67,7 @@ class Journal(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class NoJournal:
+class NoJournal(Struct, frozen=True):
     """No journal: a run that dies is lost with all that it has paid."""
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> None:
@@ -84,8 +83,7 @@ class NoJournal:
 Out = TypeVar("Out")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """The blocks that a step measures.
 
     candidate: the blocks; None if the choice was lost in a crash. index: their position among the step's candidates;
@@ -97,16 +95,14 @@ class Choice:
     charges: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaidDraw(Generic[Out]):
+class PaidDraw(Struct, Generic[Out], frozen=True, kw_only=True):
     """A paid draw. value: what was released; None if it was lost in a crash. charge: number of the event that paid."""
 
     value: Out | None
     charge: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draws:
+class Draws(Struct, frozen=True, kw_only=True):
     """The sealed counts, with the accountant, noise source and journal that every draw from them uses.
 
     left_out: whether these are the records that the domain's rules left out. No other draw of the run reads them, so
@@ -200,8 +196,7 @@ def _integers(plain: Plain) -> IntArray:
 # The noisy count of the records that were left out: how a curator learns of a wrong domain file, at a price.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedCount:
+class DroppedCount(Struct, frozen=True, kw_only=True):
     """What was released of it. charge: number of the event that paid."""
 
     measurement: Measurement
@@ -242,8 +237,7 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
 # The tables of persons: measured once, before the loop, which does not see them.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredPersons:
+class MeasuredPersons(Struct, frozen=True, kw_only=True):
     """What was released of the tables of persons. charge: number of the event that paid."""
 
     measurement: Measurement

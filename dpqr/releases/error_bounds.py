@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import Price
@@ -42,8 +43,7 @@ from dpqr.workload.related_blocks import all_answers
 from dpqr.workload.workload import Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
+class Certificate(Struct, frozen=True, kw_only=True):
     """With probability `confidence` the error of every answer of the workload is at most `records`.
 
     It holds for the hypothesis that the last selection was made against. fraction: `records` over the declared n,
@@ -103,8 +103,7 @@ def certify(plan: Plan, transcript: Transcript) -> Certificate | None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorBounds:
+class ErrorBounds(Struct, frozen=True, kw_only=True):
     """With probability `confidence`, over the noise of the run, all of these hold at once.
 
     mean: the mean over the blocks of the L1 error between released and true answers is at most this, in records. A
@@ -193,8 +192,7 @@ def _mean(drawn: BlockErrorDraw, apart: Mapping[str, float], beta: float) -> flo
 # Block errors: after the last refit, the noisy L1 errors of the released answers that a plan has bought.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockErrorTuning:
+class BlockErrorTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/certify.py`; figures: tests/benchmarks/RESULTS.md."""
 
     noise: float = 0.02  # deviation of a group's mean error, as a fraction of the records: groups are no smaller
@@ -204,8 +202,7 @@ class BlockErrorTuning:
 TUNING = BlockErrorTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyError:
+class NoisyError(Struct, frozen=True, kw_only=True):
     """The noisy L1 error of one block, or the mean of its group's, in records (or the summed column's unit).
 
     deviation: standard deviation of its noise. blocks: how many share this figure.
@@ -229,8 +226,7 @@ class NoisyError:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockErrorDraw:
+class BlockErrorDraw(Struct, frozen=True, kw_only=True, eq=False):
     """One draw of `errors`, as it was released.
 
     values: a noisy integer for each group, shape (groups,). law: of its noise. charge: number of the event that paid.

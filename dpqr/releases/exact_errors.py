@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -20,16 +20,14 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrueAnswers:
+class TrueAnswers(Struct, frozen=True, kw_only=True):
     """records: how many there are. answers: one array a block, shape (rows,), in records (or the column's unit)."""
 
     records: int
     answers: tuple[FloatArray, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ExactAnswers:
+class ExactAnswers(Struct, frozen=True, kw_only=True, eq=False):
     """Answers without noise.
 
     Privacy:
@@ -58,8 +56,7 @@ def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> TrueA
     return measure(data, ExactAnswers(blocks=blocks), accountant=PublicFilter(), noise=SystemNoise()).value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OccupiedCells:
+class OccupiedCells(Struct, frozen=True, kw_only=True, eq=False):
     """The table itself: codes of its occupied cells, and their counts.
 
     Privacy:
@@ -86,8 +83,7 @@ def public_cells(data: Private[Counts]) -> tuple[AnyArray, IntArray]:
 _ROW = PrivacyUnit()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockError:
+class BlockError(Struct, frozen=True, kw_only=True):
     """Distances of one block's answers from the truth, in records (or the summed column's unit).
 
     l1: sum of absolute errors; l2: root of the sum of squares; largest: of a single answer, which is answer number
@@ -105,8 +101,7 @@ class BlockError:
     reach: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracy:
+class Accuracy(Struct, frozen=True, kw_only=True):
     """All blocks, the largest L1 error over n first. records: of the true table.
 
     Over n: over max(1, records) times the block's reach, so that a sum of incomes, in euros, does not outweigh counts.

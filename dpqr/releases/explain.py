@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec import structs
+
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.planning import RIVALS, fraction, plan_release, read_documents, unit_of
 from dpqr.releases.requests import PlanRequest
@@ -61,10 +63,11 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     best = explanation.best
     named = {"update": best[0], "variant": best[1], "alpha": float(best[2])} if best else None
     return {
-        **asdict(explanation),
+        **structs.asdict(explanation),
+        "schedules": [structs.asdict(schedule) for schedule in explanation.schedules],
         "alpha": float(explanation.alpha),
         "rules": [
-            {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
+            {**structs.asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
             for rule in explanation.rules
         ],
         "theory": named,

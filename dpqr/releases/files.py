@@ -18,10 +18,11 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
@@ -39,8 +40,7 @@ OWN_NAMES = re.compile(
 """The names of a release's files beside its record: what it answers, and coefficients by their SHA-256."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseDirectory:
+class ReleaseDirectory(Struct, frozen=True, kw_only=True):
     """A place that was found fit for a release, before anything private was opened.
 
     path: absolute; given: as the user wrote it, for messages. force: whether an older release there gives way.
@@ -232,8 +232,7 @@ def _finish(file: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SingleFile:
+class SingleFile(Struct, frozen=True, kw_only=True):
     """A free path, checked before anything private was opened. given: as the user wrote it, for messages.
 
     force: whether a file there gives way. option: that names it.

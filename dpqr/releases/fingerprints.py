@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from dpqr import __version__
 from dpqr.domain.attribute import PLAIN, Attribute, Axis, Bins, Labels, Rule
@@ -25,6 +25,7 @@ from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.budget import Price
+from dpqr.kernel.values import field_names
 from dpqr.ledger.codec import canonical, encode_events
 from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.plan import Plan
@@ -138,7 +139,7 @@ def _column(attribute: Attribute) -> dict[str, Any]:
         "cells": _cells(attribute.axis),
         "rules": {fault: _rule(rule) for fault, rule in attribute.rules.items()},
         "missing": list(attribute.missing),
-        **({} if attribute.spelling == PLAIN else {"spelling": asdict(attribute.spelling)}),
+        **({} if attribute.spelling == PLAIN else {"spelling": structs.asdict(attribute.spelling)}),
     }
 
 
@@ -259,12 +260,12 @@ def _strategy(strategy: object) -> dict[str, Any]:
 
 
 def _foreign(thing: object) -> dict[str, Any]:
-    """An object of a third party's class: the class by name, and the public fields of a dataclass."""
+    """An object of a third party's class: the class by name, and the public fields of a value."""
     found = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
-    if not is_dataclass(thing):
+    names = field_names(thing)
+    if names is None:
         return found
-    names = [field.name for field in fields(thing) if not field.name.startswith("_")]
-    return found | {"fields": {name: _value(getattr(thing, name)) for name in names}}
+    return found | {"fields": {name: _value(getattr(thing, name)) for name in names if not name.startswith("_")}}
 
 
 def _value(value: object) -> Any:

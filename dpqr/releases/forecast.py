@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from time import process_time
 from typing import Any, TypeVar
 
+from msgspec import Struct, structs
+
 from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.budget import PrivacyBudget, downward_text, exact_decimal, upward_text
 from dpqr.kernel.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words, seconds_words
 from dpqr.releases.exact_errors import public_cells
 from dpqr.releases.forecast_error import (
@@ -75,8 +77,7 @@ MADE_UP = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalRequest:
+class GoalRequest(Struct, frozen=True, kw_only=True):
     """What a release shall keep, as decimal text: one of within, error (--mean-error) and relative, which may end in %.
 
     names: of the queries that shall keep it (--for); none: all counts together, or the mean over the queries.
@@ -89,8 +90,7 @@ class GoalRequest:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastRequest:
+class ForecastRequest(Struct, frozen=True, kw_only=True):
     """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
 
     n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
@@ -108,8 +108,7 @@ class ForecastRequest:
     max_rows: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """One epsilon: its plan, its forecast, and what a release takes."""
 
     plan: Plan
@@ -117,8 +116,7 @@ class Point:
     resources: Resources
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpsilonForecasts:
+class EpsilonForecasts(Struct, frozen=True, kw_only=True):
     """Forecasts by epsilon, ascending, or by the bound on a person's rows. goal: what was asked for; then each point is
     the smallest epsilon that keeps it. notes: what the figures rest on.
     """
@@ -302,7 +300,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
         "forecasts": [
             forecast_document(point.forecast, goal)
             | {"levers": list(levers(point.plan, point.forecast))}
-            | {"plan": plan_document(point.plan), "resources": asdict(point.resources)}
+            | {"plan": plan_document(point.plan), "resources": structs.asdict(point.resources)}
             for point in outlook.points
         ],
     }
@@ -311,7 +309,7 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
 def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
     """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
     shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
-    persons = [{"name": one.name, "answers": one.answers, "error": asdict(one.error)} for one in found.persons]
+    persons = [{"name": one.name, "answers": one.answers, "error": structs.asdict(one.error)} for one in found.persons]
     cut = found.left_out
     left_out = cut and {"share": cut.share, "deviation": cut.deviation, "error": cut.error, "l1_over_n": cut.over_n}
     return {
@@ -321,13 +319,13 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
         "basis": "closed form" if found.closed else "simulated",
         "tables": list(found.tables),
         "runs": found.runs,
-        "error": asdict(found.error),
-        "l1_over_n": asdict(found.over_n),
+        "error": structs.asdict(found.error),
+        "l1_over_n": structs.asdict(found.over_n),
         "blocks": [
             {
                 "name": block.name,
                 "answers": block.answers,
-                "error": asdict(block.error),
+                "error": structs.asdict(block.error),
                 "l1_over_n": block.over_n(found.records),
             }
             for block in found.blocks
@@ -337,7 +335,7 @@ def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str
                 "name": one.name,
                 "kind": one.kind,
                 "values": one.values,
-                "error": one.error and asdict(one.error),
+                "error": one.error and structs.asdict(one.error),
             }
             for one in found.figures
         ],
@@ -485,8 +483,7 @@ def _load_public_table(
 Forecaster = Callable[[Fraction], PlanForecast]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalSearchTuning:
+class GoalSearchTuning(Struct, frozen=True, kw_only=True):
     """Of the search, in factors of epsilon."""
 
     start: float = 1.0
@@ -501,8 +498,7 @@ class GoalSearchTuning:
 TUNING = GoalSearchTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class Goal(Struct, frozen=True, kw_only=True):
     """What a release shall keep.
 
     within: that the part `confidence` of the answers lie within `most` of the truth, as `ShareInside` tells it: of all

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import Counts, DenseHistogram, SparseHistogram
@@ -18,6 +18,7 @@ from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import PublicGenerator, PublicNoise, public_generator
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import prepare
 from dpqr.releases.answers.figures import figure_values
 from dpqr.releases.draws import Draws
@@ -33,8 +34,7 @@ _HALF_NORMAL = math.sqrt(math.pi / 2 - 1)
 """Deviation over mean of the absolute value of normal noise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationTuning:
+class SimulationTuning(Struct, frozen=True, kw_only=True):
     """How much is simulated for one plan: the same everywhere, so that a forecast is."""
 
     single: int = 8  # runs where there is one table
@@ -45,8 +45,7 @@ class SimulationTuning:
 TUNING = SimulationTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDistribution:
+class ErrorDistribution(Struct, frozen=True, kw_only=True):
     """The law of an error from release to release. mean, deviation: where tables were made up, over these too.
 
     >>> single = ErrorDistribution(mean=0.798, deviation=0.603)  # |normal noise| of deviation 1
@@ -72,8 +71,7 @@ class ErrorDistribution:
         return float(gammaincinv(shape, float(confidence)) * self.mean / shape)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedBlockError:
+class ExpectedBlockError(Struct, frozen=True, kw_only=True):
     """One block. reach: the most that one record can change an answer; 1 for counts. asked: whether its answers are
     asked for by themselves; they are not where a mean, median or ratio is computed from them."""
 
@@ -93,8 +91,7 @@ class ExpectedBlockError:
         return self.error.mean * self.answers / self.reach / records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedFigureError:
+class ExpectedFigureError(Struct, frozen=True, kw_only=True):
     """One figure: a mean, median, quantiles, variance, ratio, proportion or largest counts.
 
     values: of one release. error: mean absolute error of a value in its own unit, over the groups that have records in
@@ -107,8 +104,7 @@ class ExpectedFigureError:
     error: ErrorDistribution | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPersonsError:
+class ExpectedPersonsError(Struct, frozen=True, kw_only=True):
     """One table of persons. error: mean absolute error of an answer, in persons or in units of the summed column, by
     the law of its noise: exact but for counts near zero, where the released answers err less."""
 
@@ -117,8 +113,7 @@ class ExpectedPersonsError:
     error: ErrorDistribution
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsLeftOut:
+class RowsLeftOut(Struct, frozen=True, kw_only=True):
     """What the bound on a person's rows leaves out, and what that adds at most to errors of answers about all rows.
 
     share: of the rows. deviation: of the share, where noisy counts say it; 0 of a public table. error, over_n: as of
@@ -152,8 +147,7 @@ def left_out_reach(plan: Plan) -> FloatArray:
     return np.asarray(np.array(columns) / reaches(plan), dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanForecast:
+class PlanForecast(Struct, frozen=True, kw_only=True):
     """Of one plan. Every figure is an estimate, and public.
 
     records: n, as declared, assumed, or held by the public table. error: mean over the blocks of their errors, each
@@ -278,8 +272,7 @@ def reaches(plan: Plan) -> FloatArray:
     return np.array([(sensitivity((block,), Norm.LARGEST, _ROW) or 1) * float(block.scale) for block in blocks])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulatedRelease:
+class SimulatedRelease(Struct, frozen=True, kw_only=True, eq=False):
     """Distances of one simulated release from its table.
 
     errors: mean of each block, shape (blocks,). figures: mean of each figure, NaN where no group has records, shape
@@ -414,8 +407,7 @@ UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingError:
+class MissingError(Struct, frozen=True, kw_only=True):
     """Of the mean L1 error over n.
 
     excess: of the earlier release, over a simulation on its rows, as far as noise does not explain it.
@@ -531,8 +523,7 @@ def likely_words(plan: Plan, tables: Sequence[PublicTable]) -> str:
 # No table is looked at: rows are a function of domain, number of records and a public seed.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicTablesTuning:
+class PublicTablesTuning(Struct, frozen=True, kw_only=True):
     """Laws of made-up columns: set on skews and dependences of 16 published tables (`tests/benchmarks/real_tables.py`).
     Figures: tests/benchmarks/RESULTS.md, "Forecast"."""
 
@@ -551,8 +542,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 """Its multiples, without their whole parts, spread evenly, and in another order than the multiples of a fraction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PublicTable:
+class PublicTable(Struct, frozen=True, kw_only=True, eq=False):
     """name: as messages call it. records: how many there are. counts: by cell; public, so never sealed.
 
     >>> PublicTable.of("two rows", (2,), np.array([[1], [1]])).counts.marginal((0,)).tolist()

@@ -14,11 +14,10 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
@@ -123,8 +122,7 @@ def _remove_if_empty(entry: os.DirEntry[str]) -> None:
         os.close(descriptor)
 
 
-@dataclass(slots=True, kw_only=True)
-class TranscriptFile:
+class TranscriptFile(Struct, kw_only=True):
     """Whole lines only; what follows the last of them was cut off by a crash and is cut away with the next change.
 
     lines: without their ends. Raises: UsageFault where the place is none; LedgerError for what is no transcript.
@@ -279,8 +277,7 @@ TUNED_ELSEWHERE = (
 """Said wherever a killed release would go on otherwise than it began."""
 
 
-@dataclass(slots=True, kw_only=True)
-class LedgerJournal:
+class LedgerJournal(Struct, kw_only=True):
     """`Journal` of one run. number: draws that were asked for so far; known: draws of the past; lost: whether any of
     them was."""
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from dpqr.domain.attribute import FAULTS
 from dpqr.domain.domain import LearnedRows
@@ -38,6 +39,7 @@ from dpqr.kernel.errors import (
     UsageFault,
 )
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.values import replace
 from dpqr.ledger.codec import JSON
 from dpqr.releases.documents import MadeDomain
 from dpqr.releases.files import reserve_file
@@ -72,8 +74,7 @@ DIGITS = 30
 """To which the rest of a budget is rounded down."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedRelease:
+class LearnedRelease(Struct, frozen=True, kw_only=True):
     """Both runs on paper. learning: the first. rest: the budget of the second. assumed: its plan over a domain that is
     made up in place of what will be learned, and what that takes."""
 

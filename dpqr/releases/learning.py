@@ -4,13 +4,12 @@ learned from the table as a paid run."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from math import floor
 from typing import Any, Literal
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain, LearnedRows
@@ -25,6 +24,7 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
@@ -51,8 +51,7 @@ STAND_IN = "(any label)"
 """The one label of a column whose labels are not known: cells are not compared with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnRequest:
+class LearnRequest(Struct, frozen=True, kw_only=True):
     """What is learned of a table's columns, and what it may cost; figures are decimal text.
 
     Attributes:
@@ -79,8 +78,7 @@ class LearnRequest:
     reason: Reason = NO_REASON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenColumn:
+class OpenColumn(Struct, frozen=True, kw_only=True):
     """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts: of
     numbers, max_labels: of labels, as in `LearnRequest`. asked: the quantiles of it that the queries ask, at which bins
     are cut, too."""
@@ -94,8 +92,7 @@ class OpenColumn:
     asked: frozenset[Fraction] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelColumn:
+class LabelColumn(Struct, frozen=True, kw_only=True):
     """A column whose labels are learned, and by which draw. attribute: how its texts are read. most: in which a unit
     counts, at most."""
 
@@ -118,8 +115,7 @@ class LabelColumn:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberColumn:
+class NumberColumn(Struct, frozen=True, kw_only=True):
     """A column whose bounds are learned, and the quantiles at which its bins are cut.
 
     attribute: its bins are the grid. epsilon: of the noisy counts of its cells. bins: of equal width, before these
@@ -154,8 +150,7 @@ class NumberColumn:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearningPlan:
+class LearningPlan(Struct, frozen=True, kw_only=True):
     """All that is public of a run that learns. Each column has an equal share of epsilon, after what the choice of rows
     has, and each column of labels an equal share of delta.
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from dpqr.domain.attribute import Bins, Codes
 from dpqr.kernel.budget import upward_text
@@ -23,8 +24,7 @@ GROUPED = ("mean", "median", "quantiles", "variance", "proportion", "ratio")
 """Figures whose error falls with the records of a group."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedQuery:
+class ExplainedQuery(Struct, frozen=True, kw_only=True):
     """One column of answers, or one figure.
 
     noise: standard deviation of an answer, should it be measured, in records or the sum's unit; of a figure, that of

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from itertools import zip_longest
 from math import isclose
 from pathlib import Path
@@ -20,6 +19,7 @@ from dpqr.domain.text.decoding import describe_value
 from dpqr.domain.text.faults import member
 from dpqr.domain.text.sources import states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.values import field_names, replace
 from dpqr.releases.files import SingleFile, document_text, read_record, reserve_file, write_text
 from dpqr.releases.journal import TUNED_ELSEWHERE
 from dpqr.releases.reading import parse_release_request
@@ -135,8 +135,8 @@ def limits_of_plan(given: Limits, base: Limits, *, paid: bool) -> Limits:
 
 
 def unusual_fields(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """The fields of a dataclass that are not as usual."""
-    known = [each.name for each in fields(usual)] if names is None else names
+    """The fields of a value that are not as usual."""
+    known = field_names(usual) or () if names is None else names
     return {name: getattr(given, name) for name in known if getattr(given, name) != getattr(usual, name)}
 
 

@@ -19,9 +19,11 @@ certified bound is released.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from msgspec import Struct
+
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Clippable, Hypothesis
 from dpqr.releases.consistent import Answers, apply_rule, averaged, furthest, start_rule, updated_in_stage
 from dpqr.releases.draws import Draws
@@ -55,8 +57,7 @@ SILENT = _Silent()
 """The observer that shows nothing, of a loop and of all that is around one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What the loop ended with.
 
     hypothesis: the last one; of a loop in stages the one with the smallest certified bound. exhausted: whether the loop

@@ -9,11 +9,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.accountants.accountant import EveryFilter, PrivacyFilter
@@ -22,6 +23,7 @@ from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, Usa
 from dpqr.kernel.events import Composition
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, Reason, Reservation
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.draws import Journal, NoJournal
@@ -55,8 +57,7 @@ _FIRST_LINE = 2**16
 """Characters of a transcript that are read before its form is checked."""
 
 
-@dataclass(slots=True, kw_only=True)
-class PaidRun:
+class PaidRun(Struct, kw_only=True):
     """One run, with the reservation that pays for it, if there is a ledger.
 
     If the release goes to a directory, every draw is kept in a transcript beside it until the run is settled.
@@ -326,8 +327,7 @@ def _already_settled(file: TranscriptFile) -> UsageFault:
 # Bill: what a run will be charged, before it begins; and whether its payer could pay it now.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
+class Bill(Struct, frozen=True, kw_only=True):
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
     admits it; note: what the ledger remembers of it; plan: the SHA-256 of its document, empty where it has none;
     policy: how the table is read; reason: why, who asks, and who approved; period: whose rows alone are read."""

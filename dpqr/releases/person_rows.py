@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import LearnedRows
@@ -41,8 +41,7 @@ _TYPICAL = 4
 CHOICE_NEEDS_UNIT = "--learn-max-rows: chooses how many rows of each person are used; add --unit COLUMN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastErrors:
+class ForecastErrors(Struct, frozen=True, kw_only=True):
     """What a release with some bound on the rows of each person is forecast to miss, by the number of used rows.
 
     noise: mean L1 error of a block, in units of the most that a record changes, at each of POSSIBLE_RECORDS. cut: how
@@ -70,8 +69,7 @@ class ForecastErrors:
         return float(np.interp(math.log(max(records, 1.0)), np.log(POSSIBLE_RECORDS), self.noise))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowChoice:
+class RowChoice(Struct, frozen=True, kw_only=True):
     """The choice of a bound, on paper.
 
     epsilon: its price. unit: whose rows. numbers: those among which it is chosen, rising. counted: the columns by whose

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -19,6 +18,7 @@ from dpqr.domain.text.sources import states_sql
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Every, Neighbours, PrivacyUnit, unit_columns
+from dpqr.kernel.values import replace
 from dpqr.ledger.codec import JSON
 from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
 from dpqr.releases.requests import WITHOUT_BUDGET, GivenDocument, PlanRequest

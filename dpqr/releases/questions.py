@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import PrivacyFilter
@@ -29,6 +30,7 @@ from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import answers_sensitivity
 from dpqr.mechanisms.sparse_vector import (
     AboveThreshold,
@@ -63,8 +65,7 @@ they state the noise that the query alone would have had, which is less than was
 CURRENT_RULE: HardQueryRule = "no dearer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTuning:
+class SessionTuning(Struct, frozen=True, kw_only=True):
     """Set by arithmetic: at these shares the noise of an answer is as wide as that of a comparison. Figures:
     `python tests/benchmarks/online.py`, tests/benchmarks/RESULTS.md."""
 
@@ -75,8 +76,7 @@ class SessionTuning:
 TUNING = SessionTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """One question's answer, in records (or the summed column's unit).
 
     free: nothing was paid for it. low, high: its interval, which holds the true answer with the session's probability;
@@ -89,8 +89,7 @@ class Answer:
     free: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTerms:
+class SessionTerms(Struct, frozen=True, kw_only=True):
     """What a session of questions pays for. Public, fixed when it is opened.
 
     surprises: how many are paid for. threshold, answer: the price of one epoch and of one noisy answer. margin: how far
@@ -216,8 +215,7 @@ def table_of_parts(block: QueryBlock) -> QueryBlock:
     return replace(block, factors=tuple(replace(factor, labels=()) for factor in factors))
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Online:
+class Online(Struct, kw_only=True, eq=False):
     """A session of questions to one sealed table.
 
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
@@ -304,8 +302,7 @@ class Online:
 # Replay: the answers of a closed session of questions, made again from its noisy answers. Nothing private is near.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HardQueryAnswer:
+class HardQueryAnswer(Struct, frozen=True, kw_only=True):
     """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed."""
 
     side: Side
@@ -313,8 +310,7 @@ class HardQueryAnswer:
     measured: Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(Struct, frozen=True, kw_only=True):
     """How a process found its session, its thresholds opened. sides: of those that admit comparisons. epochs,
     surprises: paid before. measured: noisy answers that were not lost.
     """
@@ -325,8 +321,7 @@ class Start:
     measured: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What one process was asked. queries: of its document. answers: block, row, and whether it was free."""
 
     queries: tuple[Any, ...]
@@ -334,8 +329,7 @@ class Asked:
     answers: tuple[tuple[int, int, bool], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
+class Questions(Struct, frozen=True, kw_only=True):
     """All that the answers of a session follow from, beside its noisy answers. Plain JSON values; all of it public.
 
     request: of what was measured first. rest: what all questions might cost, by its currency. paid: surprises that were
@@ -356,11 +350,10 @@ class Questions:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values, as the version wrote them that closed the session: without what that had none of."""
-        return {name: part for name, part in asdict(self).items() if part or name not in ("plan", "rule")}
+        return {name: part for name, part in msgspec.to_builtins(self).items() if part or name not in ("plan", "rule")}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class Replay(Struct, frozen=True, kw_only=True):
     """A session as its record states it. rule: starts from what was measured first. surprises: in their order."""
 
     terms: SessionTerms

@@ -11,13 +11,13 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from pyarrow import parquet
 
 from dpqr.domain.domain import Domain
@@ -49,8 +49,7 @@ from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseFiles:
+class ReleaseFiles(Struct, frozen=True, kw_only=True):
     """A release as it lies on disk. Everything in it is public.
 
     record: release.json, which has the form that `dpqr schema release` prints.
@@ -306,8 +305,7 @@ NO_TABLE = (text_csv.Error, pa.ArrowException)
 _FIGURES = re.compile(rf"(rehearsal-)?figures\.({ENDINGS})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockEntry:
+class BlockEntry(Struct, frozen=True, kw_only=True):
     """A block of the workload, as the record lists it. start: the place of its first answer."""
 
     name: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
@@ -18,6 +18,7 @@ from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file
 from dpqr.domain.text.sources import parse_plain, public_documents
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
+from dpqr.kernel.values import field_names, replace
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import DEFAULT, BudgetTerms
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
@@ -52,8 +53,7 @@ TABLE_FROM_MEMORY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableReading:
+class TableReading(Struct, frozen=True, kw_only=True):
     """What holds for a run.
 
     source, limits: of the table. policy: the budget's, which the reservation is held against. bits: one sentence for
@@ -218,7 +218,7 @@ ADDED_OPTIONS = (
     "max_rows_per_cell",
 )
 """Options that requests of earlier versions do not state, and no request that does without them."""
-LIMITS = tuple(each.name for each in fields(Limits))
+LIMITS = Limits.__struct_fields__
 
 
 def public_inputs(request: ReleaseRequest, held: TableReading, document: QueriesDocument) -> PublicInputs:
@@ -260,7 +260,7 @@ def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, note
 
 
 def _names(plan: type[PlanRequest | PredictionPlanRequest]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(plan) if each.name not in DOCUMENTS)
+    return tuple(name for name in field_names(plan) or () if name not in DOCUMENTS)
 
 
 def _option(name: str, value: object) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast_error import possible_rows
 from dpqr.releases.read_release import read_release
 from dpqr.releases.requests import ReleaseRequest

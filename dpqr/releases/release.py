@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +17,7 @@ from dpqr.kernel.accountants.known import available
 from dpqr.kernel.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reservation
 from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
 from dpqr.releases.draws import Costs, Draws, count_dropped, measure_persons, priced_phases

@@ -6,18 +6,19 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, CodeArray, FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
+from dpqr.kernel.values import replace
 from dpqr.models.factored import LARGEST_LISTING
 from dpqr.models.hypothesis import Sampleable, prepare
 from dpqr.models.rows import RowFit, fittable_records, reachable
@@ -75,8 +76,7 @@ def answer_records(release: FinishedRun) -> list[Row]:
     return answers_table(release).records()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class _Layout(Struct, frozen=True, kw_only=True):
     """The columns of all pieces. texts: how many texts each column of texts may hold, attributes by axis."""
 
     domain: Domain
@@ -307,8 +307,7 @@ ROW_LIMIT = 5_000_000
 """Records drawn at most; beyond it the record says how many records of the table each one stands for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyntheticTable:
+class SyntheticTable(Struct, frozen=True, kw_only=True):
     """table: an Arrow table. record: how it was made, for release.json."""
 
     table: Any

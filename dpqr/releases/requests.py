@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Every
@@ -70,8 +73,7 @@ class PlanRequest:
     questions: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputRequest:
+class OutputRequest(Struct, frozen=True, kw_only=True):
     """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there.
     views: the base that views are rounded to; None: none are made."""
 
@@ -88,7 +90,7 @@ def output_request(directory: str | None, **stated: Any) -> OutputRequest:
     effect, for the budget would pay a second time for what it asks."""
     files = {name: value for name, value in stated.items() if value}
     bins, synthetic = files.get("bins"), files.get("synthetic")
-    idle = next((each.name for each in fields(OutputRequest) if each.name in files), "")
+    idle = next((name for name in OutputRequest.__struct_fields__ if name in files), "")
     if idle and directory is None:
         raise UsageFault(f"--{idle.replace('_', '-')} is about the files of a release; add --out DIR")
     if bins and not synthetic:
@@ -98,8 +100,7 @@ def output_request(directory: str | None, **stated: Any) -> OutputRequest:
     return OutputRequest(directory=directory, **files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRequest:
+class LedgerRequest(Struct, frozen=True, kw_only=True):
     """Whose budget pays. ledger, anchor: paths; None: as configured. resume: continue the run that was killed."""
 
     dataset: str
@@ -108,8 +109,7 @@ class LedgerRequest:
     resume: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseRequest:
+class ReleaseRequest(Struct, frozen=True, kw_only=True):
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
     shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
@@ -118,8 +118,8 @@ class ReleaseRequest:
 
     source: TableSource
     plan: PlanRequest
-    output: OutputRequest = field(default_factory=OutputRequest)
-    limits: Limits = field(default_factory=Limits)
+    output: OutputRequest = msgspec.field(default_factory=OutputRequest)
+    limits: Limits = msgspec.field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = NO_REASON
     publisher: str = ""
@@ -132,8 +132,7 @@ class ReleaseRequest:
     learn_max_rows: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionPlanRequest:
+class PredictionPlanRequest(Struct, frozen=True, kw_only=True):
     """What a prediction run is planned from: every field is one option of the same name.
 
     domain: a path, or an already parsed document. penalty: --lambda. predictions: how many, where no points are read.
@@ -179,8 +178,7 @@ class PredictionPlanRequest:
     session: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionRequest:
+class PredictionRequest(Struct, frozen=True, kw_only=True):
     """One prediction run.
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
@@ -192,7 +190,7 @@ class PredictionRequest:
     plan: PredictionPlanRequest
     points: TableSource | None = None
     out: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = NO_REASON
     notes: tuple[str, ...] = ()
@@ -208,21 +206,19 @@ class PredictionRequest:
         return os.path.join(folder, f"rehearsal-{name}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """A released function, applied to public points. model: its file. out: None: nothing is written."""
 
     model: str
     points: TableSource
     out: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
 
 
 # Requests of comparisons with a true table, and of releases of public ones.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateRequest:
+class EvaluateRequest(Struct, frozen=True, kw_only=True):
     """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 
     dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page.
@@ -249,8 +245,7 @@ class EvaluateRequest:
         return {truth: self.truth, self.release: TableSource(paths=(self.release,))}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
+class SweepRequest(Struct, frozen=True, kw_only=True):
     """Releases of one public table by several plans, each `repeats` times, and how far each is from the truth.
 
     source: None: rows drawn from the public domain, as a rehearsal draws them. dataset: the table's name in a ledger;
@@ -260,7 +255,7 @@ class SweepRequest:
     source: TableSource | None
     plans: tuple[PlanRequest, ...]
     repeats: int = 1
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     dataset: str | None = None
     ledger: str | None = None
     anchor: str | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.releases.answers.refits import can_refit
@@ -15,8 +16,7 @@ from dpqr.strategies.plan import Plan
 from dpqr.workload.workload import detailed_rows, named_axes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceTuning:
+class ResourceTuning(Struct, frozen=True, kw_only=True):
     """Constants of the forecast, set by hand on made-up jobs of `python tests/benchmarks/resources.py` (seeds 1 and
     11); RESULTS.md, section "Resources", has its errors on other jobs (seed 21)."""
 
@@ -43,8 +43,7 @@ class ResourceTuning:
 TUNING = ResourceTuning()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
+class Resources(Struct, frozen=True, kw_only=True):
     """What a run takes, about; the time of most jobs is within a factor of three.
 
     seconds: of one processor, without the table. reading: seconds for every million rows of the table. memory: peak, in

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import Composition
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.models.compound import ModelAverage, ProductDistribution
 from dpqr.models.hypothesis import Hypothesis, Unbiased, prepare
@@ -41,8 +42,7 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FinishedRun:
+class FinishedRun(Struct, frozen=True, kw_only=True, eq=False):
     """Answers, the hypothesis behind them, the public transcript, the plan, and what was spent.
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the

@@ -6,11 +6,11 @@ No data is open while third parties' code is loaded, so what it prints when it f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.plugins import HOUSE, Registry
+from dpqr.kernel.values import field_names, replace
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import Wishes
 from dpqr.strategies.known import (
@@ -175,7 +175,7 @@ def _update(request: PlanRequest) -> Any:
         if value is not None and name != DEFAULT_UPDATE:
             raise UsageFault(f"--{option} goes with --update {DEFAULT_UPDATE}, not with {name}; leave it out")
     rule = UPDATES.load(name) if UPDATES.entry(name).origin == HOUSE else None
-    known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
+    known = field_names(rule) or ()
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
     stated = {name: value for name, value in options.items() if value is not None and name in known}
     return _make_strategy(UPDATES, name, request, **stated)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray
 
@@ -22,8 +22,7 @@ error is then at most about a third of it."""
 COUNTS = "counts"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShareInside:
+class ShareInside(Struct, frozen=True, kw_only=True, eq=False):
     """Of one query's answers, or of several queries'.
 
     answers: of one release. seen: answers of all simulated releases. inside: those within the distance `most` in each

@@ -11,12 +11,12 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray
 
@@ -31,8 +31,7 @@ Row = dict[str, Any]
 """A row of a table by its columns, for JSON: texts, finite numbers, and None for nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Texts:
+class Texts(Struct, frozen=True, eq=False):
     """A column of texts. places: of each row's text in `titles`, or NO_TEXT, shape (rows,). Titles may repeat."""
 
     places: AnyArray
@@ -43,8 +42,7 @@ class Texts:
         return TextColumn(self.places, np.array([*map(show, self.titles), nothing], dtype=object))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TextColumn:
+class TextColumn(Struct, frozen=True, eq=False):
     """Texts as somebody wants them. The last of `looked_up` stands for no text."""
 
     places: AnyArray
@@ -59,8 +57,7 @@ Column = Texts | AnyArray
 """An array holds whole numbers, or floats of which NaN is none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tidy:
+class Tidy(Struct, frozen=True, eq=False):
     """Columns by name, in order, all as long as `rows`."""
 
     rows: int

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.attribute import HierarchyLevel
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered_block
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.tidy import NO_TEXT, Column, Row, Texts, Tidy, free_column_name
@@ -28,8 +29,7 @@ MARK = "unsure"
 NO_TABLE = "views are of marginals and hierarchies without weights, and there are none among the queries; ask for one"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WholeNumberViews:
+class WholeNumberViews(Struct, frozen=True, kw_only=True, eq=False):
     """blocks: marginals, and levels of hierarchies. integer, rounded: of each block's answers, shape (rows,). base: of
     the rounded ones."""
 
@@ -50,8 +50,7 @@ class WholeNumberViews:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Nodes:
+class Nodes(Struct, frozen=True, kw_only=True, eq=False):
     """Which blocks count the nodes of a level: its name by the block's. levels: what lies above each of those asked."""
 
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -203,8 +202,7 @@ SWEEPS, CLOSE = 50, 1e-3
 """Of the fit of such a table: at most so many, until no count is further off, in bases."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Above:
+class Above(Struct, frozen=True, kw_only=True, eq=False):
     """The next coarser level of a column: its name, and which of its nodes each cell lies in, shape (cells,)."""
 
     name: str
@@ -215,8 +213,7 @@ Levels = Mapping[str, Above]
 """By the name of the finer level, or of the column."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CountTable:
+class CountTable(Struct, frozen=True, kw_only=True, eq=False):
     """columns: names of the dimensions of `values`, columns or levels of them; none: the total.
 
     >>> CountTable(columns=("sex",), values=np.array([1.2, 2.9])).over((), {})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
@@ -126,8 +127,7 @@ def block_table(block: AnsweredBlock) -> RenderableType:
     return FittedTable(made, [each for each in SPARED if FIGURES.index(each) in held])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CellColumns:
+class CellColumns(Struct, frozen=True, eq=False):
     """The names of a block's answers in a table: a column for each of the block's columns, or all in one."""
 
     block: AnsweredBlock
@@ -144,8 +144,7 @@ class CellColumns:
         return [Text(plain(text)) for text in self.block.cells(row)] if self.apart else [Text(_about(self.block, row))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedTable:
+class FittedTable(Struct, frozen=True, eq=False):
     """A table that fits the screen: one that names cells in columns of their own, else in one that wraps, else without
     the columns that are needed least, and with a line that names them.
 

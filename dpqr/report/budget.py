@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from dpqr.kernel.budget import Cost, downward_text, upward_text
 from dpqr.kernel.currency import RHO, Currency, PairCurrency
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.report.answers import plain_table

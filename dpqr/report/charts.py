@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from xml.sax.saxutils import escape
 
 import numpy as np
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -42,8 +42,7 @@ SHORTEST = 10
 """Columns of text that a bar keeps on the narrowest screen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class Signs(Struct, frozen=True, kw_only=True):
     """What a bar is drawn with. inside: its part within the interval; beyond: the interval behind its end."""
 
     bar: str
@@ -54,8 +53,7 @@ class Signs:
 UNICODE, ASCII = Signs(bar="█", inside="▓", beyond="░"), Signs(bar="#", inside="=", beyond="-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """One bar from nothing to `value`, as wide as its column. low, high: what the column's ends stand for.
 
     lower, upper: ends of the interval, NaN for none.
@@ -150,8 +148,7 @@ def heat_map_view(block: AnsweredBlock, rows: int) -> RenderableType:
     return Group(*maps, *more_words(block.rows - rows), Text(LEGEND, style="dim"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Map:
+class _Map(Struct, frozen=True, eq=False):
     """One map. Where the screen is too narrow for all columns, the others follow below."""
 
     block: AnsweredBlock
@@ -210,8 +207,7 @@ HEIGHT, NARROWEST = 9, 20
 """Lines of a curve (odd: one is in the middle), and the fewest columns of text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pen:
+class Pen(Struct, frozen=True, kw_only=True):
     """flat, riser, and the corners of a step up (`foot`, then `head`) and of a step down (`drop`, then `base`)."""
 
     flat: str
@@ -229,8 +225,7 @@ UNICODE_PEN = Pen(flat="─", riser="│", foot="┘", head="┌", drop="┐", b
 ASCII_PEN = Pen(flat="-", riser="|", foot="+", head="+", drop="+", base="+", axis="|", corner="+", shade=":")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True, eq=False):
     """Steps over the width of the screen. values, lower, upper: by threshold, shape (steps,), NaN for no interval."""
 
     title: str
@@ -244,8 +239,7 @@ class Curve:
         return float(np.nanmax([*self.values, *self.upper, 0.0]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawing:
+class Drawing(Struct, frozen=True, kw_only=True, eq=False):
     """A curve over the width of the screen. high: what its top stands for."""
 
     curve: Curve
@@ -343,8 +337,7 @@ LOW, HIGH = Fraction(5, 100), Fraction(95, 100)
 TINY = 1e-300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogScale:
+class LogScale(Struct, frozen=True, kw_only=True):
     """A logarithmic scale from `low` at 0 to `high` at 1."""
 
     low: float
@@ -360,8 +353,7 @@ class LogScale:
         return (math.log(max(value, TINY)) - self.low) / span if span > 0 else 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarksPlot:
+class MarksPlot(Struct, frozen=True, kw_only=True):
     """A mark a forecast, for the terminal; ASCII."""
 
     found: tuple[PlanForecast, ...]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -33,8 +33,7 @@ DIGITS = 6
 """Of epsilon and delta."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
+class CompareRequest(Struct, frozen=True, kw_only=True):
     """Two releases or plans. proxy: a public table that both are held against; None: none."""
 
     first: str
@@ -42,8 +41,7 @@ class CompareRequest:
     proxy: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRun:
+class ComparedRun(Struct, frozen=True, kw_only=True):
     """A release, or a plan. plan: its document. files: of a release."""
 
     place: str
@@ -87,8 +85,7 @@ def _figure(stated: dict[str, Any]) -> str:
     return upward_text(Fraction(stated["exact"]), DIGITS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockComparison:
+class BlockComparison(Struct, frozen=True, kw_only=True):
     """One block of both. NaN where a side does not say.
 
     noise: of a planned measurement, standard deviation, of each side. error: root mean square of the stated errors of
@@ -111,8 +108,7 @@ class BlockComparison:
         return (*self.noise, *self.error, self.apart, self.ratio, *self.off)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseComparison:
+class ReleaseComparison(Struct, frozen=True, kw_only=True):
     """Two sides, their shared blocks, and the names of those that only one of them has."""
 
     sides: tuple[ComparedRun, ComparedRun]
@@ -123,7 +119,7 @@ class ReleaseComparison:
         """Plain JSON values; null where a side does not say."""
         return {
             "sides": [side.facts for side in self.sides],
-            "blocks": [_plain(asdict(block)) for block in self.blocks],
+            "blocks": [_plain(structs.asdict(block)) for block in self.blocks],
             "alone": [list(names) for names in self.alone],
         }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +18,7 @@ from dpqr.audit.case import Claim
 from dpqr.domain.domain import with_titles
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, GoalMissed, InfeasiblePlan, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.ledger.ledger import DataKind
 from dpqr.ledger.location import ledger_origin
@@ -169,8 +170,7 @@ def document(found: Accuracy, top: int | None) -> dict[str, Any]:
 _ROWS_ALONE = "exact errors are those of counts of rows"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepTrial:
+class SweepTrial(Struct, frozen=True, kw_only=True):
     """One release of the sweep, and its exact errors. repeat: counts from 0.
 
     refusal: why no release could be planned so; then there is neither release nor accuracy.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -42,8 +42,7 @@ PREDICTED = ("Target", "Learner", "Release", "Noise", "Note", "Warning")
 """Lines of the receipt of predictions that say what these are and how sure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelCard:
+class LabelCard(Struct, frozen=True, kw_only=True):
     """What a label says.
 
     Attributes:

@@ -12,12 +12,12 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from dpqr.kernel.budget import upward, upward_text
 from dpqr.kernel.errors import UsageFault
@@ -53,8 +53,7 @@ SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Fin
 ROWS_PUBLIC = "replace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CuratorFacts:
+class CuratorFacts(Struct, frozen=True, kw_only=True):
     """What only a person knows of a release, as the registry and a dataset card ask for it; None: not stated.
 
     title: of the data product. curator: who publishes it. use: what it is meant for. region: which it describes. about:
@@ -82,9 +81,9 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
     known["date"] = str(record.get("date") or "")[:10]
     filled = CuratorFacts(
-        **{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(CuratorFacts)}
+        **{name: getattr(stated, name) or known.get(name) or None for name in CuratorFacts.__struct_fields__}
     )
-    missing = [f"--{each.name}" for each in fields(CuratorFacts) if getattr(filled, each.name) is None]
+    missing = [f"--{name}" for name in CuratorFacts.__struct_fields__ if getattr(filled, name) is None]
     if missing:
         raise UsageFault(f"--registry: needs {', '.join(missing)}; give the options, or state them in dpqr.toml")
     if filled.sector not in SECTORS:
@@ -284,8 +283,7 @@ PREVIEW = 8
 """Synthetic rows that a page shows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRequest:
+class ReportRequest(Struct, frozen=True, kw_only=True):
     """What is to be written of a release, each to a new file; None: not that.
 
     release: its directory. ledger, anchor: show the budget from there; None: no ledger is opened. stated: what only a

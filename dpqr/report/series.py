@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -19,8 +19,7 @@ SHOWN = 6
 """Names of periods in a note."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseSeries:
+class ReleaseSeries(Struct, frozen=True, kw_only=True):
     """names: of the points, earliest first: their periods, or else where the releases lie. trends: by block."""
 
     names: tuple[str, ...]

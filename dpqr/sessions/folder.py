@@ -20,12 +20,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.kernel.files import PIECE, Ballast, fill, sync_directory, write_whole
@@ -60,8 +59,7 @@ def require_locks() -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFolder:
+class SessionFolder(Struct, frozen=True, kw_only=True):
     """The folder of the session `name`, beside the file of its ledger.
 
     >>> SessionFolder(ledger=Path("/budgets/ledger.sqlite"), name="survey").path.as_posix()
@@ -248,8 +246,7 @@ class SessionFolder:
             sync_directory(self.path)
 
 
-@dataclass(slots=True, kw_only=True)
-class SessionLog:
+class SessionLog(Struct, kw_only=True):
     """The log of a session while a question is answered. end: of its whole lines, in bytes. OSError: the disk failed.
 
     What follows the last line is space that was set aside; a reader leaves it out.
@@ -346,8 +343,7 @@ Thresholds = list[dict[str, int]]
 """side, threshold, and the draw that paid for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteSpace:
+class WriteSpace(Struct, frozen=True, kw_only=True):
     """What a question may write.
 
     Attributes:
@@ -362,8 +358,7 @@ class WriteSpace:
     secret: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class QuestionWriter:
+class QuestionWriter(Struct, kw_only=True):
     """The writes of one question of a session. See the order above."""
 
     folder: SessionFolder

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
+
+from msgspec import Struct, structs
 
 from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import AlreadyThere
 from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.values import replace
 from dpqr.releases.files import reserve
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.questions import BETA, CURRENT_RULE
@@ -39,8 +42,7 @@ from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskRequest:
+class AskRequest(Struct, frozen=True, kw_only=True):
     """Questions to a session.
 
     Attributes:
@@ -54,8 +56,7 @@ class AskRequest:
     source: TableSource | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """A session as it stands. All of it is public.
 
     Attributes:
@@ -78,7 +79,7 @@ class Status:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return asdict(self)
+        return structs.asdict(self)
 
 
 def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from dpqr.domain.text.sources import public_documents
 from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
@@ -12,6 +13,7 @@ from dpqr.kernel.accountants.analytic import squared_mu_to_epsilon
 from dpqr.kernel.accountants.sums import zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.planning import plan_release, read_documents, refuse_persons
 from dpqr.releases.questions import BETA, SessionTerms
@@ -46,8 +48,7 @@ NO_QUERIES: dict[str, Any] = {"queries": []}
 """The document of a session that expects no queries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRequest:
+class OpenRequest(Struct, frozen=True, kw_only=True):
     """A new session. run: its table, payer, domain and guarantee, and the locked plan that it follows, if any; the
     queries are those that are expected, empty: none are."""
 
@@ -55,8 +56,7 @@ class OpenRequest:
     run: ReleaseRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedSession:
+class PlannedSession(Struct, frozen=True, kw_only=True):
     """A session on paper.
 
     Attributes:
@@ -78,8 +78,7 @@ class PlannedSession:
     held: TableReading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interactive:
+class Interactive(Struct, frozen=True, kw_only=True):
     """Questions as they came; it plans nothing. surprises, questions: as the session was opened."""
 
     surprises: int

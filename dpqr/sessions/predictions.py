@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import domain_text
@@ -15,6 +16,7 @@ from dpqr.domain.text.documents import parse_json
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.prediction.plan import PaidTable, PredictionPlan
@@ -55,8 +57,7 @@ from dpqr.tables.points import read_points, require_public
 from dpqr.tables.source import TableSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenPredictions:
+class OpenPredictions(Struct, frozen=True, kw_only=True):
     """A new session.
 
     Attributes:
@@ -68,8 +69,7 @@ class OpenPredictions:
     run: PredictionRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskPredictions:
+class AskPredictions(Struct, frozen=True, kw_only=True):
     """Points for a session.
 
     Attributes:
@@ -82,8 +82,7 @@ class AskPredictions:
     table: TableSource | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionStatus:
+class PredictionStatus(Struct, frozen=True, kw_only=True):
     """A session as it stands. All of it is public.
 
     Attributes:
@@ -103,11 +102,10 @@ class PredictionStatus:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return asdict(self)
+        return structs.asdict(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedPredictions:
+class PlannedPredictions(Struct, frozen=True, kw_only=True):
     """A session on paper. read: how its table is read."""
 
     plan: PredictionPlan
@@ -156,7 +154,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
             PredictionSessionDocument.kind,
             StatedBudget(epsilon=asked.epsilon, delta=asked.delta or "0", accountant=plan.accountant.name),
             made.read,
-            plan=asdict(kept),
+            plan=structs.asdict(kept),
             domain=domain,
             notes=tuple(plan.notes),
             request=plan.inputs.request if plan.inputs else None,
@@ -238,8 +236,7 @@ DRAW_ROOM = 1024
 Codes = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredPoint:
+class AnsweredPoint(Struct, frozen=True, kw_only=True):
     """One point that was asked about.
 
     Attributes:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
-from msgspec import Struct, ValidationError, convert, structs
+from msgspec import Struct, ValidationError, convert, field, structs
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.sources import public_documents
@@ -23,6 +23,7 @@ from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import DpqrError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import JSON, decode_events
@@ -62,8 +63,7 @@ from dpqr.workload.workload import row_names
 FORMAT = "session/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastDraw:
+class PastDraw(Struct, frozen=True, kw_only=True):
     """A draw of an earlier process, which is paid. charge: its number in this process, whose filters start anew and
     charge it again. value: what it released; None: that was lost in a crash."""
 
@@ -73,8 +73,7 @@ class PastDraw:
     value: Any
 
 
-@dataclass(slots=True, kw_only=True)
-class SessionLock:
+class SessionLock(Struct, kw_only=True):
     """What one process holds of a session.
 
     Attributes:
@@ -350,8 +349,7 @@ def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
 # What the folder of a session of questions states, and queries over its domain.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionQuery:
+class SessionQuery(Struct, frozen=True, kw_only=True):
     """One query of an ask.
 
     Attributes:
@@ -368,8 +366,7 @@ class SessionQuery:
     block: QueryBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredQuery:
+class AnsweredQuery(Struct, frozen=True, kw_only=True):
     """One query's answer, by the name of its block, and what else tells it from the others there."""
 
     query: str
@@ -378,7 +375,7 @@ class AnsweredQuery:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
+        return {"query": self.query, "detail": self.detail, **structs.asdict(self.answer)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -500,8 +497,7 @@ def compile_questions(
     return rows, {"queries": public.queries["queries"]}
 
 
-@dataclass(frozen=True, kw_only=True)
-class AskHistory:
+class AskHistory(Struct, frozen=True, kw_only=True):
     """The queries of all asks of a session. documents: by the number of the ask."""
 
     paper: QuestionPlan

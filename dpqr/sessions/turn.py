@@ -8,17 +8,18 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import AboveThresholdEvent
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.sparse_vector import OpenThreshold, Side
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
@@ -66,8 +67,7 @@ ANSWER_ROOM, HARD_QUERY_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 """Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedHardQuery:
+class LoggedHardQuery(Struct, frozen=True, kw_only=True):
     """A surprise of the log.
 
     Attributes:
@@ -80,8 +80,7 @@ class LoggedHardQuery:
     surprise: HardQueryAnswer
 
 
-@dataclass(slots=True, kw_only=True)
-class RestoredSession:
+class RestoredSession(Struct, kw_only=True):
     """Where the last process has left the session.
 
     Attributes:
@@ -271,7 +270,7 @@ def answer_queries(
     """
     found: list[AnsweredQuery] = []
     with refuse_on_disk_fault(asking.folder.name):
-        asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
+        asking.seal({"ask": state.asks, **document, "start": structs.asdict(process_start(online))})
         for place, each in enumerate(asked, start=1):
             which = {"ask": state.asks, "block": each.place, "row": each.row}
 

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS
 from dpqr.kernel.arrays import AnyArray
@@ -286,8 +287,7 @@ def _index(blocks: tuple[QueryBlock, ...]) -> BoxIndex | None:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SomeCandidates:
+class SomeCandidates(Struct, frozen=True, kw_only=True, eq=False):
     """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
 
     >>> from dpqr.workload.block import Factor, QueryBlock

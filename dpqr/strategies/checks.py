@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.budget import Price
@@ -201,8 +202,7 @@ def _gaussian_law(squared: int, price: Price) -> GaussianLaw:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckByCurrency:
+class CheckByCurrency(Struct, frozen=True, kw_only=True):
     """The noise that the price's currency names: Laplace at epsilon, Gaussian at rho and at mu^2.
 
     >>> check = CheckByCurrency()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.budget import PrivacyBudget
@@ -14,8 +14,7 @@ ADDITIVE_ACCOUNTANTS = ("basic", "zcdp", "gdp")
 """The accountants under which nodes add up, whatever was released before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
+class Counter(Struct, frozen=True, kw_only=True):
     """A counter, as its first release fixes it for life.
 
     Attributes:
@@ -127,8 +126,7 @@ class Counter:
         return PrivacyBudget(share, self.life.delta)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CounterStep:
+class CounterStep(Struct, frozen=True, kw_only=True):
     """One release of a counter: the count of all rows from the period `first` up to and including `period`.
 
     >>> counter = Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "zcdp", PrivacyUnit())

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, final
 
+from msgspec import Struct
+
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
@@ -126,8 +128,7 @@ class PermuteAndFlip:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistinguisherByCurrency:
+class DistinguisherByCurrency(Struct, frozen=True, kw_only=True):
     """The selection that costs least in the price's currency: permute-and-flip at epsilon, the exponential mechanism,
     whose draws are bounded in range, at rho and at mu^2.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dpqr.strategies.problem import Variant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleForecast:
+class ScheduleForecast(Struct, frozen=True, kw_only=True):
     """What one schedule would do.
 
     Attributes:
@@ -29,8 +29,7 @@ class ScheduleForecast:
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBounds:
+class RuleBounds(Struct, frozen=True, kw_only=True):
     """What one update rule is worth.
 
     Attributes:
@@ -50,8 +49,7 @@ class RuleBounds:
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """What every schedule and update rule is worth for a workload.
 
     Attributes:

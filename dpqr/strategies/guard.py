@@ -4,8 +4,9 @@ selections go together."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Accountant, FilterAccountant, PrivacyFilter
 from dpqr.kernel.budget import PrivacyBudget
@@ -40,8 +41,7 @@ def make_filter(plan: Plan) -> PrivacyFilter:
     raise BudgetRefused(unfit(accountant, plan.schedule) or "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class Wishes(Struct, frozen=True, kw_only=True):
     """What may be used, role by role: one entry where the user chose, several where the choice is free.
 
     >>> from dpqr.kernel.accountants.sums import Basic

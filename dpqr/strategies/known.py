@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dpqr.kernel.plugins import Builtin, Registry
 
 DEFAULT_UPDATE = "multiplicative-weights"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleRow(Builtin):
+class ScheduleRow(Builtin, frozen=True, kw_only=True):
     """A schedule, with what the options of a release must know of it before its code is loaded.
 
     Attributes:
@@ -30,8 +27,7 @@ class ScheduleRow(Builtin):
     rival: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountantRow(Builtin):
+class AccountantRow(Builtin, frozen=True, kw_only=True):
     """An accountant. filter: whether prices may depend on what was released under it."""
 
     filter: bool

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Accountant, Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import Composition
 from dpqr.kernel.plugins import is_builtin
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
@@ -73,8 +76,7 @@ class Roles:
         return replace(self, reserved=(odds, *(each * (1 + odds) for each in self.reserved)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockForecast:
+class BlockForecast(Struct, frozen=True, kw_only=True):
     """Noise of a block's answers, should the block be measured.
 
     deviation: standard deviation of the noise of one answer, in records. error: expected absolute error of an answer,

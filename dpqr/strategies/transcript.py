@@ -5,8 +5,10 @@ Both are public. A later step may depend on everything in the transcript.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
@@ -17,8 +19,7 @@ from dpqr.strategies.problem import Level
 from dpqr.workload.workload import Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(Struct, frozen=True, kw_only=True):
     """Parameters of one stage of the anytime loop (`schedules.anytime`). Public.
 
     Attributes:
@@ -52,8 +53,7 @@ class Stage:
         return 5 * self.noise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorSum:
+class ErrorSum(Struct, frozen=True, kw_only=True):
     """The released noisy sum of a hypothesis' L1 errors on some blocks (`GroupErrors`).
 
     Attributes:
@@ -151,8 +151,7 @@ class Round:
     errors: ErrorSum | None = None
 
 
-@dataclass(slots=True)
-class Transcript:
+class Transcript(Struct):
     """All rounds, in the order in which they were paid for, and all measurements that were released.
 
     >>> transcript = Transcript()

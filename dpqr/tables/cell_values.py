@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins, Fault, Rule, Spelling
 from dpqr.domain.periods import LAST_YEAR, MONTHS, Every
@@ -200,8 +201,7 @@ def narrow(codes: AnyArray) -> AnyArray:
     return codes.astype(np.min_scalar_type(-1 - int(codes.max(initial=0))))
 
 
-@dataclass(frozen=True, slots=True)
-class CellCodes:
+class CellCodes(Struct, frozen=True):
     """One code a row: a cell of the attribute, or DROPPED or FAILED. `clean`: certainly none of the latter two."""
 
     codes: AnyArray
@@ -221,8 +221,7 @@ class CellCodes:
         return CellCodes(codes.take(places), clean=self.clean and indices.null_count == 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultCodes:
+class FaultCodes(Struct, frozen=True, kw_only=True):
     """The code of each fault of one attribute; None for `outside` and `infinite` means the nearest cell (clip)."""
 
     null: int

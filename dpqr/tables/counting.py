@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import RECORDS, Counts, Packing, PersonTable
@@ -273,8 +274,7 @@ class LastAxis(Protocol):
     def of_persons(self, bounded: BoundedPersons) -> IntArray: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class RowIntake:
+class RowIntake(Struct, kw_only=True):
     """Every row counts at once, by its own codes only. last: one more axis, or none."""
 
     cells: Tally

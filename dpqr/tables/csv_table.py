@@ -19,16 +19,18 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.errors import DataError
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import PIPED, STDIN, TableFile, other_kind
@@ -447,8 +449,7 @@ _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _EMPTY_LINES = re.compile(rb"\n\n+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrowPieces:
+class ArrowPieces(Struct, frozen=True, kw_only=True):
     """width: cells of a row. names, places: of the wanted columns. most: bytes of the longest row.
 
     **Privacy** What Arrow fails with depends on rows and reaches nobody: such a piece is read by the standard library,

@@ -11,7 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import PLAIN, Attribute, Bins, Codes, Labels, Spelling
 from dpqr.domain.domain import Domain
@@ -53,8 +55,7 @@ class Encoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LabelEncoder:
+class LabelEncoder(Struct, frozen=True):
     """Exact text, or text without its case; whole numbers by their decimal text, booleans as "true" and "false", dates
     in ISO form."""
 
@@ -112,8 +113,7 @@ class LabelEncoder:
         return self.faults.settle(places, self.axis.size, places)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeEncoder:
+class CodeEncoder(Struct, frozen=True):
     """Whole numbers 0 .. size-1; other whole numbers are outside, fractions unparsable. 3.0 is 3."""
 
     axis: Codes
@@ -144,8 +144,7 @@ class CodeEncoder:
         return self.faults.settle(places, self.axis.size, places)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NumberEncoder:
+class NumberEncoder(Struct, frozen=True, eq=False):
     """Numbers by bins; an integral axis places other numbers by the same edges."""
 
     axis: Bins
@@ -184,8 +183,7 @@ class NumberEncoder:
         return self.faults.settle(places, self.axis.size, values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MomentEncoder:
+class MomentEncoder(Struct, frozen=True, eq=False):
     """Days or moments by bins. A moment in a column of dates counts by its date, a date in one of moments by its
     midnight; a zoned moment by its instant in UTC.
     """
@@ -226,8 +224,7 @@ def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fr
     return WholeNumbers.of(encoder.cuts(unit), kind, encoder.faults)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnEncoder:
+class ColumnEncoder(Struct, frozen=True, kw_only=True):
     """One attribute's encoder, with what every kind shares: nulls, blanks at both ends of texts, and dictionaries.
 
     missing: texts that stand for null. trim: blanks at both ends go before anything is compared.
@@ -307,8 +304,7 @@ class TableBatch:
         return int(self.rows.num_rows) + len(self.malformed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedRows:
+class CodedRows(Struct, frozen=True, kw_only=True):
     """The rows of a batch that are kept. Private.
 
     codes: one array an attribute, shape (rows,), every code a cell. counts: records a row, or None for one each.
@@ -324,7 +320,7 @@ class CodedRows:
     read: int
     failed: frozenset[str]
     places: AnyArray | None = None
-    malformed: IntArray = field(default_factory=lambda: NONE)
+    malformed: IntArray = msgspec.field(default_factory=lambda: NONE)
 
     @property
     def origins(self) -> AnyArray:
@@ -338,8 +334,7 @@ class CodedRows:
         return self.rows if self.counts is None else _total(self.counts)
 
 
-@dataclass(frozen=True, slots=True)
-class RowEncoder:
+class RowEncoder(Struct, frozen=True):
     """Encodes batches whose columns are the domain's, in its order, then the count column where there is one.
 
     count_cap: None if every row is one record, else the largest count that a cell may hold: a constant, for a

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
@@ -184,13 +186,12 @@ def label_texts(cells: Any, attribute: Attribute) -> Any:
     return compute.if_else(mask(good), found, pa.scalar(None, found.type))
 
 
-@dataclass(slots=True, kw_only=True)
-class LabelSums:
+class LabelSums(Struct, kw_only=True):
     """Labels with their counts; what comes is merged in when it is as much as what is held. memory: bytes, at most."""
 
     memory: int
     _held: LabelCounts | None = None
-    _waiting: list[tuple[Any, IntArray]] = field(default_factory=list)
+    _waiting: list[tuple[Any, IntArray]] = msgspec.field(default_factory=list)
     _pending: int = 0
 
     def add(self, labels: Any, counts: IntArray | None) -> None:

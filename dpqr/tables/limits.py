@@ -7,8 +7,9 @@ columns: it is asked when the run is paid for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS
 from dpqr.kernel.errors import DataError, DpqrError, UsageFault
@@ -37,8 +38,7 @@ COUNTING = (TOO_MANY_RECORDS, TOO_MANY_PERSONS, OUT_OF_ORDER)
 """All that the core's own counting ends with, wherever it counts; the first two are the bits of stated limits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Caps of one run; a table above one ends it with a constant message.
 
     cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it, and where the files are much smaller
@@ -61,9 +61,9 @@ class Limits:
     memory: int = 2**32
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if getattr(self, each.name) < 1:
-                raise UsageFault(f"the limit on {each.name} must be at least 1")
+        for name in self.__struct_fields__:
+            if getattr(self, name) < 1:
+                raise UsageFault(f"the limit on {name} must be at least 1")
         if self.records > RECORDS:
             raise UsageFault("the limit on records may be at most 2^36: with it no true answer can overflow")
         if self.memory < LEAST_MEMORY:
@@ -94,8 +94,7 @@ class Limits:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
+class _Done(Struct, Generic[T], frozen=True):
     value: T
 
 
@@ -140,8 +139,7 @@ def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Don
 STEP = 10
 
 
-@dataclass(slots=True, kw_only=True)
-class Percent:
+class Percent(Struct, kw_only=True):
     """Reports 0, 10, 20, ..., 100, each once and in this order, however large the table is and however reading ends.
 
     total: bytes of all passes; None: not known, then 0 and 100 are reported.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
@@ -23,6 +24,7 @@ from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit, whose
+from dpqr.kernel.values import replace
 from dpqr.tables.counting import Counting, LastAxis, TableCounts, person_groups, secret_key
 from dpqr.tables.csv_table import csv_batches
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
@@ -43,8 +45,7 @@ if TYPE_CHECKING:
 UNREADABLE = "the table cannot be read; it is damaged, or needs more memory than there is"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batches:
+class Batches(Struct, frozen=True, kw_only=True):
     """A table that can be walked over. progress: is given newly read bytes, never rows."""
 
     source: TableSource
@@ -129,8 +130,7 @@ def _silent(_: int) -> None:
     """The default observer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedTable:
+class LoadedTable(Struct, frozen=True, kw_only=True):
     """What a run may draw from, sealed.
 
     counts: the records by cell. dropped: the records that were left out, as a histogram without columns; for
@@ -250,8 +250,7 @@ def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> Load
 # is learned from.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartDraw:
+class PartDraw(Struct, frozen=True, kw_only=True):
     """Draws one of `count` parts, uniformly and for each unit apart.
 
     **Privacy** A unit's part depends on nothing else, so between neighbours the draws of all others can be made alike

@@ -11,11 +11,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError
@@ -258,8 +258,7 @@ Take = tuple[int, Callable[["Compact"], Any]]
 """The type that a field must have, and what reads its value."""
 
 
-@dataclass(slots=True)
-class Compact:
+class Compact(Struct):
     """A cursor over `data`, which stands at `at`. Its methods raise IndexError where the bytes end too early."""
 
     data: bytes
@@ -359,8 +358,7 @@ class BadParquet(Exception):
     """The footer or the page headers are no sound Parquet; the reader of the table says so in its own words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(Struct, frozen=True, kw_only=True):
     """One column's part of a row group. name: of the schema's column. values: rows, nulls included. unpacked, packed:
     bytes. first, dictionary: where its first data page and its dictionary begin. texts: whether values have any length.
     delta: whether some page holds differences.
@@ -376,16 +374,14 @@ class Chunk:
     delta: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowGroup:
+class RowGroup(Struct, frozen=True, kw_only=True):
     """One row group: its rows, and the chunks of the columns that were asked for."""
 
     rows: int
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footer:
+class Footer(Struct, frozen=True, kw_only=True):
     """What the footer declares; claims, as far as pages go."""
 
     rows: int
@@ -486,8 +482,7 @@ _FIELDS: dict[int, Take] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParquetPage:
+class ParquetPage(Struct, frozen=True, kw_only=True):
     """unpacked: bytes it unpacks to. values: how many it holds, nulls included. data: whether they are rows and no
     dictionary. prefixed: texts are stored as differences, so each may be as long as the whole page."""
 
@@ -561,8 +556,7 @@ _SMALL = 2**22
 """Texts that come to no more when they are spelt out need no count."""
 
 
-@dataclass(slots=True, kw_only=True)
-class ParquetBudget:
+class ParquetBudget(Struct, kw_only=True):
     """Meters the pages of one file. descriptor: of that file. coded: columns that stay in dictionary form.
 
     **Privacy** Sizes of pages depend on cells. Above a cap they end the run, which has paid for it.

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import Packing, PersonTable
@@ -21,6 +22,7 @@ from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import NoiseSource, keyed_words
 from dpqr.kernel.unit import Every
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import days, is_text, mask, not_null, numpy_values, period_numbers, text_array
 from dpqr.tables.encoders import ColumnEncoder, RowEncoder, TableBatch
 from dpqr.tables.limits import OUT_OF_ORDER, TOO_MANY_PERSONS
@@ -252,8 +254,7 @@ _ROW = 512
 """Bytes allowed for a row that waits, so that merging does not start before it pays; long names count as more rows."""
 
 
-@dataclass(slots=True, kw_only=True)
-class HeldRows:
+class HeldRows(Struct, kw_only=True):
     """Persons in the order in which they came, with the number of rows read of each; their distinct rows in order, the
     owner's number as the first word, and how many of each."""
 
@@ -267,8 +268,7 @@ class HeldRows:
         return sum(int(each.nbytes) for each in (self.persons, self.read, self.rows, self.counts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedPersons:
+class BoundedPersons(Struct, frozen=True, kw_only=True):
     """What bounding leaves of one group of persons. Private.
 
     rows: packed codes of the kept rows, shape (words a row, rows). owners: whose each of them is, as a number below
@@ -431,8 +431,7 @@ class PersonTally:
 # FirstRows: at most K rows of each person over the life of a counter, the first ones in the order of periods.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstRows:
+class FirstRows(Struct, frozen=True, kw_only=True):
     """Ranks rows by their periods, before and after `Bounding` keeps K of each person.
 
     periods: numbers the counter's periods, from 0. since: the first one whose rows this release counts.

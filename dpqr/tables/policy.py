@@ -6,10 +6,12 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.values import replace
 
 
 def require_delimiter(mark: str | None) -> None:
@@ -39,8 +41,7 @@ def require_encoding(name: str | None) -> None:
         raise UsageFault(f"--encoding {name!r}: give an encoding such as utf-8, cp1252, latin-1 or utf-16")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """The table of an engine that the owner of a budget has bound it to: a public text.
 
     address: scheme, place and table, as `dpqr.tables.engines.known.source_at` writes them; empty in a change of policy:
@@ -82,8 +83,7 @@ FILES = Source(address="")
 """In a change of policy: no source any more, but files by path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """How the private table is read, as the owner of a budget fixes it, or as a request states it.
 
     records, bytes, memory: limits of the same names; None: the built-in defaults.
@@ -144,8 +144,7 @@ BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
 """The limits that hold if none is stated."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyChange:
+class PolicyChange(Struct, frozen=True, kw_only=True):
     """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life.
 
     source: FILES ends the binding to an engine's table.

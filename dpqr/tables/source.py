@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.tables.engines.known import engine_at, local_files, refused_before
 from dpqr.tables.files import STDIN, InMemoryTable, Kind, StandardInput, TableFile, files_below, files_matching
 from dpqr.tables.limits import constantly

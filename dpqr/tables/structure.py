@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError, UsageFault
@@ -121,8 +122,7 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     return tuple((field.name, frictionless_type(field.type)) for field in schema)
 
 
-@dataclass(frozen=True, slots=True)
-class _Structure:
+class _Structure(Struct, frozen=True):
     """Names and types of an engine's columns; where the engine refuses, one sentence for each engine."""
 
     engine: Engine

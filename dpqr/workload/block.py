@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Region
 from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable, PersonTotal
@@ -24,8 +25,7 @@ ROWWISE_ENTRIES = 2**22
 """Entries of the largest intermediate of a row-by-row product (32 MB)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Factor:
+class Factor(Struct, frozen=True, kw_only=True, eq=False):
     """An integer matrix over one group of attributes.
 
     axes, sizes: the group's attributes and their cell counts; the matrix has prod(sizes) cells, in C order.

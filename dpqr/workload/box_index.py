@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
@@ -25,8 +25,7 @@ FIRST, NODES = 2**18, 2**15
 """Limits on the sums and nodes of the level of a family that is bounded before any selection."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class IndexLevel:
+class IndexLevel(Struct, frozen=True, kw_only=True, eq=False):
     """Nodes that fix the same number of comparisons.
 
     first: position of every node's first query in the sorted order, then the number of queries, shape (nodes + 1,).
@@ -44,8 +43,7 @@ class IndexLevel:
         return len(self.kinds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Family:
+class Family(Struct, frozen=True, kw_only=True, eq=False):
     """Boxes on groups of attributes of equal sizes.
 
     sizes: cells of a group's attributes. cells: indices of each group's cells in the flat table of `with_totals`, shape
@@ -78,8 +76,7 @@ class Family:
         return [rest, *found[::-1]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoxIndex:
+class BoxIndex(Struct, frozen=True, kw_only=True, eq=False):
     """axes, sizes: of the table that answers all queries. families: together they hold every candidate once."""
 
     axes: Axes

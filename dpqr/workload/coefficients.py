@@ -13,7 +13,6 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from io import BytesIO, StringIO
 from itertools import islice
@@ -23,7 +22,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from numpy.lib import format as npy
 
 from dpqr.domain.text.decoding import Location, describe_value, nearest
@@ -43,8 +42,7 @@ MAX_CELLS = 2**24
 """Cells of the columns that one coefficient file spans."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Coefficients:
+class Coefficients(Struct, frozen=True, kw_only=True, eq=False):
     """Entry i stands in row `rows[i]` and cell `cells[i]` (C order over `axes`); all others are 0.
 
     labels: one a query, in row order.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from dpqr.domain.attribute import Bins, Codes, Labels
 from dpqr.domain.columns import code_bins
@@ -32,8 +31,7 @@ MAX_GROUP_CELLS = 2**22
 """Cells of one group of columns that a predicate ties together."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledPredicate:
+class CompiledPredicate(Struct, frozen=True):
     """A predicate's conjuncts by the group of columns, in domain order, that they are tied to. work: cells that its
     comparisons look at."""
 
@@ -131,8 +129,7 @@ MAX_TERMS = 2**23
 """Coefficients of a factor before those that are 0 are left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RestrictedFactors:
+class RestrictedFactors(Struct, frozen=True, kw_only=True, eq=False):
     """factors: of the block. order: for every combination of rows of the entry's factors, in C order, the block's row.
     work: cells that the predicate's comparisons look at."""
 
@@ -141,8 +138,7 @@ class RestrictedFactors:
     work: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _JoinedFactors:
+class _JoinedFactors(Struct, frozen=True):
     """Factors, by their places, and conjuncts on columns in domain order that have to stay together."""
 
     axes: Axes
@@ -229,8 +225,7 @@ CHUNK = 2**20
 """Keys drawn at once to pick columns by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _RandomComparisons:
+class _RandomComparisons(Struct, frozen=True, kw_only=True, eq=False):
     """ways: comparisons of each query; columns, starts, stops: shape (queries, most ways), the first `ways` count."""
 
     ways: IntArray
@@ -297,8 +292,7 @@ def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: EntryConte
     return _RandomComparisons(ways=ways, columns=columns, starts=starts, stops=stops)
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class _Texts(Struct, frozen=True):
     """What comparisons are called: one text for each that occurs, shared by all rows that make it."""
 
     domain: Domain

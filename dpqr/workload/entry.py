@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.columns import code_bins
@@ -20,14 +20,14 @@ from dpqr.domain.text.decoding import Location, nearest, number, obvious
 from dpqr.domain.text.faults import FollowUp, all_of, member
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.errors import DocumentError, Fix
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.figures import Figure
 from dpqr.workload.form import KINDS, QueryEntry
 from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonsQuery:
+class PersonsQuery(Struct, frozen=True, kw_only=True):
     """A table of persons, before the run's unit is known. block: the marginal whose cells they count in. most_cells: C;
     None: as many as rows of a person are used. column: that says whose row it is, where the entry names it. figure: the
     mean or the quantiles that its totals give; None: persons are counted."""
@@ -46,8 +46,7 @@ class PersonsQuery:
         return replace(self.block, most_cells=most_cells, times=times, scale=self.block.scale / times)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledEntry:
+class CompiledEntry(Struct, frozen=True, kw_only=True):
     """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
 
     binning_error: largest error a record that replacing values by midpoints adds; None where no values are.

@@ -20,16 +20,16 @@ of epsilon between them for that t, have (1 + t^(2/3))^3, and (1 + t)^2 in rho.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dpqr.domain.text.decoding import Location, decode, number
 from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
 from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name
@@ -197,8 +197,7 @@ FIGURE_COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _FigureEntry:
+class _FigureEntry(Struct, frozen=True, kw_only=True, eq=False):
     """An entry of a figure while its blocks are made. rows: of the blocks, one after the other; (groups, of each)."""
 
     kind: str
@@ -261,8 +260,7 @@ class _FigureEntry:
         return CompiledEntry(blocks=self.blocks, figures=(figure,), notes=notes, work=self.work + work)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Line:
+class _Line(Struct, frozen=True, kw_only=True, eq=False):
     """A column of numbers by its midpoints, in steps of `grid` from the least to the largest.
 
     places: step of every bin, shape (bins,). cells: of the column, own cells included. error: largest one a record, by
@@ -321,8 +319,7 @@ def _line(name: str, location: Location, frame: EntryContext, *, power: int) -> 
 # weighted count by at most the largest weight, and the noise follows from that.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Weighing:
+class Weighing(Struct, frozen=True, kw_only=True, eq=False):
     """factor: one row, the weight of every cell in steps of `grid`. largest: weight of a record. error: largest one a
     weight, by its bin's midpoint."""
 

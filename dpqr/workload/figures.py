@@ -6,11 +6,11 @@ A figure names the block that its queries are rows of. It asks nothing of the ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
@@ -18,8 +18,7 @@ from dpqr.workload.block import QueryBlock
 Name = str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotientFormula:
+class QuotientFormula(Struct, frozen=True, kw_only=True):
     """One linear function of a group's answers over another: a mean, a proportion, a ratio of sums.
 
     numerator, denominator: coefficients of the answers, in the units of their blocks; each answer is at least 0 on any
@@ -32,8 +31,7 @@ class QuotientFormula:
     ceiling: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VarianceFormula:
+class VarianceFormula(Struct, frozen=True, kw_only=True):
     """A variance: square / count - (sum / count)^2. Every field: coefficients of a group's answers.
 
     >>> one, none = Fraction(1), Fraction(0)
@@ -47,8 +45,7 @@ class VarianceFormula:
     ceiling: Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quantiles:
+class Quantiles(Struct, frozen=True, kw_only=True):
     """Values below which a part of the records lies, for each of `at`. A group's answers are cumulative counts.
 
     bounds: smallest and largest value of each bin. counted: whether the answers are the counts of the bins themselves.
@@ -62,8 +59,7 @@ class Quantiles:
     counted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Largest:
+class Largest(Struct, frozen=True, kw_only=True):
     """The cells with the largest counts. titles: of the cells, each one of a group's answers.
 
     >>> Largest(count=1, titles=("yes", "no")).count
@@ -98,8 +94,7 @@ def comparisons(at: Sequence[Fraction], count: int) -> IntArray:
 Formula = QuotientFormula | VarianceFormula | Quantiles | Largest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True, eq=False):
     """One figure for every group.
 
     kind: of the entry, such as "mean". blocks: names of the blocks whose rows, one block after the other, it rests on.

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 
@@ -81,8 +82,7 @@ class IntMatrix(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Every cell by itself: the matrix of a marginal."""
 
     smallest: ClassVar[int] = 0
@@ -119,8 +119,7 @@ class Identity:
         return 1 if power == 0 else 2
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Struct, frozen=True):
     """Row r sums the cells 0..r: the lower-triangular matrix of a CDF. Products are running sums.
 
     size: number of ordered cells, one row each. others: cells after them that no row counts (null, outside).

@@ -7,13 +7,14 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 from dpqr.workload.matrix import Identity, IntMatrix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Boxes:
+class Boxes(Struct, frozen=True, kw_only=True, eq=False):
     """Boxes of cells: starts <= cell < stops on every axis; both int64 of shape (boxes, axes).
 
     >>> Boxes(starts=np.array([[0, 0]]), stops=np.array([[2, 3]])).cells
@@ -25,7 +26,7 @@ class Boxes:
 
     def __post_init__(self) -> None:
         for name in ("starts", "stops"):
-            object.__setattr__(self, name, freeze(np.asarray(getattr(self, name), dtype=np.int64)))
+            force_setattr(self, name, freeze(np.asarray(getattr(self, name), dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -90,8 +91,7 @@ class Bisection:
         return Boxes(starts=np.minimum(starts, sizes), stops=np.minimum(starts + widths, sizes))
 
 
-@dataclass(frozen=True, eq=False)
-class BucketMatrix:
+class BucketMatrix(Struct, frozen=True, eq=False):
     """A matrix over buckets, applied to cells: a cell has the coefficients of its bucket.
 
     inner: over the buckets. buckets: of every cell, shape (cells,), int64. A bucket may have no cell.
@@ -107,7 +107,7 @@ class BucketMatrix:
     buckets: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "buckets", freeze(self.buckets.astype(np.int64, casting="safe", copy=False).view()))
+        force_setattr(self, "buckets", freeze(self.buckets.astype(np.int64, casting="safe", copy=False).view()))
         if len(self.buckets) == 0 or self.buckets.min() < 0 or self.buckets.max() >= self.inner.cells:
             raise ValueError("every cell needs a bucket that the inner matrix has")
 

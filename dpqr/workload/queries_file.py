@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations, pairwise
@@ -13,7 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
@@ -24,6 +23,7 @@ from dpqr.domain.text.faults import Faults
 from dpqr.domain.text.sources import Sources
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.coefficients import compile_coefficients
 from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, fulfilling, restrict_factors
@@ -245,8 +245,7 @@ _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueriesDocument:
+class QueriesDocument(Struct, frozen=True, kw_only=True):
     """What is asked, over what.
 
     domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of

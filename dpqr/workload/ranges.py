@@ -13,6 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import PAIRWISE_WORK, Dense, Identity, IntMatrix, Prefix, Sparse
@@ -194,8 +195,7 @@ def row_extremes(matrix: IntMatrix) -> tuple[int, int]:
 # Overlaps: how many cells each interval shares with each group of neighbouring cells, never written out.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
+class Overlaps(Struct, frozen=True, eq=False):
     """The matrix O[r, i] = |interval r and group i|, held in memory of rows plus groups.
 
     An end x in group q, which starts at a_q, is ahead of all of the groups before q and of u = x - a_q cells of q. So

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix, Sparse
 from dpqr.workload.partition import BucketMatrix
@@ -95,8 +96,7 @@ DENSE_ENTRIES = 2**22
 """Largest dense matrix of stacked rows, in entries (32 MB)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StackedBlocks:
+class StackedBlocks(Struct, frozen=True, eq=False):
     """Blocks that hold the same queries in another order; order: the new position of each query, by its old number."""
 
     blocks: tuple[QueryBlock, ...]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -184,8 +184,7 @@ MOST = 2**13
 """Pairs of a factor, beyond which products of them are not formed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPairs:
+class ColumnPairs(Struct, frozen=True, kw_only=True):
     """Pairs of columns a and b without negative entries: norms |a| and |b|, and what a and b share. All int64.
 
     In squared L2 they share the inner product <a, b>; in L1 the sum of their smaller entries. Either way the distance

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError
@@ -22,8 +23,7 @@ from dpqr.workload.figures import Figure
 from dpqr.workload.matrix import Identity
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """The query blocks of a release, in the curator's order; their names are unique.
 
     figures: what is computed from the released answers to some of them. persons: tables of persons, which no model
@@ -177,8 +177,7 @@ class Measurement:
 # RowNames: names of a block's rows, for everything that prints or writes answers.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowNames:
+class RowNames(Struct, frozen=True, kw_only=True, eq=False):
     """Names of the first rows of a block.
 
     cells: attribute -> cell codes, shape (rows,), for every attribute of an identity factor; any other attribute is

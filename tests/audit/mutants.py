@@ -1,6 +1,6 @@
 """Mechanisms and trials made wrong on purpose, one fault each."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -10,6 +10,7 @@ from dpqr.domain.histogram import Counts
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.selection import ExponentialChoice
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.candidates import BlockCandidates

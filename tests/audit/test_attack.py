@@ -3,7 +3,6 @@
 Limits against the equation that defines them, in 40 digits, and against how often they really hold.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -14,6 +13,7 @@ from support.slow_cases import slow_but, thinned
 
 from dpqr.audit.attack import Joint, NaiveBayesView, attack, lower_limits, proved_by, strongest, upper_limits, views
 from dpqr.audit.case import Claim, Outcomes
+from dpqr.kernel.values import replace
 
 EPSILON = Fraction(1)
 CLAIM = Claim(epsilon=EPSILON)

@@ -1,6 +1,5 @@
 """Planted faults are found in few runs. `tests/audit/test_run.py` shows that sound cases pass."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -29,6 +28,7 @@ from dpqr.audit.run import ALARM, cases_by_name
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism
 from dpqr.mechanisms.selection import PermuteAndFlipChoice
 from dpqr.strategies.checks import Gaussian, Laplace

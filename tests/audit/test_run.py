@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -11,6 +10,7 @@ from dpqr.audit.cases.files import FileCase
 from dpqr.audit.run import ALARM, PARTS, Audit, Finding, audit, cases_by_name, select_cases
 from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 
 NAME = "laplace-marginal-loose"
 

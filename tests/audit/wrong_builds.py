@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,7 @@ from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
 from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.kernel.values import replace
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.mechanisms import noisy_answers, selection
 from dpqr.mechanisms.box_scores import BoxScores

@@ -1,7 +1,6 @@
 """Noisy answers and measured strategies on all neighbouring tiny databases; and the same audit against wrong ones."""
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -15,6 +14,7 @@ from support.slow_cases import slowly
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.strategies.designs.buckets import merged_block
 from dpqr.workload.block import Factor, QueryBlock

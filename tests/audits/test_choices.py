@@ -1,6 +1,5 @@
 """Selections on all neighbouring tiny databases; and the same audit against selections made wrong on purpose."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from support.one_test import in_one_test
 
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock

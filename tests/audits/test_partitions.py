@@ -7,7 +7,6 @@ rest to be below a bound that is added to the larger side.
 
 import itertools
 from collections import defaultdict
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import exp, log
@@ -22,6 +21,7 @@ from support.small_universes import problem
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.buckets import merged_block

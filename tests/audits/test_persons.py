@@ -1,7 +1,6 @@
 """Whole persons on all neighbouring tiny tables; and the same audit against bounding made wrong on purpose."""
 
 from collections import defaultdict
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +11,7 @@ from support.one_test import in_one_test
 from support.slow_cases import slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

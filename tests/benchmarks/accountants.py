@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from time import process_time
@@ -26,6 +25,7 @@ from dpqr.kernel.accountants.pld import PrivacyLossDistribution
 from dpqr.kernel.accountants.sums import ZeroConcentrated
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.events import Composition, ExponentialEvent
+from dpqr.kernel.values import replace
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.distinguishers import Exponential

@@ -17,12 +17,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.releases.planning import read_documents
 from dpqr.releases.release import release
 from dpqr.releases.requests import PlanRequest, ReleaseRequest

@@ -22,12 +22,13 @@ import math
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+
+from dpqr.kernel.values import replace
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 

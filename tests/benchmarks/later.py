@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +23,7 @@ from error_bars import made, released
 from task import Task
 
 from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.values import replace
 from dpqr.published import later
 from dpqr.releases.loop import Outcome
 from dpqr.releases.result import FinishedRun

@@ -29,11 +29,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+
+from dpqr.kernel.values import replace
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 

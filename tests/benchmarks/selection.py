@@ -16,7 +16,7 @@ import argparse
 import json
 import tempfile
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from replay import conjunctions, table
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.box_scores import BoxSearch
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.releases.draws import Draws

@@ -18,11 +18,13 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+
+from dpqr.kernel.values import replace
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 

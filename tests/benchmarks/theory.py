@@ -27,7 +27,6 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from fractions import Fraction
 from functools import partialmethod
 from pathlib import Path
@@ -39,6 +38,7 @@ from dpqr.domain.histogram import Counts
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.releases import loop
 from dpqr.releases.draws import Draws

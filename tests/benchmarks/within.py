@@ -134,7 +134,7 @@ def lines(codes: np.ndarray, sizes: dict[str, int], runs: int) -> Iterator[str]:
 
 def ratios(request: ForecastRequest, true: PublicTable, runs: int) -> str:
     """Forecast over measured error of each figure, at epsilon 1."""
-    from dataclasses import replace
+    from dpqr.kernel.values import replace
 
     (point,) = forecast_releases(replace(request, goal=None, epsilons=("1",))).points
     measured = np.nanmean([simulate(point.plan, true, SEED + seed).figures for seed in range(runs)], axis=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hostile.oracles.blind import blind
 from hostile.oracles.limits import LIMITS
@@ -13,6 +11,8 @@ from hostile.oracles.policies import POLICIES
 from hostile.oracles.rows import FAULTY
 from hostile.oracles.verdict import tried
 from support.slow_cases import thinned
+
+from dpqr.kernel.values import replace
 
 ATTEMPTS = [*LIMITS, *POLICIES, *FAULTY, *OUTPUTS]
 LEAST, LEAST_CAUGHT = 40, 10

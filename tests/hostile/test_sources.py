@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import replace
 
 import pytest
 from hostile.oracles.attempt import seen
@@ -18,6 +17,8 @@ from hostile.sources.mutants import any_source
 from hostile.sources.places import Engines, roles, server_address
 from support.postgres_server import missing, running
 from support.slow_cases import thinned
+
+from dpqr.kernel.values import replace
 
 LEAST, LEAST_CAUGHT = 40, 10
 PLACED = re.compile(r"^(SERVER|OTHER|LOGIN)(?=\?)|DESK")

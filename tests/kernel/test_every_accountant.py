@@ -1,6 +1,6 @@
 """The laws that every accountant obeys; a theorem that joins `known.PREDICTING` is held to them too."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -31,6 +31,7 @@ from dpqr.kernel.events import (
     PermuteAndFlipEvent,
     RoundedGaussianEvent,
 )
+from dpqr.kernel.values import replace
 from dpqr.strategies import known as strategies
 
 BUDGETS = [

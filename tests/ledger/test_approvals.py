@@ -2,12 +2,12 @@
 
 import threading
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.ledger.codec import decode_entry, encode_entry
 from dpqr.ledger.ledger import LedgerEntry, Reason
 from dpqr.ledger.state import Charge, LedgerState, decode_state, legacy_spelling

@@ -1,7 +1,6 @@
 import os
 import stat
 import threading
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -22,6 +21,7 @@ from support.ledger_jobs import (
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.store import SqliteStore

@@ -5,7 +5,7 @@ full; of rows and persons, added and replaced; in epsilon, in rho, in mu^2 and i
 and a first period. What the state admits, refuses, shows and stores must be what the model says.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
 
@@ -19,6 +19,7 @@ from dpqr.kernel.currency import PAIR
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import digest
 from dpqr.ledger.codec import decode_entry, encode_entry
 from dpqr.ledger.ledger import LedgerEntry, Reason

@@ -1,6 +1,5 @@
 """Counters of persons in the chain: a release in its turn costs its level once (all short histories: `test_layers`)."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,6 +9,7 @@ from dpqr.domain.periods import Period, PeriodRows, PeriodTree
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.state import Charge

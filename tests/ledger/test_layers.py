@@ -1,6 +1,5 @@
 """Layers, over all short histories of releases: who may join whom, and what a person pays for all of them."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -10,6 +9,7 @@ from support.slow_cases import thinned
 from dpqr.domain.periods import Period, PeriodRows, PeriodTree
 from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import BudgetTerms, DataKind
 from dpqr.ledger.periods import Layer, LayerNode, PeriodBudgets, free_layer, is_free, of_layers
 

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,6 +7,7 @@ from dpqr.kernel.budget import Cost, Pricing
 from dpqr.kernel.currency import PAIR, currency
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import LONGEST_REASON, NO_REASON, Account, Reason, Reservation
 from dpqr.ledger.refusals import (
     LONGEST_NAME,

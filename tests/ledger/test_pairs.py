@@ -1,7 +1,6 @@
 """A ledger in epsilon and delta, from the first entry to its proofs."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,6 +11,7 @@ from dpqr.kernel.budget import PURE, Cost, Pricing
 from dpqr.kernel.currency import PAIR
 from dpqr.kernel.errors import BudgetRefused, LedgerError
 from dpqr.kernel.events import DiscreteGaussianEvent, ExponentialEvent
+from dpqr.kernel.values import replace
 from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import record
 from dpqr.ledger.codec import encode_entry

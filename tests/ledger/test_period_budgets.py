@@ -1,6 +1,5 @@
 """Budgets of periods in the chain: each pays for its own releases, and no unit pays more than the budget for life."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +10,7 @@ from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.state import Charge

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve,
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger.codec import POLICY_FORMAT, decode_entry, decode_policy, encode_entry
 from dpqr.ledger.ledger import LedgerEntry

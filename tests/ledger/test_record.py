@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,6 +13,7 @@ from support.ledger_jobs import UNIT, draws, ledger_in, reserve, terms
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import ChainSegment, Link
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import LedgerEntry

@@ -1,7 +1,6 @@
 """Draws in a ledger: one after another, each on the transcript that holds all before it, none beyond what was paid."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -24,6 +23,7 @@ from dpqr.kernel.budget import PURE, Cost
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.ledger.codec import canonical, encode_entry
 from dpqr.ledger.ledger import LedgerEntry

@@ -1,6 +1,6 @@
 """Learned labels, bounds and cuts: the joint law on all neighbours of tiny tables, and sensitivities by force."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -19,6 +19,7 @@ from dpqr.kernel.noise.bits import exp_bracket
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.learning import (
     NEARLY,
     LabelSelection,

@@ -1,6 +1,5 @@
 """Scores of single queries: their values written out, and their sensitivity against all neighbouring databases."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms import selection
 from dpqr.mechanisms.selection import RESOLUTION, ExponentialChoice, PermuteAndFlipChoice, QueryScores, fair_ratios
 from dpqr.workload.block import Factor, QueryBlock

@@ -1,7 +1,6 @@
 """Prices of epochs, what questions are refused, and that a threshold serves until it is passed. The law and its loss:
 tests/audit/cases/test_filters.py."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -18,6 +17,7 @@ from dpqr.kernel.noise.discrete_laplace import Geometric
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.sparse_vector import (
     AboveThreshold,
     OpenThreshold,

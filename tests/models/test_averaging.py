@@ -1,6 +1,5 @@
 """Averaging: noise is split without bias, shares are the best of all, and the model that predicts is trusted."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.small_universes import marginal, measured, problem
 
 from dpqr.domain.domain import PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.values import replace
 from dpqr.models import averaging
 from dpqr.models.averaging import HeldOutAnswers, split_noise
 from dpqr.models.compound import ModelAverage

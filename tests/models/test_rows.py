@@ -1,9 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dpqr.domain.domain import Region
+from dpqr.kernel.values import replace
 from dpqr.models import rows as row_fit
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution

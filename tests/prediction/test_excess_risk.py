@@ -1,7 +1,6 @@
 """The bound on the excess risk: by hand, against measured risks of a known population, and where there is none."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +14,7 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures

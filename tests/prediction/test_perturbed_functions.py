@@ -1,7 +1,6 @@
 """Objective perturbation: the loss of privacy against densities worked out anew, and the event of what is drawn."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpqr.kernel.events import GaussianObjectiveEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.prediction.learned_functions import FINENESS, round_to_grid, weights_sensitivity
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner

@@ -1,6 +1,6 @@
 """What a plan draws is what it is charged for: every mechanism's events are the planned ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpqr.kernel.currency import EPSILON, RHO, SQUARED_MU
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import PointsForm, ProcessForm, VotesForm, make_selection

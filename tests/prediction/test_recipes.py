@@ -1,6 +1,5 @@
 """Learners by their names: which one is made, for which unit, and what is refused."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,6 +11,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.features import CellFeatures, Kernel

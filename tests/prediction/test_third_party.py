@@ -1,6 +1,5 @@
 """Losses and learners of other packages; `tests/cli/test_third_party.py` has them installed."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball

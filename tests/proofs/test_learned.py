@@ -1,6 +1,5 @@
 """P43 to P46: tables of persons, kept labels, counts of a grid, and chosen rows, by enumeration and thirty digits."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -14,6 +13,7 @@ from support.slow_cases import thinned
 from dpqr.domain.domain import LearnedRows
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.learning import LabelSelection, grid_counts, person_counts
 from dpqr.releases.person_rows import ForecastErrors, RowChoice
 from dpqr.workload.block import Factor, QueryBlock

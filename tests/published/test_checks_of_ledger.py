@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +11,7 @@ import pytest
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.values import replace
 from dpqr.published.checks import _end, ledger, locked_plan, require_learned
 from dpqr.published.evidence import NotChecked, ReleaseEvidence
 

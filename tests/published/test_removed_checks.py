@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ from support.removed_checks import outcome, removals
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LabelSelectionEvent
+from dpqr.kernel.values import replace
 from dpqr.published import checks as checks_of_ledger
 from dpqr.published import checks as checks_of_record
 from dpqr.published import prediction_checks as checks_of_predictions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +15,7 @@ from support.paid_releases import payer
 
 import dpqr
 from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.values import replace
 from dpqr.ledger.record import read_export
 from dpqr.published.checks import require_bound
 from dpqr.published.evidence import NotChecked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from support.slow_cases import thinned
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
 from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import CHECKS, require_verified, verify
 from dpqr.releases.files import document_text

@@ -31,7 +31,7 @@ def test_every_option_of_a_release_has_its_name_at_both_doors_and_in_the_request
 def test_every_option_of_predictions_has_its_name_at_both_doors_and_in_the_request():
     shown = SCREEN | {"rehearse"}
     assert rows(learning_options.PredictCommand).keys() - shown == rows(learning_options.PredictionRun).keys()
-    fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
+    fields = {*PredictionPlanRequest.__struct_fields__}
     assert fields - {"target", "epsilon", "domain", "session"} <= rows(learning_options.PredictionPlanOptions).keys()
 
 

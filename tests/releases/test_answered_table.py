@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import AlreadyThere, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.published.verify import VerifyRequest, verify
 from dpqr.releases.answer_tables import (
     answered_table,

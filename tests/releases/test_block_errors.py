@@ -1,6 +1,5 @@
 """The draws after the loop: of which blocks, in which groups, at what price; journalled, and what is made of them."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpqr.kernel.errors import HypothesisFailed
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import BlockErrors, measured_errors, unmeasured_blocks

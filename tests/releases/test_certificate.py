@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import certified_bound, error_bounds, measured_errors
 from dpqr.releases.error_bounds import certify as best_certificate

@@ -1,6 +1,5 @@
 """Earlier answers that contradict a hypothesis update it for nothing, and others leave it alone."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.small_universes import dense, marginal, problem
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.releases import consistent
 from dpqr.releases.consistent import Answers, furthest, restore_consistency, start_rule, updated_in_stage

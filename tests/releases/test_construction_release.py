@@ -1,6 +1,6 @@
 """What a release shows: which hypothesis, in which unit, and what a reader must know first."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +11,7 @@ from support.plan_phases import changed
 from dpqr.kernel.errors import HypothesisFailed
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.errors import CERTIFIED
 from dpqr.releases.loop import Outcome
 from dpqr.releases.result import assemble

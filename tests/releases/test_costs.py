@@ -1,6 +1,5 @@
 """Phases: every planned event belongs to one, and each is priced by itself."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +10,7 @@ from support.plan_phases import changed, first, without
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import phases, priced_phases
 from dpqr.releases.sentences import choice_words
 from dpqr.strategies.plan import Phase

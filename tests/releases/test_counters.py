@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,6 +13,7 @@ from support.one_test import in_one_test
 import dpqr
 from dpqr.domain.periods import Period
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.releases.counters import with_counter_strategies
 from dpqr.releases.planning import plan_release

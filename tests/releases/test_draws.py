@@ -1,6 +1,6 @@
 """Draws: the journal is told before and after each, and what it holds is never drawn again."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,7 @@ from dpqr.kernel.events import ExponentialEvent, LeftOutEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.strategies.candidates import QueryCandidates

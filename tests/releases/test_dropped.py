@@ -1,6 +1,5 @@
 """The count of what was left out: one draw, paid for, at the price that the plan set aside."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import Draws, DroppedCount, count_dropped
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.plan import Phase

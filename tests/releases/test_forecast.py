@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from support.command_desk import DOMAIN, QUERIES
 from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast import (
     ForecastRequest,
     Goal,

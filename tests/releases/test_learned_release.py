@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from dpqr.kernel.errors import (
 )
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify

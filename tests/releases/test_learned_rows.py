@@ -1,7 +1,6 @@
 """A release that chooses how many rows of each person it uses: what is drawn, chosen, paid and stated, and refused."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, DpqrError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.mechanisms.learning import RowsOfPersons, row_numbers
 from dpqr.published.evidence import VerifyRequest

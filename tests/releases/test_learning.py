@@ -1,7 +1,6 @@
 """`dpqr domain --learn`: what it costs, what it refuses before anything is opened, and what it writes."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.errors import AlreadyThere, BudgetRefused, DataError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.releases import learning
 from dpqr.releases.documents import DomainRequest

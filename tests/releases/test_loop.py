@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.result import assemble

@@ -1,7 +1,6 @@
 """Releases of one period: who pays, what a correction says, and what a kill at each step leaves."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -15,6 +14,7 @@ from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.currency import PAIR, RHO
 from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, PeriodRequest
 from dpqr.ledger.budgets import terms as asked_terms
 from dpqr.ledger.chained_ledger import ChainedLedger

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,6 +6,7 @@ from support.plain_screen import printed
 from support.plan_phases import changed, without
 
 from dpqr.kernel.budget import Price
+from dpqr.kernel.values import replace
 from dpqr.releases.receipt import plan_facts
 from dpqr.report.html import facts
 from dpqr.strategies.plan import BlockForecast, Phase

@@ -5,7 +5,6 @@ Public facts of a domain file, from the document to the plan, the answers and th
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow.parquet as pq
@@ -18,6 +17,7 @@ from support.slow_cases import slow_but
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.planning import RIVALS, plan_release, unit_notes, unit_of
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.requests import PlanRequest

@@ -1,6 +1,5 @@
 """Releases of one period: which are asked for in vain, and what their plans say."""
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -13,6 +12,7 @@ from dpqr.domain.periods import Period, PeriodColumn, PeriodRows
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases import counters as periods
 from dpqr.releases.counters import period_note, period_rows, require_files
 from dpqr.releases.requests import PlanRequest

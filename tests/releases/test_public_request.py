@@ -1,13 +1,14 @@
 """A request and its public form: each stands for the other, and no public change goes unnoticed."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from support.slow_cases import thinned
 
 from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.values import replace
 from dpqr.releases.reading import DOCUMENTS, parse_release_request, public_inputs, resolve_reading
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.release import checked_plan
@@ -148,7 +149,7 @@ def test_every_option_is_part_of_the_request(folder):
 
     names = [each.name for each in fields(PlanRequest) if each.name not in DOCUMENTS]
     others = [replace(base, plan=replace(base.plan, **{name: OTHER[name]})) for name in names]
-    smaller = ({each.name: getattr(Limits(), each.name) - 1} for each in fields(Limits))
+    smaller = ({name: getattr(Limits(), name) - 1} for name in Limits.__struct_fields__)
     others += [replace(base, limits=replace(Limits(), **limit)) for limit in smaller]
     others += [replace(base, source=replace(TABLE, **each)) for each in ({"delimiter": ";"}, {"encoding": "cp1252"})]
     others.append(replace(base, notes=("other words",)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram
+from dpqr.kernel.values import replace
 from dpqr.releases import forecast_error as public_tables
 from dpqr.releases.forecast_error import PublicTable, simulate_tables
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.files import reserve
 from dpqr.releases.read_release import block_entries, block_records, read_answers, read_release

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,6 +6,7 @@ from support.plain_screen import printed
 
 from dpqr.kernel.accountants.fixed_schedules import Advanced
 from dpqr.kernel.budget import Price
+from dpqr.kernel.values import replace
 from dpqr.releases.receipt import receipt
 from dpqr.report.html import facts
 from dpqr.strategies.plan import Phase

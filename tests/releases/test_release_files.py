@@ -1,7 +1,6 @@
 import hashlib
 import json
 import time
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from pyarrow import parquet
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.files import reserve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from support.command_desk import PRIVATE
@@ -11,6 +11,7 @@ from support.command_desk import PRIVATE
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.releases import release as module
 from dpqr.releases.release import dry_run, release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest

@@ -1,7 +1,6 @@
 """A counter, and a release with a start, that are killed at every step: continued, paid once, and gone on from."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,6 +11,7 @@ from support.slow_cases import slow_one
 
 from dpqr.domain.periods import Period
 from dpqr.kernel.budget import Cost
+from dpqr.kernel.values import replace
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.published.export import start_of

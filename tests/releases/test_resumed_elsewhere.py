@@ -19,7 +19,7 @@ and some draws ask for nothing that is tuned: so the noise of these jobs is that
 
 JOB = """
 import json, sys
-from dataclasses import replace
+from dpqr.kernel.values import replace
 from pathlib import Path
 from support import paid_releases as releases
 from dpqr.releases import release

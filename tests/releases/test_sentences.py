@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.one_test import in_one_test
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ModelAverage
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.releases.draws import DroppedCount

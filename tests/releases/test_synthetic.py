@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Literal
@@ -16,6 +16,7 @@ from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.releases import release_files as synthetic
 from dpqr.releases.record.release_document import Synthetic
 from dpqr.releases.release_files import require_sampleable, sampled, synthesise

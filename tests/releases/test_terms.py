@@ -1,6 +1,5 @@
 """Terms of a session of questions: what noise and margins follow from what is paid."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -10,6 +9,7 @@ from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.releases.questions import SessionTerms, table_of_parts
 from dpqr.workload.block import Factor, QueryBlock

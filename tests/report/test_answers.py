@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.plain_screen import kept, printed
 
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block
 from dpqr.report.answers import (
     answer_texts,

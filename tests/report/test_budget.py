@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from rich.console import Console
@@ -8,6 +7,7 @@ from support.ledger_jobs import draws, terms
 from support.plain_screen import printed
 
 from dpqr.kernel.budget import Cost
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.report.budget import account_view, accounts_view, history_view, repriced_view
 from dpqr.tables.policy import Policy

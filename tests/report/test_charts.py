@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.handmade_forecasts import forecasts
 from support.plain_screen import kept, printed
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import CellColumn, answered_block
 from dpqr.releases.answers.errors import MEASURED
 from dpqr.report.charts import LEGEND, Bar, LogScale, MarksPlot, bars_view, curve_view, forecast_svg, heat_map_view

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from support.handmade_forecasts import forecasts
 from support.plain_screen import kept, printed
 
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast import Goal
 from dpqr.releases.forecast_error import RowsLeftOut
 from dpqr.report.forecast import explanation_view, forecast_view

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.plan_phases import first
 from dpqr.kernel.budget import Cost, Price
 from dpqr.kernel.currency import EPSILON
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reservation
 from dpqr.releases.answers.answered import answered_block, trend
 from dpqr.releases.draws import DroppedCount

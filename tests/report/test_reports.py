@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from support.handmade_release import make_release, make_stopped_release
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.record.release_document import release_document
 from dpqr.report.reports import (
     CONFORMS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from support.counters import MONTHS, released
 from support.handmade_release import make_release
 
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block, trend
 from dpqr.releases.read_release import read_answers, read_release
 from dpqr.releases.record.plan_document import seal_document

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from support.handmade_release import make_release
 from support.plain_screen import printed
 from support.slow_cases import thinned
 
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.receipt import plan_facts, receipt
 from dpqr.report.answers import block_view, blocks_view, figures_view

@@ -7,7 +7,6 @@ import random
 import signal
 import time
 import warnings
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -28,6 +27,7 @@ from dpqr.kernel.errors import (
 )
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import BASES

@@ -8,7 +8,6 @@ import random
 import signal
 import time
 import warnings
-from dataclasses import asdict, fields, replace
 from fractions import Fraction
 from itertools import count
 from types import SimpleNamespace
@@ -26,6 +25,7 @@ from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.prediction.planner import following_prediction
 from dpqr.prediction.predict import planned_prediction, predict
@@ -454,12 +454,12 @@ def held(document):
     return SimpleNamespace(folder=folder)
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Limits) if each.type in ("int", int)])
+@pytest.mark.parametrize("name", Limits.__struct_fields__)
 def test_later_processes_read_the_table_as_the_first_one_did(name):
     limits = Limits(**{name: getattr(Limits(), name) // 2})
     stated = StatedSession.of("interactive", StatedBudget(**BUDGET), TableReading(source=SOURCE, limits=limits))
     document = msgspec.to_builtins(stated)
-    assert document["limits"] == asdict(limits)
+    assert document["limits"] == msgspec.structs.asdict(limits)
     session = SessionDocument(held=held(document), document=msgspec.convert(document, StatedSession))
     assert session.limits == limits != Limits()
     read = session.reading(None)

@@ -1,6 +1,5 @@
 """Candidates: what can be chosen, what a hypothesis is compared with, and that no hypothesis can break a score."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.one_test import in_one_test
 from dpqr.domain.histogram import RECORDS, DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING
 from dpqr.mechanisms.selection import QueryScores

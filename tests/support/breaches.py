@@ -1,10 +1,9 @@
 """Whether the audit finds a wrong trial of a case of predictions out."""
 
-from dataclasses import replace
-
 from dpqr.audit.attack import attack
 from dpqr.audit.run import ALARM
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 
 RUNS = 1200
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.values import replace
 from dpqr.report.page.parts import Preview
 from dpqr.report.reports import release_html
 from dpqr.tables.codebooks.known import read_codebook

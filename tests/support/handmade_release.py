@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +15,7 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.error_bounds import Certificate

@@ -4,10 +4,10 @@ import json
 import os
 import signal
 import warnings
-from dataclasses import replace
 
 from dpqr.kernel.budget import PURE
 from dpqr.kernel.errors import DpqrError
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import DataKind
 from dpqr.releases import paying as module
 from dpqr.releases.release import release

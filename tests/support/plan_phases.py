@@ -1,6 +1,6 @@
 """Plans with other phases than they were made with."""
 
-from dataclasses import replace
+from dpqr.kernel.values import replace
 
 
 def without(plan, *nouns):

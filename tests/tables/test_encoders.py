@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from random import Random
@@ -10,6 +9,7 @@ from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
 from dpqr.domain.domain import Domain
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import DROPPED, FAILED
 from dpqr.tables.encoders import ColumnEncoder, RowEncoder, encoder, record_counts
 

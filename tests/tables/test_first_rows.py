@@ -5,7 +5,6 @@ A history is the list of the tables that the releases read. Each is loaded as th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -20,6 +19,7 @@ from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.tables import load as loading
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table

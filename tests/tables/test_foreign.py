@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.journal import table_mark
 from dpqr.tables import foreign
 from dpqr.tables.foreign import ArrowFile, Workbook, _silently

@@ -5,7 +5,6 @@ import gzip
 import math
 import traceback
 import tracemalloc
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private, SealKey
+from dpqr.kernel.values import replace
 from dpqr.tables import csv_table as csv_rows
 from dpqr.tables import load as slots_module
 from dpqr.tables.encoders import CodedRows

@@ -1,6 +1,5 @@
 """The rows of one period: decided by each row's own date, in every form of table; all others are nowhere."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.tables.encoders import TableBatch
 from dpqr.tables.frames import in_memory
 from dpqr.tables.limits import Limits

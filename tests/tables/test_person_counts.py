@@ -3,7 +3,6 @@ others have; between all neighbours of tiny tables, and in all norms, they move 
 
 import itertools
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.tables import load as loading
 from dpqr.tables.frames import in_memory
 from dpqr.tables.limits import Limits

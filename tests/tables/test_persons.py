@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import force_setattr
 from pyarrow import parquet
 from support.one_test import in_one_test
 from support.scripted_noise import ScriptedNoise
@@ -468,7 +469,7 @@ def test_persons_beyond_memory_are_refused(tmp_path, monkeypatch) -> None:
     """Where they must fit together, as on standard input; in three passes the same table fits."""
     write(tmp_path / "t.csv", [(person, 0) for person in range(6000)])
     small = Limits()
-    object.__setattr__(small, "memory", 10**6)
+    force_setattr(small, "memory", 10**6)
     monkeypatch.setattr(loading, "group_count", lambda *_: 1)
     with pytest.raises(DataError, match="raise --max-memory"):
         loaded(tmp_path / "t.csv", limits=small)

@@ -1,9 +1,8 @@
-from dataclasses import fields, replace
-
 import pytest
 from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import (
     BUILT_IN,
@@ -140,7 +139,7 @@ def test_a_source_can_be_shown():
 
 def test_every_stated_limit_and_fail_are_named_as_bits():
     sentences = uncovered_bits(FIXED)
-    assert len(sentences) == len(fields(Policy)) - len(
+    assert len(sentences) == len(Policy.__struct_fields__) - len(
         {"delimiter", "encoding", "counts", "learning", "approval", "source"}
     )
     assert all("one bit that the guarantee does not cover" in sentence for sentence in sentences)

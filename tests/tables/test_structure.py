@@ -1,5 +1,4 @@
 import gzip
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +14,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource

@@ -1,7 +1,6 @@
 """Blocks against their queries' coefficients written out over all cells."""
 
 import tracemalloc
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.one_test import in_one_test
 from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
+from dpqr.kernel.values import replace
 from dpqr.workload import block as block_module
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse

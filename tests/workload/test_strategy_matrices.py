@@ -1,6 +1,5 @@
 """Kronecker strategies against their matrices multiplied out."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from support.rounding_error import least_squares, quadratic_form
 from support.small_universes import dense, marginal
 
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.ranges import Ranges

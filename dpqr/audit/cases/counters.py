@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 
@@ -23,6 +23,7 @@ from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.counter import Counter

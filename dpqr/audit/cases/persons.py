@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.learning import person_counts
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.tables.limits import Limits

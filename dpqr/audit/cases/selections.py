@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -19,6 +19,7 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import Scores
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import is_frozen, replace
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -101,7 +102,7 @@ def blocks(shape: tuple[int, ...]) -> Iterator[QueryBlock]:
 
 
 def frozen_faults(value: Any) -> Iterator[str]:
-    """Whether it is a frozen dataclass, as all strategies are: a plan may hold it, and compares it by its fields."""
+    """Whether it is a frozen value, as all strategies are: a plan may hold it, and compares it by its fields."""
     kind = type(value)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_frozen(kind):
         yield f"value: {kind.__name__} is no frozen dataclass; decorate it with @dataclass(frozen=True, kw_only=True)"

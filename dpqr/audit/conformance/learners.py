@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +15,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import is_frozen
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.third_party import NamedLearner, NamedLoss
@@ -61,7 +61,7 @@ def _value(given: Any) -> Iterator[str]:
     if not isinstance(given.classifies, bool):
         yield "classifies: it is neither True nor False"
     kind = type(given)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_frozen(kind):
         yield "value: it is no frozen dataclass"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,6 +12,7 @@ from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.plugins import lacking
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import PermuteAndFlip

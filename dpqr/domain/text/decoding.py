@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -15,6 +14,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
 from dpqr.domain.text.faults import Faults, FollowUp, member
@@ -26,8 +26,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d{0,29})(\.\d{1,29})?")
 """Texts that are short JSON numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A JSON path in a named document, `$` being its top. file: where the document stands, if it is a file."""
 
     document: str

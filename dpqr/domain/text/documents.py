@@ -16,13 +16,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.faults import (
@@ -50,8 +50,7 @@ MAX_DIGITS = 60
 """Digits and decimal exponent of a number: enough for any bound, too few to exhaust the memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
+class _Refused(Struct, frozen=True):
     """Stands in the parsed tree for what the parser met without knowing its path."""
 
     reason: str
@@ -327,8 +326,7 @@ _AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {
 _BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedFix:
+class AppliedFix(Struct, frozen=True, kw_only=True):
     """A fix that was written. before, after: JSON texts; no `after`: the part was removed. line: in the older text."""
 
     file: Path
@@ -338,8 +336,7 @@ class AppliedFix:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """`text` in place of the characters from `start` up to `stop`."""
 
     start: int

@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
+
 from dpqr.kernel.errors import DocumentError, Fault
+from dpqr.kernel.values import replace
 
 Made = TypeVar("Made")
 LIMIT = 20
@@ -21,8 +23,7 @@ class FollowUp(DocumentError):
     """A question that cannot be answered because of a fault that is kept already; nobody is blamed for it again."""
 
 
-@dataclass(slots=True)
-class Faults:
+class Faults(Struct):
     """The faults found so far, at most one a place, and one more than are shown."""
 
     found: list[Fault] = field(default_factory=list)
@@ -130,8 +131,7 @@ def member(path: str, key: str | int) -> str:
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class TextSpan:
+class TextSpan(Struct, frozen=True):
     """Characters of a value, and of the key before it (none before items and the top)."""
 
     value: tuple[int, int]
@@ -143,8 +143,7 @@ class TextSpan:
         return (self.key or self.value)[0]
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """An object or a list that is not closed yet. index: of the next item; key, name: of the next member."""
 
     path: str
@@ -262,8 +261,7 @@ def _json_parts(events: Iterator[Any]) -> Iterator[str]:
                 yield opened.start
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(Struct):
     """A list or an object that is being written. start, end: its brackets. count: its parts so far, keys and values
     alike."""
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.domain.text.documents import MAX_FILE_BYTES, JsonObject, read_document, read_regular_file
 from dpqr.kernel.errors import DocumentError
@@ -22,8 +23,7 @@ DECIMAL = "$decimal"
 """The key of an object that stands for a number of more digits than a double holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Documents as they were parsed, found sound. domain: None where it was decoded before. folder: where the files lie
     that the queries name."""
 
@@ -32,8 +32,7 @@ class Sources:
     folder: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicDocuments:
+class PublicDocuments(Struct, frozen=True, kw_only=True):
     """The public form. files: of coefficients, bytes by the name that the queries give them."""
 
     queries: JsonObject

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Protocol, final, runtime_checkable
 
+import msgspec
+from msgspec import Struct
+
 from dpqr.kernel.accountants.losses import ONLY_PAIRS, approximate_cost, concentrated_rho, pure_epsilon
 from dpqr.kernel.budget import NO_COST, Cost, Price, PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
@@ -25,8 +28,7 @@ from dpqr.kernel.events import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Portion:
+class Portion(Struct, frozen=True, kw_only=True):
     """`count` draws of equal price.
 
     share: budget of *one* of them relative to the other portions, on any positive scale.
@@ -142,8 +144,7 @@ def require_pure(event: PrivacyEvent) -> Fraction:
 
 
 @final
-@dataclass(slots=True, kw_only=True)
-class SumFilter:
+class SumFilter(Struct, kw_only=True):
     """Admits events while the exact sum of their costs is at most `limit`; left-out records have a sum of their own.
 
     cost: exact cost of one draw, BudgetRefused if it has none. unit: its name in messages.
@@ -186,8 +187,7 @@ class SumFilter:
 
 
 @final
-@dataclass(slots=True, kw_only=True)
-class PairFilter:
+class PairFilter(Struct, kw_only=True):
     """Admits events while the exact sums of their epsilons and of their deltas are at most those of `limit`.
 
     Draws from left-out records are added to all others: `in_parallel` is about what one draw costs under sums of one
@@ -383,8 +383,7 @@ def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EveryFilter:
+class EveryFilter(Struct, frozen=True, kw_only=True):
     """Admits what all of `filters` admit, and records it.
 
     If one refuses, the filters before it have charged for nothing: the sums are never too small.
@@ -397,7 +396,7 @@ class EveryFilter:
     """
 
     filters: tuple[PrivacyFilter, ...]
-    charged: list[PrivacyEvent] = field(default_factory=list)
+    charged: list[PrivacyEvent] = msgspec.field(default_factory=list)
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, from 0."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, final
 
+from msgspec import Struct
+
 from dpqr.kernel.accountants.accountant import (
     Portion,
     PrivacyFilter,
@@ -27,8 +29,7 @@ FEW, MANY = Basic(), GaussianDP()
 """What may charge all draws after the first one: pure draws add up, or squares of mu."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByCount:
+class ByCount(Struct, frozen=True, kw_only=True):
     """A first draw that is eps_0-DP decides which theorem charges all draws after it: basic, which adds up pure
     epsilons to eps - eps_0, or gdp, which proves (eps - eps_0, delta).
 

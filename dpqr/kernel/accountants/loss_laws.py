@@ -21,6 +21,7 @@ from functools import singledispatch
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
 from dpqr.kernel.accountants.numerics import golden_section
@@ -34,8 +35,7 @@ NODES = 8
 """Of the rule that integrates a normal density over one cell of the grid."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossLaw:
+class LossLaw(Struct, frozen=True, kw_only=True):
     """logs[k] = ln Pr[loss = (lowest + k) step] under P, each mass within a relative 2^-40, or its place rounded up.
 
     beyond: at least the mass of larger losses, which are left out.
@@ -55,8 +55,7 @@ class Pair(Protocol):
     def losses(self, step: float) -> LossLaw: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurePair:
+class PurePair(Struct, frozen=True, kw_only=True):
     """Randomised response, which dominates every epsilon-DP draw (Kairouz, Oh and Viswanath 2015, Theorem 3.1).
 
     Loss +epsilon with probability 1 / (1 + e^-epsilon), else -epsilon.
@@ -70,8 +69,7 @@ class PurePair:
         return _on_grid(loss, np.array([honest, honest - loss[0]]), step)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangedPair:
+class RangedPair(Struct, frozen=True, kw_only=True):
     """The worst draw of epsilon-bounded range: losses on [-epsilon, epsilon], of density e^(a/2) / (4 sinh(epsilon/2)).
 
     Proof. Bounded range: for neighbours there is a t in [0, epsilon] with all losses in [t - epsilon, t] (Durfee and
@@ -103,8 +101,7 @@ class RangedPair:
         return LossLaw(lowest=-ends, logs=logs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShiftPair:
+class ShiftPair(Struct, frozen=True, kw_only=True):
     """Discrete Laplace noise of `scale` on one integer that a neighbour moves by at most `shift`.
 
     Loss (|x - shift| - |x|) / scale at noise x. The largest shift is the worst: the ratio falls in x, so the best event
@@ -126,8 +123,7 @@ class ShiftPair:
         return _on_grid((self.shift - 2 * places) * decay, logs, step)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianPair:
+class GaussianPair(Struct, frozen=True, kw_only=True):
     """N(mu, 1) and N(0, 1), which dominate every mu-GDP draw (Dong, Roth and Su 2019, Proposition 2.12 and Corollary
     2.13): loss N(mu^2 / 2, mu^2).
 
@@ -243,8 +239,7 @@ SEARCH_STEPS = 60
 Laws = tuple[tuple[LossLaw, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LossSum:
+class LossSum(Struct, frozen=True, kw_only=True, eq=False):
     """tilted[k] of the tilted sum's mass lies on the loss (lowest + k) step; all of it is e^`scale` of the true mass.
 
     error: L1 distance, at most, of `tilted` to the exact masses of the tilted sum. beyond: mass, at most, of losses

@@ -7,13 +7,13 @@ they do not, more bits are drawn and t is computed more closely; nothing is ever
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import ldexp
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
@@ -327,8 +327,7 @@ def _entry(exponent: Fraction) -> float:
 _HALF = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceGrid:
+class DistanceGrid(Struct, frozen=True, kw_only=True):
     """Maps a distance d to a cell c with c <= 2^bits rate d < c + 2, or to the last cell if the exponent is >= 45.
 
     The arithmetic is h = min(d, cap) >> drop, c = min(h * factor >> shift, last), h and factor below 2^32.

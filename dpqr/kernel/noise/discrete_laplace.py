@@ -8,13 +8,13 @@ least 15 of 16 are accepted).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import ceil, exp, expm1, log, log1p, sqrt
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.bits import (
@@ -42,8 +42,7 @@ EDGE_BITS = 32
 _WORK_BITS = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeometricParts:
+class GeometricParts(Struct, frozen=True, kw_only=True):
     """The tables that all draws of one public scale share.
 
     width: j, the number of bits of R. quotient: scale / 2^j, the scale of V. edges: see `geometric_edges`.
@@ -150,8 +149,7 @@ _FLAT_RATE = 1000
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Struct, frozen=True):
     """The two-sided geometric law; q = exp(-1 / scale), Pr[k] = (1 - q) / (1 + q) q^|k|.
 
     scale: in grid units, any positive rational up to 2^52 (Pr[|k| >= 2^62] is then below exp(-1000)).
@@ -281,8 +279,7 @@ _GEOMETRIC_MARGIN = 1 + 2.0**-20
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Geometric:
+class Geometric(Struct, frozen=True):
     """Pr[k] = (1 - q) q^k for k = 0, 1, ..., with q = exp(-1 / scale).
 
     scale: in grid units, any positive rational up to 2^52.

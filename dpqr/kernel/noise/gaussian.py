@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import ceil, erfc, exp, expm1, isqrt, log, pi, sqrt
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
 from dpqr.kernel.noise.bits import (
@@ -36,8 +36,7 @@ MARGIN = 1 + 2.0**-20
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Struct, frozen=True):
     """The discrete Gaussian law of Canonne, Kamath and Steinke (2020).
 
     variance: its parameter, in squared grid units, any positive rational up to 2^100 (the law's own variance is at
@@ -157,8 +156,7 @@ class DiscreteGaussian:
         return peak + log(grown) - log(1 + 2 * float(self._weights().sum()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceEnvelope:
+class LaplaceEnvelope(Struct, frozen=True, kw_only=True):
     """The proposals of one public variance v: discrete Laplace of scale t, kept with probability exp(-x).
 
     x = (size - v / t)^2 / (2 v); centre: v / t and unit: 1 / sqrt(2 v), as floats.
@@ -220,8 +218,7 @@ _VANISHING = 745.0
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class RoundedGaussian:
+class RoundedGaussian(Struct, frozen=True):
     """Pr[k] = Phi((k + 1/2) / s) - Phi((k - 1/2) / s) with s^2 = variance.
 
     variance: of the normal variable before it is rounded, in squared grid units, any rational from 1/64 to 2^100.
@@ -343,8 +340,7 @@ class RoundedGaussian:
         return proposals[bernoulli_below(cells.of(sizes, words), threshold, noise)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellEnvelope:
+class CellEnvelope(Struct, frozen=True, kw_only=True):
     """Places in the cells of integers, for one public variance v, kept with probability exp(-x).
 
     A place is given by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
@@ -407,8 +403,7 @@ def _cells(variance: Fraction) -> CellEnvelope:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealNormal:
+class RealNormal(Struct, frozen=True, kw_only=True):
     """A normal variable of mean 0 and variance 1 whose bits are drawn as they are needed.
 
     cell: the nearest integer to its absolute value. rest: its place in the cell, from the lower end on; in the cell of

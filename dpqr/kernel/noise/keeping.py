@@ -7,12 +7,12 @@ law with a threshold; here its probabilities are one list of integers over 2^BIT
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
@@ -27,8 +27,7 @@ _FIRST_BITS = 62
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class KeepingLaw:
+class KeepingLaw(Struct, frozen=True):
     """A label that n units have is kept with probability `probability(n)`, independently of all other labels.
 
     epsilon: above 0, of one label. delta: of one label, in [2^-BITS, 1).

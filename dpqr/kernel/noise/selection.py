@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray
@@ -80,8 +81,7 @@ def integer_bounds(above: FloatArray, bits: int) -> IntArray:
     return bounds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedProposal:
+class ListedProposal(Struct, frozen=True, kw_only=True):
     """One bound per candidate; the true weight is at least (1 - 2^-12) (bound - 2 - 2^S exp(-45))."""
 
     bits: int
@@ -104,8 +104,7 @@ def list_candidates(scores: IntArray, best: int, rate: Fraction, bits: int) -> L
     return ListedProposal(bits=bits, bounds=bounds, cumulative=np.cumsum(bounds))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketedProposal:
+class BucketedProposal(Struct, frozen=True, kw_only=True):
     """Candidates whose exponents share a cell of width 2^-8 share a bound; the last bucket holds exponents above 45.
 
     The true weight is at least (1 - 2^-7 - 2^-12) (bound - 2 - 2^S exp(-45)).
@@ -297,8 +296,7 @@ LEFT = 8
 """Pieces that together make up 2^-LEFT of the unknown weight are not refined."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceEnvelope:
+class PieceEnvelope(Struct, frozen=True, kw_only=True):
     """Weights of pieces: with T the largest bound, every member of piece m weighs a_m >= 2^S exp(-rate (T - bound_m)).
 
     bits: S. weights: the integers a_m, shape (pieces,). cumulative: sums of count times weight, below 2^62.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import WordArray
 
@@ -33,8 +34,7 @@ class NoiseSource(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SystemNoise:
+class SystemNoise(Struct, frozen=True):
     """The operating system's generator, called for every draw.
 
     Why: without state in user space there is nothing to seed, to save, or to share after a fork.

@@ -8,7 +8,6 @@ are drawn as they are needed: integer bounds of each coordinate are refined unti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import count
@@ -16,6 +15,7 @@ from math import isqrt, sqrt
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.bits import LazyUniform, exp_bracket
@@ -28,8 +28,7 @@ MOST_COORDINATES = 2**12
 _GUARD_BITS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealExponential:
+class RealExponential(Struct, frozen=True, kw_only=True):
     """An exponential variable of mean 1: its whole part, and the rest in [0, 1)."""
 
     whole: int
@@ -66,8 +65,7 @@ def _share_kept(rest: LazyUniform, precision: int) -> tuple[int, int]:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SphericalLaplace:
+class SphericalLaplace(Struct, frozen=True):
     """Pr[k] = the integral of exp(-||z||_2 / scale) over the unit cube around k, normalised.
 
     scale: in grid units, any positive rational up to 2^46; width: number of coordinates.

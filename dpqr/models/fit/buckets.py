@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.workload.partition import Bisection
@@ -17,8 +18,7 @@ ROUNDS = 2
 """Times that counts of boxes are estimated, and their prior variances from these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BisectionLevel:
+class BisectionLevel(Struct, frozen=True, kw_only=True, eq=False):
     """The boxes of one level of a bisection that hold more than one bucket.
 
     Attributes:
@@ -103,8 +103,7 @@ TINY = 1e-300
 """Stands for 0 where an empty box and noiseless counts would give 0 / 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Halves:
+class Halves(Struct, frozen=True, kw_only=True, eq=False):
     """Moments of one level's differences of halves, besides what unequal numbers of cells make. Shapes: (boxes,).
 
     Attributes:
@@ -120,8 +119,7 @@ class Halves:
     own: FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Imbalances:
+class Imbalances(Struct, frozen=True, kw_only=True, eq=False):
     """How often each of `IMBALANCES` occurs among the boxes of a level, shape (imbalances,).
 
     A box of c records has halves that differ by N(0, v c^2 + c): shares that differ, and sampling; v is one of
@@ -219,8 +217,7 @@ PRIOR_SHARE = 0.05
 """Weight that the initial prior keeps in each of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Smoothed:
+class Smoothed(Struct, frozen=True, kw_only=True, eq=False):
     """Posterior counts.
 
     Attributes:
@@ -356,8 +353,7 @@ WARY = (IMBALANCES > 0.01) / (IMBALANCES > 0.01).sum()
 are not. Set by `python tests/benchmarks/ordered_bars.py`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BucketCounts:
+class BucketCounts(Struct, frozen=True, kw_only=True, eq=False):
     """Unbiased noisy counts of buckets. Public.
 
     Attributes:
@@ -371,8 +367,7 @@ class BucketCounts:
     covariance: FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoxCounts:
+class BoxCounts(Struct, frozen=True, kw_only=True, eq=False):
     """Unbiased noisy counts of all boxes of one level of a bisection. Public.
 
     Attributes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 
@@ -23,8 +23,7 @@ SHORTEST = 1e-10
 """Shortest step that the line search tries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Descent:
+class Descent(Struct, frozen=True, kw_only=True):
     """Limited-memory BFGS until no entry of the gradient exceeds `tolerance`, with step halving.
 
     For a strictly convex function every step has positive curvature, so none is skipped but at the limit of precision.
@@ -120,8 +119,7 @@ def inner(left: FloatArray, right: FloatArray) -> float:
     return float(np.einsum("i,i->", left, right))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewtonFit:
+class NewtonFit(Struct, frozen=True, kw_only=True):
     """The maximum-entropy distribution that explains a few noisy answers, by Newton steps on the dual.
 
     Minimises over the tilts t of p = base exp(t A) / Z the smooth, strictly convex

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -24,8 +25,7 @@ UNDERFLOW = 2.0**-10
 """Grid units. A noise law whose deviation underflows to zero counts as this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinearMeasurement:
+class LinearMeasurement(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy answers to one block, all of one standard deviation, in units of the block's grid.
 
     Attributes:
@@ -173,8 +173,7 @@ def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:
 # Earlier tables: noisy marginals that an earlier release has published, as weak evidence of the table of today.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EarlierTables:
+class EarlierTables(Struct, frozen=True, kw_only=True, eq=False):
     """Marginals of an earlier release over the same domain.
 
     sha256: of the release. records: that it has counted, more than 0. tables: with the deviation of their noise.

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.values import replace
 from dpqr.models.fit.evidence import LinearMeasurement, marginalise, merge_measurements
 from dpqr.workload.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalFitTuning:
+class LocalFitTuning(Struct, frozen=True, kw_only=True):
     """Limits of precision and of time; `sweeps` is set by `python tests/benchmarks/marginals`."""
 
     sweeps: int = 3  # Newton sweeps over the margins
@@ -138,8 +139,7 @@ def omega(place: FloatArray) -> FloatArray:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoisyMarginals:
+class NoisyMarginals(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy marginals of each fitted table, over the same axes of all of them.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.models.fit.descent import inner
@@ -13,8 +14,7 @@ from dpqr.models.fit.evidence import SMALLEST_DEVIATION, LinearMeasurement
 from dpqr.models.junction_tree import Clique, JunctionTree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RedundancyPreconditioner:
+class RedundancyPreconditioner(Struct, frozen=True, kw_only=True, eq=False):
     """Inverse of the ridge along moves of the potentials that leave the distribution unchanged.
 
     Such moves are constants, and what one table adds along a single attribute and the others that hold it take away.
@@ -103,8 +103,7 @@ class RedundancyPreconditioner:
         return moves
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogLinear:
+class LogLinear(Struct, frozen=True, kw_only=True, eq=False):
     """One stage of the fit, on a junction tree whose cliques hold the attributes of each evidence.
 
     The free vector is z = eta / scale with scale = (p + w s / N)^(-1/2), p the measured fraction. The Hessian's
@@ -210,8 +209,7 @@ class LogLinear:
 # Belief propagation: the normaliser and the marginals of a log-linear model on a junction tree.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+class Branch(Struct, frozen=True, kw_only=True):
     """A tensor over `axes`, summed from its parent over `dropped`.
 
     Attributes:
@@ -227,8 +225,7 @@ class Branch:
     branches: tuple[Branch, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalTree:
+class MarginalTree(Struct, frozen=True, kw_only=True):
     """Marginals of a tensor of `shape` on groups of axes (ascending positions), through shared partial sums.
 
     A marginal is summed from the smallest partial sum that other marginals need as well.
@@ -321,8 +318,7 @@ class CliqueState:
     work: FloatArray = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Propagation:
+class Propagation(Struct, frozen=True, kw_only=True, eq=False):
     """Exact inference for p proportional to exp(base + sum of tables), on one tree for all tables.
 
     Every clique is kept as the conditional distribution of its own attributes given the separator. The upward pass

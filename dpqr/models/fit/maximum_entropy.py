@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.domain import PublicFacts
 from dpqr.kernel.arrays import Axes, FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import Descent
@@ -24,8 +25,7 @@ from dpqr.workload.matrix import Dense
 Potentials = Mapping[Hashable, FloatArray]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaximumEntropyFit:
+class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
     """The regularised maximum-entropy fit to noisy answers.
 
     Minimises, over distributions p on the cells and for a given number of records N,

@@ -16,6 +16,7 @@ from typing import IO, ClassVar, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import UsageFault
@@ -88,8 +89,7 @@ class Base(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RidgeBase:
+class RidgeBase(Struct, frozen=True, kw_only=True):
     """Least squares with a weak penalty; one label against the others, the largest value wins.
 
     >>> with RidgeBase().trainer(np.array([[1.0]])) as trainer:
@@ -109,8 +109,7 @@ class RidgeBase:
         return contextlib.nullcontext(RidgeTrainer(self.ridge, points))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RidgeTrainer:
+class RidgeTrainer(Struct, frozen=True, eq=False):
     """Sums, products and linear equations, which keep no state from part to part."""
 
     ridge: float
@@ -137,8 +136,7 @@ class RidgeTrainer:
         return np.asarray(np.linalg.solve(normal, vectors.T @ targets), dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimatorBase:
+class EstimatorBase(Struct, frozen=True, kw_only=True):
     """An estimator that the user named, each part in a process of its own (`isolation`)."""
 
     estimator: Estimator
@@ -168,8 +166,7 @@ class EstimatorBase:
             yield IsolatedTrainer(servers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IsolatedTrainer:
+class IsolatedTrainer(Struct, frozen=True, eq=False):
     """Requests each part of a process."""
 
     servers: Servers
@@ -386,8 +383,7 @@ class Server:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Servers:
+class Servers(Struct, frozen=True, eq=False):
     """One per processor; part i belongs to server i mod their number."""
 
     servers: tuple[Server, ...]

@@ -6,12 +6,12 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -36,8 +36,7 @@ Vote = Literal["exponential", "permute-and-flip", "randomised"]
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartsEnsemble:
+class PartsEnsemble(Struct, frozen=True, kw_only=True, eq=False):
     """Members trained on the parts that the loader drew: the last axis of the counts is the part.
 
     Never an error: an empty part votes for the first label (predicts 0), a part of one class for that class, a part
@@ -141,8 +140,7 @@ class PartsEnsemble:
         return self.features.of(np.delete(rows, self.axis, axis=1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Aggregate:
+class Aggregate(Struct, frozen=True, kw_only=True, eq=False):
     """The recipe of an ensemble: any base learner on disjoint parts.
 
     Attributes:

@@ -18,12 +18,12 @@ import os
 import resource
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import UsageFault
@@ -36,8 +36,7 @@ HEADER = 4
 """Integers before a part's arrays: its number, whether it has labels, rows and width."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """What every part is trained by.
 
     Attributes:
@@ -249,8 +248,7 @@ REFUSED = {
 """Arguments of these estimators that are refused, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimator:
+class Estimator(Struct, frozen=True, kw_only=True):
     """An estimator as the user wrote it.
 
     Attributes:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import root_below
@@ -30,8 +31,7 @@ RUNS = 400
 """Widths that are tried; a path that is as slow as it is proved to be takes more where weights differ widely."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Barrier:
+class Barrier(Struct, frozen=True, kw_only=True):
     """A cornered loss whose corner is a logarithmic barrier.
 
     With p - q = u and p + q = 2 t + sqrt(4 t^2 + u^2) the slope of max(0, u) becomes t / q, in (0, 1), its curvature
@@ -65,8 +65,7 @@ class Barrier:
         return np.where(short >= 0, large, small), np.where(short >= 0, small, large)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CornerSolver:
+class CornerSolver(Struct, frozen=True, kw_only=True):
     """Finds f within `tolerance` of the minimiser of sum_i weight_i L(f(x_i), y_i) + lambda ||f||^2, for every table.
 
     It follows the minimisers of the barriers F_t of falling widths t by Newton's method. After each width it looks at
@@ -236,8 +235,7 @@ class CornerSolver:
         return gap + float(self.penalty) * float(apart @ apart)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Centring:
+class Centring(Struct, frozen=True, kw_only=True):
     """One width of the path.
 
     Attributes:
@@ -294,8 +292,7 @@ REFINEMENTS = 3
 EPSILON = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corner:
+class Corner(Struct, frozen=True, kw_only=True):
     """argmin lambda ||f - others||^2 + sum_i weight_i max(0, u_i), u_i = offset_i + direction_i <f, x_i>.
 
     Its dual is a concave quadratic in the shares a_i of the weights, 0 <= a_i <= 1, and f = others - (1 / (2 lambda))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import AnyArray, FloatArray
@@ -18,8 +19,7 @@ from dpqr.prediction.learners.solver import ULP, Solver
 from dpqr.prediction.learners.stable import ARITHMETIC, CLOSENESS, opposed_pulls
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KernelObjective:
+class KernelObjective(Struct, frozen=True, kw_only=True, eq=False):
     """F(f) = sum_i weight_i L(f(x_i), y_i) + lambda ||f||_K^2 for f = sum_j alpha_j K(x_j, .). Private.
 
     Points are alphas: the gradient at f is sum_i c_i K(x_i, .) with c = weight L' + 2 lambda alpha, and its norm is at
@@ -130,8 +130,7 @@ class ExactKernel:
         return AtPoints(learner=self, points=self.features.of(codes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AtPoints:
+class AtPoints(Struct, frozen=True, kw_only=True, eq=False):
     """An exact kernel's values at points.
 
     Attributes:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -97,8 +98,7 @@ MOST_RECORDS = 2**28
 """Beyond it, the weights of a function would not keep to their grid in double precision."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossScale:
+class LossScale(Struct, frozen=True, kw_only=True):
     """The factor u / m0 of the sum of losses: m0 a public number of records, u a taper of the private one.
 
     Where the number of rows is public (`replace` of rows), m0 is that number and u is 1. Elsewhere m0 is declared or
@@ -193,8 +193,7 @@ class LossScale:
         return (1 if self.replaced else self.steps) / root_below(modulus * self.records / share)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Examples:
+class Examples(Struct, frozen=True, kw_only=True, eq=False):
     """How rows of the domain become vectors and targets.
 
     A row whose target has no number is left out, which depends on that row alone: where it comes, goes or is replaced,

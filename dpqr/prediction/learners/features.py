@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement
 from typing import Literal, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
@@ -255,8 +256,7 @@ EXACT_PRODUCTS = 2**10
 """A polynomial kernel of at most this many products is exact."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernel:
+class Kernel(Struct, frozen=True, kw_only=True):
     """The choice of a feature map, as the user states it and a model file keeps it.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
@@ -22,8 +22,7 @@ MOST_STEPS = 2**12
 """Passes over the table; a descent that would need more of them stops earlier."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GradientDescent:
+class GradientDescent(Struct, frozen=True, kw_only=True, eq=False):
     """f_{t+1} = the projection of f_t - eta grad F(f_t) onto ||f|| <= R, F(f) = (u / m0) sum L(f(x_i), y_i), f_0 = 0.
 
     Attributes:
@@ -121,8 +120,7 @@ ROUNDED_UP = 1 + Fraction(1, 2**40)
 """Covers the rounding of a power in double precision."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class Steps(Struct, frozen=True, kw_only=True):
     """Step sizes eta_t = (t + offset)^-theta and penalties lambda_t = (t + offset)^(theta - 1).
 
     Raises:
@@ -159,8 +157,7 @@ class Steps:
 USUAL_STEPS = Steps()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OnlineLearner:
+class OnlineLearner(Struct, frozen=True, kw_only=True, eq=False):
     """f_{t+1} = f_t - eta_t [(f_t(x_t) - y_t) K(x_t, .) + lambda_t f_t], f_0 = 0, |y| <= M = 1, kappa = 1.
 
     Attributes:
@@ -278,8 +275,7 @@ class OnlineLearner:
 PartLearner = LipschitzLearner | RidgeRegression | GradientDescent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Averaged:
+class Averaged(Struct, frozen=True, kw_only=True, eq=False):
     """(1 / r) sum_j f_j, f_j learned from part j alone: the last axis of the counts is a record's part.
 
     Attributes:

@@ -5,11 +5,11 @@ Predictions and targets lie on the scale of `Target`: signs, or numbers in [-1, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 
@@ -61,8 +61,7 @@ class Sided(Loss, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Logistic:
+class Logistic(Struct, frozen=True):
     """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0.
 
     >>> Logistic().value(np.array([0.0]), np.array([1.0])).round(3)
@@ -85,8 +84,7 @@ class Logistic:
         return share * (1 - share)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hinge:
+class Hinge(Struct, frozen=True, kw_only=True):
     """max(0, 1 - y f) with its corner rounded over |1 - y f| <= width: (1 + width - y f)^2 / (4 width) there.
 
     The rounded loss is a loss of its own: convex, C_L = 1, smoothness 1 / (2 width). The learner's sensitivity holds
@@ -122,8 +120,7 @@ class Hinge:
         return (np.abs(1 - target * predicted) <= width) / (2 * width)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinball:
+class Pinball(Struct, frozen=True, kw_only=True):
     """The quantile loss max(tau u, (tau - 1) u), u = y - f, with its corner rounded over |u| <= width.
 
     It is (tau - 1/2) u + u^2 / (4 width) + width / 4 there. C_L = max(tau, 1 - tau), smoothness 1 / (2 width); like the
@@ -166,8 +163,7 @@ class Pinball:
         return (np.abs(target - predicted) <= width) / (2 * width)
 
 
-@dataclass(frozen=True, slots=True)
-class Square:
+class Square(Struct, frozen=True):
     """(f - y)^2, |y| <= 1.
 
     C_L = 4 is its slope where |f| <= 1, which is all that rounding needs; no sensitivity relies on it.
@@ -190,8 +186,7 @@ class Square:
         return np.full(predicted.shape, 2.0)
 
 
-@dataclass(frozen=True, slots=True)
-class ExactHinge:
+class ExactHinge(Struct, frozen=True):
     """max(0, 1 - y f), y = +-1: C_L = 1.
 
     >>> ExactHinge().value(np.array([0.5, 2.0]), np.array([1.0, 1.0]))
@@ -215,8 +210,7 @@ class ExactHinge:
         return np.maximum(self.shortfall(predicted, target), 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExactPinball:
+class ExactPinball(Struct, frozen=True, kw_only=True):
     """max(tau u, (tau - 1) u), u = y - f: C_L = max(tau, 1 - tau).
 
     >>> ExactPinball(tau=Fraction(3, 4)).value(np.array([0.0, 0.0]), np.array([1.0, -1.0]))
@@ -261,8 +255,7 @@ def expit(values: FloatArray) -> FloatArray:
 # Losses whose corner is rounded by a logistic curve, so that the second derivative tapers off towards either slope.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaperedCorner:
+class TaperedCorner(Struct, frozen=True, kw_only=True):
     """base u + width log(1 + exp(u / width)), u the shortfall: a cornered loss whose corner is rounded.
 
     With p = 1 / (1 + exp(-u / width)) its slope in u is base + p, its second derivative p (1 - p) / width = 4

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import FloatArray, IntArray
@@ -26,8 +26,7 @@ DIGIT = 16
 """Bits of a row's count that are multiplied at once: 2^12 rows of a block times 2^24 times 2^16 is below 2^53."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MomentsLearner:
+class MomentsLearner(Struct, frozen=True, kw_only=True, eq=False):
     """Integer sums of x_i x_j and x_i y, over features and targets rounded towards 0.
 
     Attributes:
@@ -87,8 +86,7 @@ def _exact_products(left: FloatArray, right: FloatArray, counts: IntArray) -> In
     return total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MomentsFigures:
+class MomentsFigures(Struct, frozen=True, kw_only=True):
     """What noisy moments need to know of a problem; all of it is public.
 
     Attributes:
@@ -137,8 +135,7 @@ LARGEST_NORM = 2.0**4
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoisyMoments:
+class NoisyMoments(Struct, frozen=True, kw_only=True, eq=False):
     """Integer moments plus rounded Gaussian noise, and the ridge function that they give.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray
@@ -24,8 +24,7 @@ EXTENDED = bool(np.finfo(np.longdouble).nmant >= 63)
 """Whether numpy's `longdouble` has a roundoff of 2^-64 here; public."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerturbedObjective:
+class PerturbedObjective(Struct, frozen=True, kw_only=True):
     """An objective plus <pull, f>. Private.
 
     Attributes:
@@ -81,8 +80,7 @@ class PerturbedObjective:
         return sums + apart / 2 * math.sqrt(weight * float(self.loss.smoothness) * modulus)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class Near(Struct, frozen=True, kw_only=True):
     """The same objective as a function of the step from a point, with gradients in extended precision. Private.
 
     The point's own predictions do not change from step to step, so steps far below its last digit still count.
@@ -124,8 +122,7 @@ def in_pieces(matrix: Any, vector: AnyArray) -> Any:
     return pairwise_sum(matrix[:, at : at + PIECE] @ vector[at : at + PIECE] for at in starts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PerturbedLearner:
+class PerturbedLearner(Struct, frozen=True, kw_only=True, eq=False):
     """argmin sum_i L(f(x_i), y_i) + (strength / 2) ||f||^2 + <pull, f>, for a loss with a bounded second derivative.
 
     The losses are summed, not averaged, so no number of records is needed.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import root_below
@@ -77,8 +78,7 @@ class Minimised(Refinable, Protocol):
     def value(self, point: FloatArray) -> float: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Objective:
+class Objective(Struct, frozen=True, kw_only=True, eq=False):
     """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
 
     rows: TrainingRows

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import FloatArray
@@ -180,8 +181,7 @@ class LipschitzLearner:
         return found + self.solver.refine(Near(pulled=pulled, point=found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RidgeRegression:
+class RidgeRegression(Struct, frozen=True, kw_only=True, eq=False):
     """argmin (u / m0) sum (f(x_i) - y_i)^2 + lambda ||f||^2, |y| <= M = 1, over a ball ||f|| <= R.
 
     Every minimiser over the whole space lies in the ball of radius r = M / (2 sqrt(lambda)) where m is public (max over

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.errors import (
     CERTIFIED,
     COMPARED,
@@ -35,8 +36,7 @@ DETAIL = "detail"
 FIGURES = ("estimate", "error", "measured", "deviation", "lower", "upper")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CellColumn:
+class CellColumn(Struct, frozen=True, kw_only=True, eq=False):
     """A column that tells the answers of a block apart: `texts[places[row]]` names a row's cell.
 
     places: shape (rows,). ordered: the texts stand in the order of what they name, as bins do. own: of the last texts,
@@ -50,8 +50,7 @@ class CellColumn:
     own: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AnsweredBlock:
+class AnsweredBlock(Struct, frozen=True, kw_only=True, eq=False):
     """Answers of one block, every array of shape (rows,), in records (or the summed column's unit).
 
     error: estimated root mean square error of the estimate. measured, deviation: the last unbiased draw, and its noise.
@@ -150,8 +149,7 @@ def answered_block(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
 # BlockAnswers: one block's part of the answers of a release, with their errors and intervals.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockAnswers:
+class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
     estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
@@ -202,8 +200,7 @@ def distance_errors(answers: Sequence[BlockAnswers], history: Sequence[Measureme
 # Series: the answers of one block at several points in time, and how they change.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trend:
+class Trend(Struct, frozen=True, kw_only=True, eq=False):
     """One block of answers at every point, earliest first.
 
     points: the same answers, in the same order. change: from the point before, in records, shape (points, rows).
@@ -249,8 +246,7 @@ def trend(points: Sequence[AnsweredBlock], shared: Sequence[FloatArray] | None =
 Blocks = tuple[AnsweredBlock, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
+class Earlier(Struct, frozen=True, kw_only=True):
     """What the release before hands on to the next one of the same counter. Public.
 
     counts: cumulative answers, by level j: up to the last period before the new one whose number is a multiple of

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray
@@ -111,8 +112,7 @@ def error_bars(
 # selection.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorFactorTuning:
+class ErrorFactorTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     spread: float = 0.3  # relative spread of blocks that share one bought figure
@@ -267,8 +267,7 @@ FACTOR = 1.96
 """Errors in half an estimated interval: 95% of a normal distribution."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AnswerIntervals:
+class AnswerIntervals(Struct, frozen=True, kw_only=True, eq=False):
     """Every array of shape (rows,). lower, upper: in records, NaN where there is none. basis: what they rest on.
 
     >>> found = AnswerIntervals.of(np.array([9.0, 2.0]), np.array([2.0, np.nan]), Noisy.absent(2))

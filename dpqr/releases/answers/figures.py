@@ -23,21 +23,21 @@ What the deviations of linear functions of the answers rest on:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.answers.refits import BucketMargins
 from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, QuotientFormula, VarianceFormula
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FigureAnswers:
+class FigureAnswers(Struct, frozen=True, kw_only=True, eq=False):
     """One figure's values, every array of shape (groups, values of a group); NaN and NO_BASIS where nothing is known.
 
     values of a group: one; of quantiles one each part; of the largest cells k, cells their places in the column.
@@ -56,8 +56,7 @@ class FigureAnswers:
     cells: IntArray | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Ground:
+class _Ground(Struct, frozen=True, kw_only=True, eq=False):
     """What an interval is made from. values: of the answers, shape (groups, answers). tests: deviations of the
     figure's tests, shape (groups, tests), or None. each: deviations of the answers. factor: deviations to either side.
     below, above: by how much a test may be off beside that, as far as merged cells hide it, shape (groups, tests).
@@ -80,8 +79,7 @@ class _Ground:
         return added if self.tests is None else self.tests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FunctionErrors:
+class FunctionErrors(Struct, frozen=True, kw_only=True, eq=False):
     """Deviations of a figure's tests, in the order of its tested block, shape (rows,).
 
     estimated: of functions of the estimates; None: not known. values: of the figure's block, as sums of a measured
@@ -322,8 +320,7 @@ def _floats(coefficients: tuple[object, ...]) -> FloatArray:
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FigureSpan:
+class FigureSpan(Struct, frozen=True, kw_only=True, eq=False):
     """lower, upper: ends; NaN where nothing is known. error: of the value by linearisation. small: the denominator may
     be 0, so that the interval is all that a table can give.
 
@@ -361,8 +358,7 @@ class AnswerErrors(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Covariances:
+class Covariances(Struct, frozen=True, eq=False):
     """each: covariances of a group's answers, shape (groups, answers, answers).
 
     >>> Covariances.of(np.array([[3.0, 4.0, 5.0]]), 2).each.tolist()
@@ -398,8 +394,7 @@ class Covariances:
         return np.sqrt(squares)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AddedUp:
+class AddedUp(Struct, frozen=True, eq=False):
     """Errors whose covariances are not known: they are taken to add up, which no covariance exceeds. A `pair` serves
     quotients of at least 0.
 

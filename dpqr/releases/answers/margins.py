@@ -8,19 +8,19 @@ where noise has taken the count for 0: there all of its cells are estimated as 0
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import squared_norms
 from dpqr.workload.workload import Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MarginNoise:
+class MarginNoise(Struct, frozen=True, kw_only=True, eq=False):
     """How well the counts of single columns are known from all marginals that were measured.
 
     variances: of the count of each column's cells, by attribute; attributes of no measured marginal are left out.

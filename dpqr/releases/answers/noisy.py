@@ -6,16 +6,18 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+from msgspec import Struct, field
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, Unbiased
 from dpqr.releases.answers.refits import answers_from
 from dpqr.strategies.plan import Noun, Plan
@@ -121,8 +123,7 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counting:
+class _Counting(Struct, frozen=True, kw_only=True):
     """Which draws count, by the table of `Noisy`. drawn: how many draws with a share each query had so far."""
 
     searching: bool
@@ -179,8 +180,7 @@ def _outward(bounds: FloatArray, away: float) -> FloatArray:
 # Assembled: unbiased answers of pairs whose parts were measured apart, as sums of these parts.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True, eq=False):
     """What one draw adds to every cell. values: records. norms: of the draw's weights in a cell. law: None: public."""
 
     values: FloatArray

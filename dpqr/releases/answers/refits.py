@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.histogram import Packing, SparseHistogram
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.models.fit.evidence import EarlierTables, gather
@@ -48,8 +49,7 @@ from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Measurement, round_answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefitTuning:
+class RefitTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most: int = 2  # refits
@@ -76,8 +76,7 @@ AnswerBlock = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RefitError:
+class RefitError(Struct, frozen=True, kw_only=True, eq=False):
     """Of one block, in records (or the summed column's unit).
 
     each: root mean square error of every answer, shape (rows,): that of refits' answers of similar size, raised where
@@ -148,8 +147,7 @@ def refit_errors(
     return _errors(list(found.values()), shown, history, plan.problem.domain.shape, count)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _BlockErrors:
+class _BlockErrors(Struct, kw_only=True, eq=False):
     """What all refits show of one block, in units of its grid.
 
     place: of the measurement that answers it without the hypothesis. squares: summed over the refits, shape (rows,).
@@ -270,8 +268,7 @@ def size_classes(answers: FloatArray) -> IntArray:
     return np.minimum(np.log2(1.0 + np.abs(answers)), SIZES - 1).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
+class Ratio(Struct, frozen=True, kw_only=True):
     """Of an error as something released shows it, over the error by refits. noise: its deviation."""
 
     value: float
@@ -306,8 +303,7 @@ def shrunk_ratios(ratios: Sequence[Ratio], shared: Sequence[float] | None = None
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasuredBlocks:
+class MeasuredBlocks(Struct, frozen=True, kw_only=True, eq=False):
     """Every measured block as (number of its measurement, less its place in it), by name; and marginals, with their
     attributes, by each of these, by each pair of them and, under (), all."""
 
@@ -488,8 +484,7 @@ MOST_COEFFICIENTS = 2**24
 """Of all rows over all cells; of more nothing is said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BucketMargins:
+class BucketMargins(Struct, frozen=True, kw_only=True, eq=False):
     """How far below and above its answer from the buckets' counts a row may truly be, in units of the block's scale,
     shape (rows,).
 

@@ -7,7 +7,6 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from importlib import metadata
@@ -23,6 +22,7 @@ from dpqr.domain.domain import Domain, LearnedPart
 from dpqr.kernel.budget import Price, PrivacyBudget, upward
 from dpqr.kernel.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.values import field_names
 from dpqr.ledger.codec import canonical, decode_events
 from dpqr.ledger.ledger import Reason
 from dpqr.workload.workload import Workload
@@ -197,9 +197,7 @@ def kind(thing: object) -> str:
 
 def _parameters(thing: object) -> dict[str, Any]:
     """Public fields: rationals as exact text, plain values as they are, anything else left out."""
-    if not is_dataclass(thing):
-        return {}
-    found = {field.name: getattr(thing, field.name) for field in fields(thing) if not field.name.startswith("_")}
+    found = {name: getattr(thing, name) for name in field_names(thing) or () if not name.startswith("_")}
     exact = {name: str(value) if isinstance(value, Fraction) else value for name, value in found.items()}
     return {name: value for name, value in exact.items() if isinstance(value, str | int | float | None)}
 

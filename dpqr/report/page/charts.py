@@ -7,11 +7,11 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray
@@ -277,8 +277,7 @@ def _heat_map(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     return draw_chart(draw, height=tall + 40 + below, alt=alt, salt=salt)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Grid:
+class _Grid(Struct, frozen=True, kw_only=True, eq=False):
     """A block as a matrix. down, across: names of its lines and columns."""
 
     down: tuple[str, ...]

@@ -8,11 +8,11 @@ References:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
@@ -31,16 +31,14 @@ LEAF, MOST = 50, 200_000
 """Rows of a tree's smallest leaf, and the most rows of either table that a tree sees."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CellCounts:
+class CellCounts(Struct, frozen=True, eq=False):
     """A table's cells with their counts. codes: shape (cells, columns); counts: shape (cells,)."""
 
     codes: AnyArray
     counts: IntArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Univariate:
+class Univariate(Struct, frozen=True, kw_only=True, eq=False):
     """One column's shares in both tables, shape (cells,)."""
 
     name: str
@@ -54,8 +52,7 @@ class Univariate:
         return float(np.abs(self.true - self.given).sum() / 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Likeness:
+class Likeness(Struct, frozen=True, kw_only=True, eq=False):
     """Figures of two tables.
 
     univariates: furthest first. correlations: Cramer's V of every pair of columns, given minus true, shape (columns,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
 
 import pyarrow as pa
+from msgspec import Struct, field
 from pyarrow import parquet
 
 from dpqr.kernel.budget import Cost
@@ -25,8 +25,7 @@ from dpqr.releases.release_files import file_hash
 NOT_STATED = "not stated in the record"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChargeRow:
+class ChargeRow(Struct, frozen=True, kw_only=True):
     """A release that a budget has paid for. number: of its entry. own: it is the release that the page is about."""
 
     number: int
@@ -35,24 +34,21 @@ class ChargeRow:
     own: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Struct, frozen=True, kw_only=True):
     """A dataset's budget, and what it was charged for, oldest first."""
 
     account: Account
     charges: Sequence[ChargeRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class Preview(Struct, frozen=True, kw_only=True):
     """The first synthetic rows, as texts."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReportInput:
+class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
     """A release.
 
     record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where
@@ -151,8 +147,7 @@ def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:
 State = Literal["yes", "part", "no"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True, kw_only=True):
     """Sentences of one paragraph. strong: a reader must not miss them."""
 
     text: str
@@ -160,16 +155,14 @@ class Paragraph:
     kind: str = "words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """Lines of "what: how much"."""
 
     lines: Sequence[Fact]
     kind: str = "facts"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportTable:
+class ReportTable(Struct, frozen=True, kw_only=True):
     """Rows under a head. texts: how many of the first columns are words; the others are figures."""
 
     caption: str
@@ -179,8 +172,7 @@ class ReportTable:
     kind: str = "table"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class Chart(Struct, frozen=True, kw_only=True):
     """A drawing, and what it shows in words. svg: made by `drawing`, the only markup that a part may hold."""
 
     svg: str
@@ -188,8 +180,7 @@ class Chart:
     kind: str = "chart"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Items:
+class Items(Struct, frozen=True, kw_only=True):
     """A list of commands or file names, or of sentences. code: they are to be copied."""
 
     lines: Sequence[str]
@@ -197,8 +188,7 @@ class Items:
     kind: str = "items"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistLine:
+class ChecklistLine(Struct, frozen=True, kw_only=True):
     """A line of a checklist: what was asked, how it stands, and on what that rests."""
 
     asked: str
@@ -206,8 +196,7 @@ class ChecklistLine:
     found: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class Checks(Struct, frozen=True, kw_only=True):
     """A layer of a checklist."""
 
     layer: str
@@ -215,8 +204,7 @@ class Checks:
     kind: str = "checks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Card(Struct, frozen=True, kw_only=True):
     """A chart under a heading of its own, with its table folded below. words: what stands between heading and chart.
 
     number, unit, interval: of a single answer, which is written out and not drawn.
@@ -232,8 +220,7 @@ class Card:
     kind: str = "card"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cards:
+class Cards(Struct, frozen=True, kw_only=True):
     """Cards side by side where the screen is wide."""
 
     cards: Sequence[Card]
@@ -243,8 +230,7 @@ class Cards:
 Part = Paragraph | Facts | ReportTable | Chart | Items | Checks | Cards
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """A numbered chapter. name: what a link in the page calls it. folded: opened by whoever wants it."""
 
     name: str
@@ -253,8 +239,7 @@ class Section:
     folded: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPage:
+class ReportPage(Struct, frozen=True, kw_only=True):
     """A page. stamp: what it must not be taken for, on every sheet; empty: nothing. lead: figures at its top.
 
     promise: in plain sentences. warnings: what a reader must not miss. picture: of the budget.

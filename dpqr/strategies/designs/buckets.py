@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.models.fit.buckets import PRIOR, BoxCounts, Halves, Imbalances, likely_records
@@ -74,8 +74,7 @@ def merged_block(name: str, axes: Axes, shape: tuple[int, ...], matrix: IntMatri
     return QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=BucketMatrix(matrix, buckets)),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EqualBuckets:
+class EqualBuckets(Struct, frozen=True, kw_only=True, eq=False):
     """Expected error of measuring a number of buckets, from equally large ones.
 
     Attributes:
@@ -132,8 +131,7 @@ def equal_buckets(
 # Partitions: buckets of neighbouring cells, chosen from released noisy counts of a bisection's boxes.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionTuning:
+class PartitionTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
     coherence: float = 0.6  # power of the number of boxes that an edge cuts, by which their bias is multiplied
@@ -150,8 +148,7 @@ FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Partition:
+class Partition(Struct, frozen=True, kw_only=True, eq=False):
     """Disjoint buckets that cover all cells; each is a box with at least one cell. Public.
 
     Attributes:

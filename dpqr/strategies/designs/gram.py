@@ -4,10 +4,10 @@ partition."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
@@ -34,8 +34,7 @@ class CellQueries(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AxisQueries:
+class AxisQueries(Struct, frozen=True, kw_only=True, eq=False):
     """Queries over the cells of one attribute, each with the weight of its squared error.
 
     Attributes:
@@ -122,8 +121,7 @@ def importance(block: QueryBlock) -> float:
     return float(block.weight) / max(block.largest_coefficient, 1) ** 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BucketQueries:
+class BucketQueries(Struct, frozen=True, kw_only=True, eq=False):
     """Gram matrix of real-valued queries over buckets.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray
 from dpqr.kernel.noise.public import public_generator
@@ -27,8 +27,7 @@ from dpqr.workload.strategy_matrices import PIdentity, query_variances, recovera
 # the linear-algebra library spreads it over threads, whose synchronisation costs more than it gains.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PIdentityTuning:
+class PIdentityTuning(Struct, frozen=True, kw_only=True):
     """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
     groups: int = 512  # groups of cells, at most
@@ -70,8 +69,7 @@ def inverse(matrix: FloatArray) -> FloatArray:
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PIdentityError:
+class PIdentityError(Struct, frozen=True, kw_only=True, eq=False):
     """Expected squared error of A = [D; F D] as a function of F >= 0, D the diagonal that makes all column norms 1.
 
     With n the columns' norm before D (1 + sum F in L1, sqrt(1 + sum F^2) in L2), G the workload's Gram matrix and
@@ -187,8 +185,7 @@ MOST_SEARCHED = 2**13
 """Cells of a column with levels for which a tree of its own, or sums, are tried as well; other queries ask for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Design:
+class Design(Struct, frozen=True, kw_only=True, eq=False):
     """A strategy for the blocks of one group of attributes. Public: tuned to the workload alone.
 
     Attributes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries, CellQueries
 from dpqr.workload.block import QueryBlock

@@ -8,16 +8,18 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Literal, get_args
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
@@ -51,8 +53,7 @@ Prices = tuple[Fraction, Fraction]
 """Of a selection and of a measurement, as parts of the budget."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
+class Stages(Struct, frozen=True, kw_only=True):
     """alphas: fractions of `records`, falling. whole: the budget, as the accountant counts it.
 
     Price of round t of a stage. 2^j <= t < 2^(j+1); each of its two draws may be beyond its tail with probability
@@ -255,8 +256,7 @@ ASSUMED = 10**6
 """Records of a paper plan where their number is bought first and no bound on it is declared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeCount:
+class BeforeCount(Struct, frozen=True, kw_only=True):
     """Before the number of records is known."""
 
     plan: Plan
@@ -277,8 +277,7 @@ class BeforeCount:
         return InStage(stages=stages, certain=certain, counted=records) if stages.alphas else EndState()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InStage:
+class InStage(Struct, frozen=True, kw_only=True):
     """number: of the stage, from 0. turn: of the next round in it, from 1. spent: part of the budget. counted: records,
     where these were bought. certain: alpha of the last stage that has as many rounds as it needs."""
 
@@ -321,8 +320,7 @@ class InStage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EndState:
+class EndState(Struct, frozen=True):
     """Nothing more is drawn."""
 
     def step(self) -> None:
@@ -335,8 +333,7 @@ class EndState:
 AnytimeState = BeforeCount | InStage | EndState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anytime:
+class Anytime(Struct, frozen=True, kw_only=True):
     """Stages of falling alpha, each the source's loop at its alpha from the D of the stage before, until the next round
     does not fit the budget. Every stage ends with a certificate. A stated alpha is the last stage's.
 

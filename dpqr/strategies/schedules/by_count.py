@@ -4,14 +4,16 @@ the least error among so many."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import CheckByCurrency
 from dpqr.strategies.distinguishers import DistinguisherByCurrency
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Roles
@@ -36,8 +38,7 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedState:
+class CountedState(Struct, frozen=True, kw_only=True):
     """Nothing was drawn, or the plan that the count called for is followed. state: of that plan's schedule."""
 
     plan: Plan

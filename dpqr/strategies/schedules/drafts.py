@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
@@ -19,6 +19,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import of_any_blocks
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem

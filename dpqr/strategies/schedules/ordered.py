@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import islice
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_normals, public_uniforms
+from dpqr.kernel.values import replace
 from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, likely_records, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
@@ -182,8 +184,7 @@ def _announced(plan: Plan) -> str:
 # "Schedules".
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderedTuning:
+class OrderedTuning(Struct, frozen=True, kw_only=True):
     """One constant a line, with what it sets."""
 
     count: Fraction = Fraction(1, 1000)  # share of the budget of the noisy number of records
@@ -212,8 +213,7 @@ GRID = 2**20
 """Parts of a record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordEstimate:
+class RecordEstimate(Struct, frozen=True, kw_only=True):
     """An estimate of the number of records, and the deviation of its noise. Public.
 
     >>> RecordEstimate(count=10.0, noise=4.0).combined(RecordEstimate(count=20.0, noise=4.0)).count
@@ -248,8 +248,7 @@ class RecordEstimate:
         return RecordEstimate(count=count, noise=self.noise * (1 + odds) ** -0.5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TwoStagePartition:
+class TwoStagePartition(Struct, frozen=True, kw_only=True, eq=False):
     """A group of attributes that some blocks ask about together, and noise as the roles have it. Public."""
 
     problem: Problem
@@ -372,8 +371,7 @@ def unit_error(design: Design, norm: Norm) -> float:
     return design.error * (column**2 if norm is Norm.L1 else column)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionFit:
+class PartitionFit(Struct, frozen=True, kw_only=True):
     """What a choice of buckets rests on besides counts. Public; a key of caches by the identities of blocks and errors.
 
     equal: errors by the number of buckets. variance: of the noise that they are measured with.
@@ -412,8 +410,7 @@ def _fit_partition(fit: PartitionFit, measured: Measurement | None, records: Rec
     return fit.partition(measured, records)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondLook:
+class SecondLook(Struct, frozen=True, kw_only=True):
     """A look that may follow. Public; a key of caches.
 
     now, later: the choice of buckets without it, and after it. level: of its boxes. law: of its noise.
@@ -510,16 +507,14 @@ Measurements = Iterator[Measurement | None]
 """What the rounds released, in order; None for a draw that was lost in a crash."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementStep:
+class MeasurementStep(Struct, frozen=True, kw_only=True):
     """A step, and why it is taken: sentences from public and released figures."""
 
     step: Step
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeGroup:
+class AttributeGroup(Struct, frozen=True, kw_only=True):
     """One group of attributes, and the prices of its steps: first look, counts of boxes, last measurement."""
 
     two_stage: TwoStagePartition

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved_epsilon
@@ -33,8 +36,7 @@ ScheduledProblems = tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Pr
 """Each part's schedule, and what it is asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartsState:
+class PartsState(Struct, frozen=True, kw_only=True):
     """part: the part that is measured; state: that of its own schedule. waiting: the parts after it."""
 
     part: Plan
@@ -158,8 +160,7 @@ def _parts(plan: Plan) -> tuple[Plan, Plan]:
     return joined, apart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True, kw_only=True):
     """A candidate plan: both parts, planned within their shares. odds: the first part's share over the second's."""
 
     odds: float

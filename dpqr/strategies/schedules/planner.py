@@ -17,13 +17,16 @@ of error bars, `split`; buckets or a strategy, `ordered`. The forecast of a plan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.strategies.guard import Wishes, combinations
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import TINY, Plan, Planner, Roles
@@ -49,8 +52,7 @@ WORTH_OF_PARTS = 0.9
 """Of the error of the best whole: from there on, parts are better."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleChoice:
+class ScheduleChoice(Struct, frozen=True):
     """name: of a schedule; reason: a sentence for the plan's notes.
 
     rivalled: whether marginals take its place unless it has less forecast error.

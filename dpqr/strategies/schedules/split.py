@@ -8,9 +8,10 @@ cuts all portions in one call (`Roles.cut`), so a price is the same whatever els
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import Price, PrivacyBudget
@@ -18,6 +19,7 @@ from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.events import LeftOutEvent, PrivacyEvent
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import GroupErrors, noisy_errors
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Phase, Plan, Planner, Roles
@@ -42,8 +44,7 @@ FREE_SHARE = Fraction(1, 10)
 early from getting most of its price back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class Split(Struct, frozen=True, kw_only=True):
     """Shares of the budget, as the accountant counts it (epsilon, rho or mu^2); the schedule has what they leave.
 
     The plan names the schedule itself: what is bought in addition does not steer it.

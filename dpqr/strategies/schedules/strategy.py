@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
@@ -30,8 +31,7 @@ from dpqr.workload.strategy_matrices import on_single_axes, scale_strategy
 from dpqr.workload.workload import by_home
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyTuning:
+class StrategyTuning(Struct, frozen=True, kw_only=True):
     """One constant a line, with what it sets. The command that set them was not kept."""
 
     group_cells: int = 2**22  # cells of the attributes that are measured together (32 MB an array)
@@ -97,8 +97,7 @@ class Strategy:
         return state.after(finished)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Choice:
+class _Choice(Struct, frozen=True, kw_only=True, eq=False):
     """The design chosen for one group, and what the others would have come to.
 
     errors: expected root mean square error by kinds, in records, if the group were measured alone.

@@ -9,15 +9,18 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
+
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Promise, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
@@ -179,8 +182,7 @@ def level_share(problem: Problem, variant: Variant) -> Fraction:
     return Fraction(5, 8) if variant == "sharp" and known else Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feasibility:
+class Feasibility(Struct, frozen=True, kw_only=True):
     """One planning question: which alpha is feasible?
 
     n: what alpha is a fraction of. tails: of single queries. Where the number of records is bought (problem.n is None),
@@ -326,8 +328,7 @@ TOTAL = QueryBlock(name="number of records")
 """Bought first where it is private; see `Theory`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tails:
+class Tails(Struct, frozen=True, kw_only=True, eq=False):
     """candidates: what a round selects from. measured: one block for every noise that a check may draw: of thousands of
     blocks most have the same."""
 

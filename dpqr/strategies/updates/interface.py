@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
@@ -232,8 +232,7 @@ def of_logs(logs: FloatArray, total: float) -> DenseDistribution:
 # What the source's update rules share: one normalised query with its noisy answer, and exact mistake bounds.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SingleQuery:
+class SingleQuery(Struct, frozen=True, kw_only=True, eq=False):
     """f : X -> [0, 1] and its noisy answer v, a fraction of the records.
 
     Attributes:

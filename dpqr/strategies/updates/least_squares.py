@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
@@ -27,8 +28,7 @@ TOLERANCE = 1e-10
 """Of the residual, relative to the measured answers and to the largest singular value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeightedAnswers:
+class WeightedAnswers(Struct, frozen=True, kw_only=True, eq=False):
     """A block's released answers and their standard deviation.
 
     Attributes:

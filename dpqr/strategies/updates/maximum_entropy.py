@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.piecewise import PiecewiseDistribution
@@ -94,8 +97,7 @@ def _at_no_level(problem: Problem) -> Problem:
 # constant.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PiecewiseTuning:
+class PiecewiseTuning(Struct, frozen=True, kw_only=True):
     """Limits of memory; `regularisation` is set by `python tests/benchmarks/dense.py --schedule queries`."""
 
     whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
@@ -176,8 +178,7 @@ def count(edges: Edges) -> int:
     return math.prod(len(own) - 1 for own in edges)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Memory:
+class _Memory(Struct, frozen=True, kw_only=True):
     """The measurements so far, answers in the unit of the query's largest coefficient.
 
     Attributes:
@@ -187,10 +188,10 @@ class _Memory:
     """
 
     seen: int = 0
-    design: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    answers: FloatArray = field(default_factory=lambda: np.zeros(0))
-    deviations: FloatArray = field(default_factory=lambda: np.zeros(0))
-    tilts: FloatArray = field(default_factory=lambda: np.zeros(0))
+    design: FloatArray = msgspec.field(default_factory=lambda: np.zeros((0, 0)))
+    answers: FloatArray = msgspec.field(default_factory=lambda: np.zeros(0))
+    deviations: FloatArray = msgspec.field(default_factory=lambda: np.zeros(0))
+    tilts: FloatArray = msgspec.field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.models.averaging import Averaging, Evidence
 from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
@@ -296,8 +298,7 @@ SETTLED = 0.01
 """In deviations of the noise: where no answer moves further in a sweep over all tables, the fit ends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowWeights:
+class RowWeights(Struct, frozen=True, kw_only=True, eq=False):
     """w_i <- w_i exp(t), t the tilt of the cell of a measured table that row i lies in, until all tables are met.
 
     The fixed point minimises sum (N p - y)^2 / (2 c s N) + KL(p || start), c = STRENGTH: a tilt of size one costs c

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
 from dpqr.domain.form import (
@@ -43,8 +42,7 @@ class Outline(TableSchema, frozen=True, kw_only=True):
     fields: tuple[CodebookColumn, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Codebook:
+class Codebook(Struct, frozen=True, kw_only=True):
     """What one codebook states about one table.
 
     name: of the table; empty where it has none.
@@ -129,7 +127,7 @@ def exact(text: str) -> int | Decimal | None:
     return int(value) if value == value.to_integral_value() else value
 
 
-Struct = TypeVar("Struct", bound=DocumentPart)
+PartT = TypeVar("PartT", bound=DocumentPart)
 
 
 def non_default_parts(part: DocumentPart) -> Iterator[tuple[str, Any]]:
@@ -168,7 +166,7 @@ def uncut(cut: Treatment) -> Treatment:
     return msgspec.structs.replace(cut, **dict.fromkeys(CUTS, UNSET))
 
 
-def _joined(base: Struct, over: Struct) -> Struct:
+def _joined(base: PartT, over: PartT) -> PartT:
     changes = {}
     for name, value in non_default_parts(over):
         changes[name] = _joined(getattr(base, name), value) if isinstance(value, Constraints | Treatment) else value
@@ -229,8 +227,7 @@ SINGLE_VALUES = 120
 """Whole values up to which a column whose bounds are known gets one bin each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftDomain:
+class DraftDomain(Struct, frozen=True, kw_only=True):
     """A domain file, and what its curator has still to look at.
 
     Attributes:

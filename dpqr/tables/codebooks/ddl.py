@@ -8,10 +8,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dpqr.domain.form import Constraints, FieldType
 from dpqr.domain.text.decoding import Location
@@ -68,8 +67,7 @@ def read_ddl(data: bytes, location: Location) -> tuple[Codebook, ...]:
     raise location.fault(f"no CREATE TABLE statement that can be read as one of {', '.join(DIALECTS)}; correct it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(Struct, frozen=True):
     """One comparison of a column with constants. kind: "in", "from" (>=), "above" (>), "to" (<=) or "below" (<)."""
 
     column: str

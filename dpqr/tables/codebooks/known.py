@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import MAX_BYTES, document_root, read_document, read_regular_file, require_reachable
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -55,8 +57,7 @@ class CodebookFile:
         return document_root(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class CodebookReader:
+class CodebookReader(Struct, frozen=True):
     """How files of one form are read.
 
     Attributes:

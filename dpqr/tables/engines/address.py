@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import UsageFault
 
 QUERY = "?query="
@@ -106,8 +108,7 @@ _SECRET = re.compile(r"passw|secret|token|scram.*key", re.IGNORECASE)
 WHERE_PASSWORDS_GO = "~/.pgpass, a service file (PGSERVICE, PGSERVICEFILE) or PGPASSWORD"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerAddress:
+class LedgerAddress(Struct, frozen=True, kw_only=True):
     """Where a ledger lies on a server. text: as it is shown; server: what libpq connects to; schema: of its tables."""
 
     text: str

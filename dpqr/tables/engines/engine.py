@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from dpqr.domain.histogram import (
 )
 from dpqr.kernel.errors import DataError, DpqrError
 from dpqr.kernel.plugins import lacking
+from dpqr.kernel.values import replace
 from dpqr.tables.counting import Counting, TableCounts
 
 

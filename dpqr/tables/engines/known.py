@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.engines.address import (
@@ -205,8 +206,7 @@ OTHER_AFTER = "the table's engine ended before the table was counted; what it sa
 # raises.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineRow:
+class EngineRow(Struct, frozen=True, kw_only=True):
     """All that is known of an engine by its name; its module is loaded when an address names it.
 
     made_by: module and class, which takes the address; nothing is opened then.

@@ -22,6 +22,8 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress, require_no_password
@@ -101,8 +103,7 @@ _BEGIN = (
 """With row_security off a policy that would hide rows ends the run: the counts are of all rows, or there are none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostgresColumn:
+class PostgresColumn(Struct, frozen=True, kw_only=True):
     """name; of: the name of PostgreSQL's type; listed: whether that is an enumeration."""
 
     name: str

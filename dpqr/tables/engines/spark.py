@@ -29,7 +29,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +38,7 @@ from threading import Lock
 from typing import Any, cast
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress

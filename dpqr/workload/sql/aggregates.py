@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, product
 from typing import Any
 
+from msgspec import Struct
+
 from dpqr.domain.text.decoding import nearest
 from dpqr.domain.text.documents import JsonObject
+from dpqr.kernel.values import replace
 from dpqr.workload.sql.conditions import Text, all_of, any_of, true, untrue
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
@@ -35,8 +37,7 @@ ADVICE = {
 """Functions that cannot be asked, and what to ask instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlAggregate:
+class SqlAggregate(Struct, frozen=True):
     """An aggregate. kind: of the entry, COUNT, PERSONS or its own key. parts: its keys but by, where, name, weight."""
 
     kind: str
@@ -255,8 +256,7 @@ MOST_SETS, MOST_BRANCHES = 4096, 256
 """Groups of one statement, by sets and branches; branches of one CASE."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqlGroup:
+class SqlGroup(Struct, frozen=True, kw_only=True):
     """What one entry is asked for: every combination of cells of `by`, among the records of `where`.
 
     labels: of the branches of CASE that `where` stands for.
@@ -267,8 +267,7 @@ class SqlGroup:
     labels: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
+class Grouping(Struct, frozen=True, kw_only=True):
     """All groups of a statement. keys: the grouped expressions. sets: how many there are."""
 
     groups: tuple[SqlGroup, ...]

@@ -6,16 +6,16 @@ values. `untrue` is true where the condition is false or unknown, as the branche
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
 _OR, _AND, _LEAF = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A predicate. binding: of what holds it together. known: columns that have a value wherever it is true."""
 
     text: str

@@ -6,16 +6,18 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import JsonObject, read_document
 from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
+from dpqr.kernel.values import replace
 from dpqr.workload.queries_file import QueriesDocument, read_queries
 from dpqr.workload.sql.aggregates import COUNT, PERSONS, Grouping, SqlAggregate, figure, grouping, stated_number
 from dpqr.workload.sql.conditions import Text, all_of, true
@@ -127,8 +129,7 @@ def _faults(comparison: str, domain: str | JsonObject | Domain, strict: bool) ->
 # | SUM(LEAST(w, 40) * x)                             | {"sum": "x", "weight": {"column": "w", "maximum": 40}} |
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Translation:
+class Translation(Struct, frozen=True, kw_only=True):
     """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know.
 
     branches: places of the entries that are asked for a branch of CASE, which may hold no cell. comparisons: of their

@@ -11,6 +11,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from dpqr.domain.predicates import KEYWORDS
 from dpqr.domain.text.decoding import Location, nearest
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -193,8 +196,7 @@ _FAULTS = {"integer": _NUMERIC, "number": _NUMERIC, "date": _TEMPORAL, "datetime
 """Of columns without labels, beside null and outside (`possible_faults`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlColumns:
+class SqlColumns(Struct, frozen=True):
     """The columns of a domain. nulls: those with a cell of their own for null. every: of dates, the period of a bin.
     faults: other cells of their own, by column.
 
@@ -204,8 +206,8 @@ class SqlColumns:
 
     names: tuple[str, ...]
     nulls: frozenset[str] = frozenset()
-    every: Mapping[str, str] = field(default_factory=dict)
-    faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    every: Mapping[str, str] = msgspec.field(default_factory=dict)
+    faults: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Any) -> SqlColumns | None:

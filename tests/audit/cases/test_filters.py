@@ -1,6 +1,6 @@
 """The adversary of the filter: what he sees, and that a filter which forgets is refuted."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
@@ -34,6 +34,7 @@ from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, Geometric
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.sparse_vector import AboveThreshold, ThresholdComparison, is_above_threshold, open_threshold
 from dpqr.releases.questions import SessionTerms, table_of_parts
 

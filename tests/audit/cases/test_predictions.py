@@ -1,6 +1,5 @@
 """What the audit attacks of predictions; and that it refutes what the sources print."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +25,7 @@ from dpqr.audit.cases.predictions import (
 )
 from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.prediction.learned_functions import PREDICTION, LaplacePredictions, LearnerAtPoints, round_to_grid, step
 
 CASES = {case.name: case for case in predict_cases()}

@@ -1,12 +1,13 @@
 """Distinguishers and checks: the house's conform, and one that is charged too little is found."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 from support.slow_cases import slow_but
 
 from dpqr.kernel.budget import Price
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher

@@ -1,6 +1,6 @@
 """The kit for schedules: those of the house pass, and each kind of breach is named."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pytest
@@ -10,6 +10,7 @@ from dpqr.audit.conformance import schedules as kit
 from dpqr.audit.conformance.schedules import schedule_faults
 from dpqr.extension import InfeasiblePlan
 from dpqr.kernel.budget import Price
+from dpqr.kernel.values import replace
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Queries, Rounds

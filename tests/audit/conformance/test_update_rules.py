@@ -1,7 +1,7 @@
 """The kit finds each fault that is planted in a rule, and finds none in sound ones."""
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from support.guide_rule import RULE, readme_rule
 from support.slow_cases import thinned
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.strategies.known import UPDATES
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron

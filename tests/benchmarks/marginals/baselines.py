@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast_error import reaches
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.roles import allowed_strategies

@@ -8,7 +8,7 @@ All of it reads public tables.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import combinations
@@ -20,6 +20,7 @@ from task import Task
 
 from dpqr.kernel.accountants.analytic import largest_squared_mu
 from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.values import replace
 from dpqr.models.compound import RefinedDistribution
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order, merge_measurements
 from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together

@@ -7,13 +7,14 @@ with approvals, and no ledger at all. SERVER stands for the address of the serve
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from hostile.oracles.attempt import LEDGER, PAYER, Attempt, Step
 from hostile.oracles.tables import attempt, predict, release, unpaid
 from hostile.sources.places import PEOPLE, WITH_BOB, DuckPlace, Place, ServerPlace, SparkPlace
 from support.command_desk import Desk
+
+from dpqr.kernel.values import replace
 
 MOST = ("--max-records", "1000")
 """A limit of the owner's, by which a count that was multiplied would show."""

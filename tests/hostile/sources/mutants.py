@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
+from dpqr.kernel.values import replace
 from dpqr.releases import reading
 from dpqr.tables.engines import duckdb as duckdb_table
 from dpqr.tables.engines import known

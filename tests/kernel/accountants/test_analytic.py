@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -29,6 +28,7 @@ from dpqr.kernel.events import (
     GaussianObjectiveEvent,
     RoundedGaussianEvent,
 )
+from dpqr.kernel.values import replace
 
 MILLIONTH = Fraction(1, 10**6)
 BUDGETS = [("1", "1e-6"), ("0.1", "1e-6"), ("10", "1e-9"), ("1e-9", "1e-30"), ("1000", "1e-30"), ("1", "0.5")]

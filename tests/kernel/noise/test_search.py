@@ -1,6 +1,5 @@
 """The law of a draw by a search is that of all scores, whatever the bounds are and whatever is refined on the way."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -23,6 +22,7 @@ from dpqr.kernel.noise.selection import (
     settle_best,
 )
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7, 9, 10], [11]]

@@ -1,6 +1,5 @@
 """Structural zeros and known totals, in fits and by themselves."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.small_universes import marginal, measured, problem
 
 from dpqr.domain.domain import KnownTotal, PublicFacts, Region
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.maximum_entropy import possible
 from dpqr.models.hypothesis import DenseDistribution

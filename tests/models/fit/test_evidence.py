@@ -1,11 +1,10 @@
 """Evidence: gathered, merged and summed, against the blocks themselves."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured
 
+from dpqr.kernel.values import replace
 from dpqr.models.fit.evidence import UNDERFLOW, EarlierTables, LinearMeasurement, gather, lower_order
 from dpqr.workload.block import QueryBlock
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.values import replace
 from dpqr.models.fit.evidence import LinearMeasurement, gather
 from dpqr.models.fit.local_fits import put_together
 from dpqr.workload.block import Factor, QueryBlock

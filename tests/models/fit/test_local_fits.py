@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from support.slow_cases import thinned
 
+from dpqr.kernel.values import replace
 from dpqr.models.fit.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
 
 BASE = np.array([[40.0, 10.0, 0.0], [20.0, 25.0, 5.0]])

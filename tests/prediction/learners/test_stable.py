@@ -1,7 +1,6 @@
 """Certified bounds against measured changes: never exceeded, and nearly reached by some pair."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.prediction_tables import LOSSES, UNITS, built_share, counts, learne
 from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.losses import Pinball
 from dpqr.prediction.learners.stable import LipschitzLearner, opposed_pulls

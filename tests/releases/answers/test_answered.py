@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -6,6 +5,7 @@ import pytest
 from support.handmade_release import make_release
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, add_periods, answered_block, trend
 from dpqr.releases.answers.errors import (
     CERTIFIED,

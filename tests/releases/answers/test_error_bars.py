@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from support.released_pairs import counts, run
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors
 from dpqr.releases.answers import refits
 from dpqr.releases.answers.errors import ESTIMATE, MEASURED, TUNING, measured_factors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from support.handmade_release import make_plan
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.releases.answers.margins import MarginNoise
 from dpqr.releases.answers.refits import refit_errors

@@ -1,6 +1,5 @@
 """Intervals: which answers have one, how wide it is, and how often it misses."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +12,7 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
 from dpqr.releases.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
 from dpqr.releases.sentences import INTERVALS

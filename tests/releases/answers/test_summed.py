@@ -1,6 +1,5 @@
 """Sums of a measured table: their figures, how often their intervals miss (exactly), and which plans have them."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 
@@ -15,6 +14,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.noisy import BETA, Noisy, is_answered_alone, is_own_table, narrower, summed_answers
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import msgspec
 import pytest
 from support.handmade_release import make_plan
 
 import dpqr
+from dpqr.kernel.values import replace
 from dpqr.releases.record.parts import Event, FigurePart
 from dpqr.releases.record.plan_document import SEAL, PlanPart, plan_document, plan_hash, seal_document
 from dpqr.strategies.problem import LockedPlan, PublicInputs

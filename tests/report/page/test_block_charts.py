@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.slow_cases import slow_but
 
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.report.page.charts import (
     LEVELS,

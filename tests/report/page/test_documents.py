@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from support.pages import made
 
+from dpqr.kernel.values import replace
 from dpqr.report.page.documents import checklist_section, domain_section, synthetic_section, verify_section
 from dpqr.report.page.release_page import release_page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from support.pages import Read, made, require_accessible, require_alone, spendin
 from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.budget import Cost
+from dpqr.kernel.values import replace
 from dpqr.releases.read_release import read_release
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.resources import Resources

@@ -1,6 +1,5 @@
 """Weights of declared levels: none alone can be bettered, and what is measured follows from what is asked."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
 from support.slow_cases import thinned
 
+from dpqr.kernel.values import replace
 from dpqr.strategies.designs.kronecker import designs
 from dpqr.strategies.designs.trees import balance_levels, levels_tree, nested_levels
 from dpqr.workload.block import Factor, QueryBlock

@@ -1,13 +1,12 @@
 """The error on groups against the trace it stands for; the tuned strategies against trees and published figures."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
 from support.rounding_error import solved
 from support.slow_cases import thinned
 
+from dpqr.kernel.values import replace
 from dpqr.strategies.designs import kronecker as module
 from dpqr.strategies.designs.kronecker import TUNING, PIdentityError, inverse, p_identity, product
 from dpqr.strategies.designs.trees import hierarchy

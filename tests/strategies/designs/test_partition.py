@@ -1,10 +1,9 @@
 """Buckets from noisy counts of boxes: what counts tell apart stays apart, what is not is merged."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from dpqr.kernel.values import replace
 from dpqr.models.fit.buckets import BoxCounts
 from dpqr.strategies.designs import buckets as partition
 from dpqr.strategies.designs.buckets import choose_partition

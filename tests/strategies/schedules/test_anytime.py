@@ -1,6 +1,5 @@
 """The loop in stages: what it certifies, what it spends, and where it ends. Noise is seeded."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from dpqr.kernel.accountants.accountant import EveryFilter, require_pure
 from dpqr.kernel.accountants.sums import ZeroConcentrated
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Gaussian
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.schedules.anytime import BeforeCount, EndState, InStage
@@ -98,18 +98,16 @@ def total(guard):
 class Forgetful(InStage):
     """Counts the last stage's draws alone."""
 
-    __slots__ = ()
-
     def after(self, finished):
         found = InStage.after(self, finished)
         forgotten = replace(found, spent=Fraction(0)) if finished.stopped and isinstance(found, InStage) else found
-        return Forgetful(**{name: getattr(forgotten, name) for name in InStage.__slots__})
+        return Forgetful(**{name: getattr(forgotten, name) for name in InStage.__struct_fields__})
 
 
 def test_a_run_that_counts_its_last_stage_alone_is_stopped_by_the_filter(monkeypatch):
     plan = planned()
     first = plan.schedule.start(plan)
-    forgetful = Forgetful(**{name: getattr(first, name) for name in InStage.__slots__})
+    forgetful = Forgetful(**{name: getattr(first, name) for name in InStage.__struct_fields__})
     monkeypatch.setattr(type(plan.schedule), "start", lambda self, plan: forgetful)
     with pytest.raises(BudgetRefused, match="asks epsilon"):
         run(plan)

@@ -1,7 +1,5 @@
 """A count that decides on the accountant: where it is bought, what it leads to, and what is charged on either path."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.slow_cases import slow_but, thinned
@@ -12,6 +10,7 @@ from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import plan_release

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +14,7 @@ from support.small_universes import dense, marginal
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Explaining
 from dpqr.strategies.schedules import ordered as sequence

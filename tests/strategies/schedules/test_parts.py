@@ -1,6 +1,5 @@
 """Releases in parts: the budget is split by public figures, each part follows its own schedule, and all is charged."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache, reduce
 
@@ -12,6 +11,7 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import PublicNoise
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction, released_hypothesis

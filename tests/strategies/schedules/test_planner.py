@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +15,7 @@ from dpqr.kernel.accountants.fixed_schedules import Advanced, Optimal
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.checks import Gaussian, Laplace

@@ -1,6 +1,5 @@
 """How far boxes are counted, and the strategies over the buckets that they suggest."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from support.small_universes import measured, problem
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles

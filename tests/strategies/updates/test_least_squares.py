@@ -1,6 +1,5 @@
 """Least squares by group of attributes: the closed form, the solver, and the two against each other."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.rounding_error import least_squares
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, LeastSquares, WeightedAnswers, least_norm
 from dpqr.workload.block import Factor, QueryBlock

@@ -1,6 +1,5 @@
 """The fit of the practical schedules under the book's loop: certificates that hold, smaller ones, on any domain."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction

@@ -1,6 +1,5 @@
 """Every rule against adversaries: no database update sequence is longer than its mistake bound (Definition 5.3)."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +8,7 @@ from support.slow_cases import slow_but
 from support.small_universes import dense, measured, problem
 
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.interface import TransferableBound

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -12,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem

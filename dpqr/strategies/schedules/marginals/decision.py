@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, combinations
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way
@@ -61,8 +63,7 @@ Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateWords:
+class CandidateWords(Struct, frozen=True):
     """Of a candidate plan. noun: what is measured. done: for a release. note: for a plan, that it was chosen, and why.
 
     >>> WORDS["blocks"].noun
@@ -106,8 +107,7 @@ WORDS: Mapping[CandidatePlan, CandidateWords] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecasts:
+class Forecasts(Struct, frozen=True, kw_only=True):
     """Forecast errors by candidate plan, means over the blocks of L1 over n, at so many records.
 
     searched: error of a search over its forecast, where accountants are compared.
@@ -196,8 +196,7 @@ def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, bud
     return NoiseSources.of(problem.workload.blocks, measured).noise(np.array(deviations))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoiseSources:
+class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
     """From which measurements the noise in every block's answers comes: of the block itself, of a marginal that holds
     it, or of those of its columns or of pairs of them. Whatever their deviations are, so it is kept for all plans of a
     workload.
@@ -273,8 +272,7 @@ class NoiseSources:
 # Before the run, and after a count: at so many records.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateForecaster:
+class CandidateForecaster(Struct, frozen=True, kw_only=True):
     """Noise by candidate and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about

@@ -12,6 +12,7 @@ from functools import reduce
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
@@ -34,8 +35,7 @@ ROUNDING = 1.0 - 1e-9
 """Shares of a split stay by this much below the whole, so that no rounding takes their sum beyond it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetAllocation:
+class BudgetAllocation(Struct, frozen=True, kw_only=True):
     """whole: the budget in the accountant's currency, epsilon, rho or mu^2. deviation: of a marginal measured with all
     of it, if noise were continuous, in records. pure: whether noise is in proportion to L1 sensitivity, not to L2.
 
@@ -331,8 +331,7 @@ def mean_error(errors: Sequence[float]) -> float:
 # Noise of blocks, and the error that it leaves after the fit.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Noise:
+class Noise(Struct, frozen=True, kw_only=True, eq=False):
     """Of blocks, where some blocks are measured; shapes (blocks,).
 
     total: deviations of all answers together, in units of the most that a record changes one. even: share of even
@@ -447,8 +446,7 @@ class NoiseSpread:
 # `python tests/benchmarks/marginals/shapes.py`; figures: tests/benchmarks/RESULTS.md, "Schedules".
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalsTuning:
+class MarginalsTuning(Struct, frozen=True, kw_only=True):
     """One constant a line, with what it sets."""
 
     table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)

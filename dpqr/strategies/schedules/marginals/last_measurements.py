@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
@@ -81,8 +82,7 @@ def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
 # Interactions: what pairs, single columns and all records together add.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LastAllocation:
+class LastAllocation(Struct, frozen=True, kw_only=True, eq=False):
     """Last measurements, and what they leave.
 
     pairs, columns, total: deviations, per cell of what each of these adds, in records; of the measured pairs, and of
@@ -95,8 +95,7 @@ class LastAllocation:
     total: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Interactions:
+class Interactions(Struct, frozen=True, kw_only=True, eq=False):
     """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
     workload's blocks; errors: what noise leaves in all of them; unit: whose neighbours sensitivities are of."""
 
@@ -238,8 +237,7 @@ Part = frozenset[int | str]
 Places = Mapping[Part, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartIncidence:
+class PartIncidence(Struct, frozen=True, kw_only=True, eq=False):
     """Blocks and their parts, one entry each. blocks: their rows. parts: numbers. factors: see `MarginalParts`."""
 
     blocks: IntArray
@@ -256,8 +254,7 @@ class PartIncidence:
         return np.bincount(self.blocks, values, minlength=rows).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MarginalParts:
+class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
     """Of the blocks that may be measured, each the largest part of itself, and of those that are asked for. Part 0: the
     number of records; part 1 + r: block r.
 

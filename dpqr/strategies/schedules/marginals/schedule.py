@@ -7,17 +7,19 @@ One table: all columns that a workload looks at, measured once; a block's answer
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
@@ -277,8 +279,7 @@ def _forecast(
 # The phases of a run among marginals, each a state that knows its next step and what follows it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountState:
+class CountState(Struct, frozen=True, kw_only=True):
     """The records are counted, before it is decided what to measure. table: cells of the one table, at most."""
 
     plan: Plan
@@ -300,8 +301,7 @@ class CountState:
         return NonAdaptiveState(waiting=tuple((block, budget.price(share)) for block, share in shares))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NonAdaptiveState:
+class NonAdaptiveState(Struct, frozen=True, kw_only=True):
     """Blocks are measured, each once. waiting: those that still are to be, with their prices."""
 
     waiting: tuple[tuple[QueryBlock, Price], ...]
@@ -317,8 +317,7 @@ class NonAdaptiveState:
         return replace(self, waiting=self.waiting[1:])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneWayState:
+class OneWayState(Struct, frozen=True, kw_only=True):
     """One-way marginals are measured for the first time.
 
     released: by each of them so far; None: it was lost in a crash. foresees: whether another candidate may be better
@@ -348,8 +347,7 @@ class OneWayState:
         return _continue_with(foreseen, certain, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DependenceState:
+class DependenceState(Struct, frozen=True, kw_only=True):
     """The error that one-way marginals leave in pairs of columns is measured, before it is decided what follows.
 
     share: of the budget, for that.
@@ -374,8 +372,7 @@ class DependenceState:
         return _continue_with(self.foreseen, candidate, self.share)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemeasurementState:
+class RemeasurementState(Struct, frozen=True, kw_only=True):
     """Some of the one-way marginals are measured again, before the search. left: share of the budget after it."""
 
     known: MarginalSearch
@@ -389,8 +386,7 @@ class RemeasurementState:
         return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known, self.left)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchingState:
+class SearchingState(Struct, frozen=True, kw_only=True):
     """The choices of one batch, all of them made against one hypothesis. drawn: those that were made."""
 
     known: MarginalSearch
@@ -428,8 +424,7 @@ class SearchingState:
         return _next_batch(self.known, self.known.after(self.state, self.batch, drawn))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckState:
+class CheckState(Struct, frozen=True, kw_only=True):
     """The error of the fit on the unexplored blocks is measured, before it is decided whether all are to be.
 
     share: of the budget, for that. ended: whether the search has ended.
@@ -453,8 +448,7 @@ class CheckState:
         return _next_batch(self.known, state)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalState:
+class FinalState(Struct, frozen=True, kw_only=True):
     """The last measurements, which spend what is left."""
 
     known: MarginalSearch

@@ -6,15 +6,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, combinations
 from typing import Literal
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
@@ -45,8 +48,7 @@ SPREAD = 1.51
 of that, and both fall with the root of the number of cells."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """What one measurement shows of the gap between a block and its expected answers. All figures are L1 errors over n.
 
     moved: how far a fit to that measurement alone moves from the expected answers. error: what the noise leaves
@@ -116,8 +118,7 @@ def estimate_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | N
 # Stopping rule of the search: what the measurements of a batch show, and when further batches stop paying.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchEvidence:
+class BatchEvidence(Struct, frozen=True, kw_only=True):
     """Mean gap of a batch, and what may have hidden it. All figures are L1 errors over n.
 
     least: lower estimate of the gap. real: the gap beyond the error that earlier measurements propagate into these
@@ -171,8 +172,7 @@ class BatchEvidence:
 # Dependence graph: how errors in measured pairs of columns propagate to other pairs.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairDependence:
+class PairDependence(Struct, frozen=True, kw_only=True):
     """A measured pair of columns.
 
     error: L1 error over n that its noise leaves in it. coefficient: estimated Dobrushin coefficient, 0 for independent
@@ -183,8 +183,7 @@ class PairDependence:
     coefficient: float
 
 
-@dataclass(frozen=True, slots=True)
-class DependenceGraph:
+class DependenceGraph(Struct, frozen=True):
     """Measured pairs by column and other column. A function of what was released.
 
     A hypothesis estimates a pair (a, c) from (a, b) and (b, c). An error in (a, b) appears in (a, c), multiplied by at
@@ -192,7 +191,7 @@ class DependenceGraph:
     weakly dependent ones hardly any.
     """
 
-    ends: Mapping[int, Mapping[int, PairDependence]] = field(default_factory=dict)
+    ends: Mapping[int, Mapping[int, PairDependence]] = msgspec.field(default_factory=dict)
 
     def joined(self, gaps: Sequence[Gap]) -> DependenceGraph:
         """This graph and the pairs among the measured blocks; a pair that was measured before is replaced."""
@@ -268,8 +267,7 @@ def spread_gaps(mean: float, largest: Sequence[float], count: int) -> FloatArray
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchState:
+class SearchState(Struct, frozen=True, kw_only=True):
     """After whole batches.
 
     left: share of the budget. gap: L1 error over n that the last batch showed. explored: blocks measured. graph: the
@@ -280,15 +278,14 @@ class SearchState:
     left: float
     gap: float = TUNING.first_gap
     explored: tuple[QueryBlock, ...] = ()
-    graph: DependenceGraph = field(default_factory=DependenceGraph)
+    graph: DependenceGraph = msgspec.field(default_factory=DependenceGraph)
     unimproved: int = 0
     level: int = 0
     batches: tuple[tuple[float, ...], ...] = ()
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionBatch:
+class SelectionBatch(Struct, frozen=True, kw_only=True):
     """Choices from one hypothesis. size: how many; deviation: of each measurement; selection, measurement: shares."""
 
     size: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from math import pi, sqrt
 
@@ -19,6 +18,7 @@ from strategies.schedules.marginals.test_one_table import (
     unsure,
 )
 
+from dpqr.kernel.values import replace
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.marginals.decision import CandidateForecaster, Forecasts, noise_by_block

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,6 +10,7 @@ import pytest
 from strategies.schedules.marginals.test_one_table import BUDGET, marginals, problem, roles
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.schedules.marginals.decision import ContinuationForecaster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -14,6 +13,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter

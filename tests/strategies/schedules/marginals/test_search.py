@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,6 +11,7 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
 from dpqr.strategies.schedules.marginals.search import (
     BatchEvidence,
