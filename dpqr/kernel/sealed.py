@@ -5,9 +5,8 @@ The seal prevents mistakes, not malice: Python cannot stop code that deliberatel
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar, final
-
-from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -63,7 +62,8 @@ class Private(Generic[T]):
 
 
 @final
-class ReleasedValue(Struct, Generic[T], frozen=True):
+@dataclass(frozen=True, slots=True)
+class ReleasedValue(Generic[T]):
     """A released value. charge: number of the event in the run that paid for it.
 
     >>> ReleasedValue(7, charge=0).value

@@ -10,8 +10,7 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.arrays import Axes, FloatArray, freeze
-from dpqr.kernel.values import replace
+from dpqr.kernel.values import Axes, FloatArray, freeze, replace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpqr.kernel.arrays import FloatArray, IntArray
-from dpqr.kernel.values import replace
+from dpqr.kernel.values import FloatArray, IntArray, replace
 from dpqr.models.fit.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries, CellQueries
 from dpqr.workload.block import QueryBlock

@@ -8,6 +8,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Literal, get_args
@@ -333,7 +334,8 @@ class EndState(Struct, frozen=True):
 AnytimeState = BeforeCount | InStage | EndState
 
 
-class Anytime(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anytime:
     """Stages of falling alpha, each the source's loop at its alpha from the D of the stage before, until the next round
     does not fit the budget. Every stage ends with a certificate. A stated alpha is the last stage's.
 

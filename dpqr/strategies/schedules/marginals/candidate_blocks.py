@@ -10,8 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray
-from dpqr.kernel.values import replace
+from dpqr.kernel.values import Axes, FloatArray, replace
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
