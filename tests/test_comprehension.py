@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100206,
+    "lines of the package": 100247,
     "files": 382,
     "folders": 36,
     "files under 60 lines": 41,
@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.8,
     "dict[str, Any]": 183,
-    "lines of the tests": 102791,
+    "lines of the tests": 102800,
     "a plain release: modules imported": 211,
     "a plain release: functions run": 1216,
     "a plain release: files they lie in": 148,

@@ -305,8 +305,9 @@ class MarginalSearch:
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
-    or the pairs below them, where the model has room for them together (`fitted_together`). dependence: mean L1 error
-    over n of one-way marginals on pairs, where it was measured.
+    or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
+    of the roots of their shares, by attribute. dependence: mean L1 error over n of one-way marginals on pairs, where it
+    was measured.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -320,6 +321,7 @@ class MarginalSearch:
     spent: tuple[float, ...]
     started: bool = False
     full_sets: Mapping[Literal["pairs", "blocks"], tuple[QueryBlock, ...]] = field(default_factory=dict)
+    roots: Mapping[int, float] = field(default_factory=dict)
     dependence: float | None = None
     _last: LastMeasurements = field(init=False, repr=False)
 
@@ -427,18 +429,19 @@ class MarginalSearch:
         others = tuple(block for block in state.explored if block.name not in names)
         explored = len(state.explored) - len(others)
         rest = max(len(last) - explored, 1)
-        # The error that noise of earlier measurements propagates into these blocks is no gap, as in `BatchEvidence`.
-        error = max(error**2 - self._propagated(state, unexplored), TINY) ** 0.5
+        # The error that noise of earlier measurements propagates into these blocks is no gap, as in `BatchEvidence`;
+        # sampling variation of the records is one.
+        variation = NOISE * float(np.mean([self._variation(block) for block in unexplored]))
+        error = max(error**2 - self._propagated(state, unexplored), min(error, variation) ** 2) ** 0.5
         gaps = spread_gaps(error, state.batches[-1] if state.batches else (error,), rest)
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
-        # All are measured: the fit keeps of a dependence g under noise q what the best weights of both would, g q over
-        # the root of g^2 + q^2. Either way one-way marginals leave their noise too.
+        # All are measured. Either way one-way marginals leave their noise too.
         columns, beside_all = (
             self._column_noise(self.split(measured, state.left), unexplored)
             for measured in (state.explored, (*others, *last))
         )
-        each = np.hypot(gaps * noise / np.hypot(gaps, noise + TINY), beside_all)
+        each = np.hypot(left_of_gaps(gaps, noise, variation, weighed=error > variation), beside_all)
         everything = (explored * noise + float(each.sum())) / len(last)
 
         # The search ends, or goes on at the price of its next batch: the explored blocks explain a part of the others'
@@ -477,6 +480,10 @@ class MarginalSearch:
         errors = {one.axes[0]: self.errors.at(one, known[one.axes[0]] ** -0.5) for one in self.singles}
         squares = {axis: (TUNING.kept * error / self.records) ** 2 for axis, error in errors.items()}
         return math.sqrt(np.mean([math.fsum(squares[axis] for axis in block.axes) for block in blocks]))
+
+    def _variation(self, block: QueryBlock) -> float:
+        """Sum over a marginal's cells of the deviations that so many independent records have, over n."""
+        return math.prod(self.roots.get(axis, 1.0) for axis in block.axes) / math.sqrt(self.records)
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares of what is left, where these blocks were explored."""
@@ -559,8 +566,42 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
+        roots={axis: root_sum(values) for axis, values in counts.items()},
         full_sets={noun: blocks for noun, blocks in full_sets.items() if fitted_together(blocks, problem, plan.roles)},
     )
+
+
+def left_of_gaps(gaps: FloatArray, noise: float, variation: float, *, weighed: bool) -> FloatArray:
+    """What a fit to measurements of all blocks is forecast to leave of their gaps; L1 errors over n, like all of these.
+
+    Best weights of a gap g and its noise q leave g q over the root of g^2 + q^2. Dependence is left so; sampling
+    variation of the records is like nothing else, and stays, or is noise. Where noise of a cell is small beside its
+    records the average of models weighs that, too: best weights of the whole gap then count for 1 less the noise of a
+    cell over the mean count of cells.
+
+    Args:
+        gaps: shape (blocks,).
+        noise: of one block, were all measured.
+        variation: of the records, in a block.
+        weighed: whether gaps are more than sampling variation, so that there is something to weigh.
+
+    >>> [left_of_gaps(np.array([0.05]), 0.1, 0.04, weighed=weighed).round(3) for weighed in (False, True)]
+    [array([0.049]), array([0.045])]
+    """
+    shared = np.maximum(gaps**2 - variation**2, 0.0) ** 0.5
+    apart: FloatArray = np.hypot(
+        shared * noise / np.hypot(shared, noise + TINY), np.minimum(gaps, min(variation, noise))
+    )
+    whole = gaps * noise / np.hypot(gaps, noise + TINY)
+    linear = max(0.0, 1.0 - noise / NOISE) if weighed else 0.0
+    return apart + linear * (whole - apart)
+
+
+def root_sum(counts: FloatArray) -> float:
+    """Sum over the cells of the roots of their shares of a one-way marginal."""
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    return float(np.sqrt(positive / total).sum()) if total > 0.0 else float(counts.size) ** 0.5
 
 
 def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
