@@ -90,7 +90,7 @@ GUARDED_NAMES = {
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 
-PLAIN = {"kernel.errors", "kernel.unit", "kernel.values"}
+PLAIN = {"kernel.errors", "kernel.arrays", "kernel.unit", "kernel.values"}
 WALLS = {
     "models.fit": {*PLAIN, "domain", "workload", "models"},
     "strategies.updates": {

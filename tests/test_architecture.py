@@ -6,7 +6,7 @@ from support.one_test import in_one_test
 HOUSE = {
     "__init__.py": "def __getattr__(name):\n    return load('dpqr.python.release:release')",
     "kernel/errors.py": "class DpqrError(Exception): ...",
-    "kernel/values.py": "",
+    "kernel/arrays.py": "",
     "domain/histogram.py": "from dpqr.kernel.values import Axes",
     "kernel/noise/source.py": "import os, random\nos.urandom(1)",
     "kernel/noise/law.py": "from dpqr.kernel.values import IntArray",
@@ -43,7 +43,7 @@ PLANTED = [
         "from dpqr.domain.histogram import DenseHistogram",
         "imports domain.histogram of a later",
     ),
-    ("kernel/values.py", "from dpqr.domain.histogram import Histogram", "imports domain.histogram of a later room"),
+    ("kernel/arrays.py", "from dpqr.domain.histogram import Histogram", "imports domain.histogram of a later room"),
     ("domain/domain.py", "from dpqr import mechanisms", "imports mechanisms of a later room"),
     ("__init__.py", "from dpqr.releases.release import release", "imports releases.release of a later room"),
     ("releases/release.py", "from dpqr.report import table", "imports report.table of a later room"),

@@ -3,18 +3,18 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100247,
-    "files": 382,
+    "lines of the package": 100308,
+    "files": 383,
     "folders": 36,
-    "files under 60 lines": 41,
+    "files under 60 lines": 42,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
-    "mean internal imports a file": 8.8,
+    "mean internal imports a file": 8.9,
     "dict[str, Any]": 183,
     "lines of the tests": 102800,
-    "a plain release: modules imported": 211,
+    "a plain release: modules imported": 212,
     "a plain release: functions run": 1216,
-    "a plain release: files they lie in": 148,
+    "a plain release: files they lie in": 149,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 

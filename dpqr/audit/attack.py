@@ -14,7 +14,8 @@ import numpy as np
 
 from dpqr.audit.case import Claim, Outcomes, claimed_share, epsilon_bounds, exact_share, rho_bounds
 from dpqr.audit.law import Laws, narrower
-from dpqr.kernel.values import FloatArray, IntArray, WordArray, replace
+from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
+from dpqr.kernel.values import replace
 
 OUTWARD = 1e-9
 """Relative widening: covers every rounding of the inverse beta function, and costs nothing."""

@@ -18,6 +18,7 @@ from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import Accountant, SumFilter, in_parallel, require_pure
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.accountants.sums import Basic, total_rho, zcdp_to_epsilon
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import (
@@ -42,7 +43,6 @@ from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

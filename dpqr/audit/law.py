@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpqr.kernel.values import FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 
 SCALES, DEVIATIONS = 60, 14
 """How far on either side of an answer is summed over; what lies beyond weighs below 1e-25."""

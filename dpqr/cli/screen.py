@@ -18,7 +18,7 @@ from dpqr.report.html import facts
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from dpqr.kernel.values import AnyArray
+    from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.record import PredictionRelease
     from dpqr.python.shown import Showable, Shown
     from dpqr.releases.files import SingleFile

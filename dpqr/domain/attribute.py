@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.errors import DocumentError
-from dpqr.kernel.values import IntArray, freeze
 
 Fault = Literal["null", "unparsable", "nan", "infinite", "outside"]
 FAULTS: tuple[Fault, ...] = ("null", "unparsable", "nan", "infinite", "outside")

@@ -14,10 +14,11 @@ from msgspec.structs import force_setattr
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.domain.periods import PeriodColumn
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, freeze
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import DeclaredPersons
-from dpqr.kernel.values import AnyArray, Axes, IntArray, freeze, replace
+from dpqr.kernel.values import replace
 
 # Public facts about every table over a domain, and the bounds that they imply for the number of records.
 

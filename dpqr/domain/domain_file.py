@@ -36,7 +36,8 @@ from dpqr.domain.text.decoding import Location, decode, fitting, fix_shape, obvi
 from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root, document_text, read_document
 from dpqr.domain.text.faults import Faults, FollowUp
 from dpqr.domain.text.sources import plain
-from dpqr.kernel.values import AnyArray, Axes, replace
+from dpqr.kernel.arrays import AnyArray, Axes
+from dpqr.kernel.values import replace
 from dpqr.models.fit.maximum_entropy import possible
 
 PLACEHOLDER = "FILL-IN"

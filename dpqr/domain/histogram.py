@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dpqr.domain.domain import Region
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import AnyArray, Axes, IntArray, WordArray, freeze
 
 RECORDS = 2**36
 """Default cap on the number of records; loaders refuse more."""

@@ -25,7 +25,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not
 from dpqr.domain.text.decoding import Location, nearest
 from dpqr.domain.text.documents import MAX_DIGITS
-from dpqr.kernel.values import Axes
+from dpqr.kernel.arrays import Axes
 
 
 class BinSplit(Struct, frozen=True):

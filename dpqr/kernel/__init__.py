@@ -10,6 +10,7 @@ Other rooms import these modules, and no others:
     accountants.losses           the price of each event in epsilon, in rho and in mu^2
     accountants.pld              privacy loss distributions of fixed schedules
     accountants.sums             basic and zero-concentrated composition
+    arrays                       types of arrays
     budget                       the budget of a run, prices, costs, and all of them as exact text
     currency                     the unit of a budget for life, and the cost of runs in it
     errors                       every error that a user can meet, with its exit code
@@ -29,7 +30,7 @@ Other rooms import these modules, and no others:
     plugins                      strategies by name, built-in and third-party
     sealed                       the type that says whether a value is private
     unit                         what one guarantee protects: neighbours, persons
-    values                       types of arrays, and what all values share
+    values                       fields of values, and copies with other ones
     wording                      figures and foreign text fit for any terminal
 
 Inside:

@@ -1,32 +1,11 @@
-"""What all values share: types of their arrays, copies with other fields.
-
-A value is a Struct where fields are all there is, and a dataclass where one is a cache, or is not printed.
-"""
+"""Values: a Struct where fields are all there is; a dataclass where one is a cache, or is not printed."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-WordArray = NDArray[np.uint64]
-CodeArray = NDArray[np.int64]
-AnyArray = NDArray[Any]
-
-Axes = tuple[int, ...]
-"""Positions of attributes in a domain, in the order in which a marginal's tensor has them."""
-
-
-def freeze(array: AnyArray) -> AnyArray:
-    """Return the same array, set read-only: the arrays of values never change."""
-    array.flags.writeable = False
-    return array
-
 
 if TYPE_CHECKING:
     from dataclasses import replace as replace  # a type checker then compares names and types of the changes

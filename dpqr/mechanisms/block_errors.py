@@ -10,12 +10,12 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.mechanisms.noisy_answers import (
     GaussianEvent,
     GaussianLaw,

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, IntArray
 from dpqr.mechanisms.noisy_answers import refuse_beyond
 from dpqr.mechanisms.selection import queries_sensitivity
 from dpqr.workload.block import QueryBlock

@@ -12,11 +12,11 @@ from typing import Protocol, final
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import LabelSelectionEvent
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers, answers_sensitivity
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense

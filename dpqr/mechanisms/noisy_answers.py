@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
 from dpqr.kernel.gate import Mechanism
@@ -22,7 +23,6 @@ from dpqr.kernel.noise.gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, Disc
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import Measurement

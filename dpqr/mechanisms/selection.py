@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.noise.selection import (
@@ -24,7 +25,6 @@ from dpqr.kernel.noise.selection import (
 )
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import AnyArray, IntArray, freeze
 from dpqr.mechanisms.noisy_answers import largest_answer, refuse_beyond
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import all_answers, stack_blocks

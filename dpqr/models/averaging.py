@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.kernel.noise.public import public_normals
-from dpqr.kernel.values import Axes, FloatArray, freeze, replace
+from dpqr.kernel.values import replace
 from dpqr.models.compound import Joint, ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.hypothesis import Prefetching

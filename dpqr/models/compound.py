@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import Axes, CodeArray, FloatArray, freeze
 from dpqr.models.factored import LARGEST_LISTING, FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution, Prefetching
 from dpqr.models.latent_classes import LatentClasses

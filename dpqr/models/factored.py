@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.models.junction_tree import JunctionTree, by_size
 from dpqr.workload.block import QueryBlock
 

@@ -10,8 +10,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import Axes, CodeArray, FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.strategy_matrices import on_single_axes, query_variances

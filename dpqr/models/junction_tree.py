@@ -12,7 +12,7 @@ from operator import or_
 
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes
+from dpqr.kernel.arrays import Axes
 
 Neighbourhoods = list[int]
 """For every attribute a bit mask of its neighbours: attributes that share a group or a fill edge with it."""

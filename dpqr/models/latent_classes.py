@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator, public_normals
-from dpqr.kernel.values import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.models.factored import LARGEST_LISTING, systematic_draws
 from dpqr.models.fit.descent import Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal, marginals
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.ranges import Ends, Ranges, Term, combine_terms, running_sums
 

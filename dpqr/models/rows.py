@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.domain import Region
+from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import AnyArray, Axes, CodeArray, FloatArray, IntArray
 from dpqr.models.hypothesis import Sampleable
 from dpqr.workload.block import QueryBlock
 

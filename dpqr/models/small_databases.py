@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 
 

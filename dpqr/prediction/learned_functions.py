@@ -25,13 +25,13 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
 from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.kernel.noise.gaussian import LARGEST_ROUNDED_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE as LARGEST_RADIAL_SCALE
 from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.mechanisms.noisy_answers import refuse_noise
 
 FINENESS = 2**20

@@ -28,12 +28,13 @@ from msgspec import Struct
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.analytic import free_curvature, most_rho, tapered_price
 from dpqr.kernel.accountants.losses import log_above
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
 from dpqr.kernel.noise.gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, SphericalLaplace
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.prediction.learned_functions import FINENESS, step, weights_sensitivity
 from dpqr.prediction.learners.features import FeatureMap

@@ -14,13 +14,14 @@ from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget, root_below
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import Composition, PerturbedObjectiveEvent, RoundedGaussianEvent
 from dpqr.kernel.gate import Batch, Mechanism, measure, measure_together
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,

@@ -19,13 +19,14 @@ from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, FilterAccountant, Portion
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import Batch
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours
-from dpqr.kernel.values import AnyArray, replace
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_unused_trust
 from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.forms import (

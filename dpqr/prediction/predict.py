@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.kernel.accountants.known import PREDICTING, available
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.unit import Neighbours
-from dpqr.kernel.values import AnyArray, FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import COUNT, BoundedPlan, PaidTable, PredictionPlan
 from dpqr.prediction.planner import PlannerInput, plan_prediction, planner_input

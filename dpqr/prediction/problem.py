@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.plugins import Registry
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray
 
 SHOWN = 6
 """Labels that a refusal shows."""

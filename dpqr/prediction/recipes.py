@@ -6,10 +6,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Examples, LossScale

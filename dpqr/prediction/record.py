@@ -19,9 +19,9 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import MAX_BYTES, parse_json, read_regular_file
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
 from dpqr.kernel.events import Composition
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.examples import BLOCK

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, ExactHinge, ExactPinball, Loss

@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.prediction.learners.stable import BatchLearner
 
 FACTORS = tuple(Fraction(4) ** power for power in (-2, -1, 0, 1, 2))

@@ -25,12 +25,12 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.events import Composition, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import IntArray
 from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.prediction.learned_functions import FINENESS
 

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct, UnsetType
 
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.kernel.events import Composition
-from dpqr.kernel.values import AnyArray, FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.location import NO_ANCHOR
 from dpqr.ledger.record import Record, is_export, read_export

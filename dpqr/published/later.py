@@ -13,8 +13,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr import __version__
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.kernel.values import Axes, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, LinearEstimate, prepare
 from dpqr.published.checks import files as require_same_files
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, release_files

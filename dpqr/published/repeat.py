@@ -15,12 +15,13 @@ from msgspec import structs
 
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.arrays import WordArray
 from dpqr.kernel.budget import NO_COST, Price, PrivacyBudget
 from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import AboveThresholdEvent, Composition
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.values import WordArray, replace
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows

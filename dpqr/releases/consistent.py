@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import DpqrError, HypothesisFailed
 from dpqr.kernel.plugins import is_builtin
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, Sampleable
 from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Problem

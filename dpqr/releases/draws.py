@@ -13,12 +13,13 @@ from msgspec import Struct, field
 
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.values import IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import GaussianErrors, LaplaceErrors
 from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.models.hypothesis import Hypothesis

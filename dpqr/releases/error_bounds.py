@@ -15,10 +15,10 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.mechanisms.block_errors import (
     FINENESS,
     GaussianErrors,

@@ -9,13 +9,13 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.exact import ExactEvent, PublicFilter
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 

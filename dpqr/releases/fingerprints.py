@@ -23,8 +23,9 @@ from dpqr import __version__
 from dpqr.domain.attribute import PLAIN, Attribute, Axis, Bins, Labels, Rule
 from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.budget import Price
-from dpqr.kernel.values import AnyArray, field_names
+from dpqr.kernel.values import field_names
 from dpqr.ledger.codec import canonical, encode_events
 from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.plan import Plan

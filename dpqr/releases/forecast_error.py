@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import Counts, DenseHistogram, SparseHistogram
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import PublicGenerator, PublicNoise, public_generator
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import prepare
 from dpqr.releases.answers.figures import figure_values
 from dpqr.releases.draws import Draws

@@ -18,9 +18,9 @@ from msgspec import Struct, field
 
 from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import LearnedRows
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.mechanisms.learning import RowsOfPersons, person_counts, row_numbers
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.releases.forecast_error import closed_form, left_out_reach, reaches

@@ -21,9 +21,9 @@ from msgspec import Struct
 from pyarrow import parquet
 
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DataError, DocumentError, UsageFault
-from dpqr.kernel.values import FloatArray
 from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS

@@ -14,10 +14,11 @@ import numpy as np
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import DenseHistogram, PersonCounts
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.sealed import Private
-from dpqr.kernel.values import AnyArray, replace
+from dpqr.kernel.values import replace
 from dpqr.releases.forecast_error import possible_rows
 from dpqr.releases.read_release import read_release
 from dpqr.releases.requests import ReleaseRequest

@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import AnyArray, CodeArray, FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import AnyArray, CodeArray, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.factored import LARGEST_LISTING
 from dpqr.models.hypothesis import Sampleable, prepare
 from dpqr.models.rows import RowFit, fittable_records, reachable

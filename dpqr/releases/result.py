@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 from msgspec import Struct, field
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import Composition
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.models.compound import ModelAverage, ProductDistribution
 from dpqr.models.hypothesis import Hypothesis, Unbiased, prepare

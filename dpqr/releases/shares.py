@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import IntArray
+from dpqr.kernel.arrays import IntArray
 
 FEW = 10
 """Answers outside that the simulated releases should show, for their share to be read off by counting: its standard

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import AnyArray
+from dpqr.kernel.arrays import AnyArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

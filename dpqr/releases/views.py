@@ -11,8 +11,9 @@ from msgspec import Struct, field
 
 from dpqr.domain.attribute import HierarchyLevel
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered_block
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.tidy import NO_TEXT, Column, Row, Texts, Tidy, free_column_name

@@ -17,7 +17,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS

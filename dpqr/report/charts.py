@@ -17,9 +17,9 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.kernel.wording import plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import FACTOR

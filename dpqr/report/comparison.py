@@ -13,9 +13,9 @@ from msgspec import Struct, structs
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import FloatArray
 from dpqr.kernel.wording import optional, plain
 from dpqr.releases.files import read_record
 from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release

@@ -13,9 +13,10 @@ from msgspec import Struct, structs
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import domain_text
 from dpqr.domain.text.documents import parse_json
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.values import AnyArray, replace
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.prediction.plan import PaidTable, PredictionPlan

@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import RECORDS
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
 from dpqr.mechanisms.selection import (

@@ -15,10 +15,11 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Accountant, Portion
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import Composition
 from dpqr.kernel.plugins import is_builtin
-from dpqr.kernel.values import Axes, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from msgspec import Struct, field
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.values import FloatArray
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.candidates import Candidate, Candidates
 from dpqr.strategies.problem import Level

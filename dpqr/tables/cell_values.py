@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins, Fault, Rule, Spelling
 from dpqr.domain.periods import LAST_YEAR, MONTHS, Every
-from dpqr.kernel.values import AnyArray
+from dpqr.kernel.arrays import AnyArray
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)

@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import RECORDS, Counts, Packing, PersonTable
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource, SystemNoise
 from dpqr.kernel.unit import Every, PrivacyUnit
-from dpqr.kernel.values import AnyArray, Axes, IntArray, WordArray
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient

@@ -28,8 +28,9 @@ from typing import Any, BinaryIO, Protocol, cast
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.errors import DataError
-from dpqr.kernel.values import AnyArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import mask, numpy_values
 from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import PIPED, STDIN, TableFile, other_kind

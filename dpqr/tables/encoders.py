@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import PLAIN, Attribute, Bins, Codes, Labels, Spelling
 from dpqr.domain.domain import Domain
-from dpqr.kernel.values import AnyArray, IntArray
+from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.tables.cell_values import (
     FAILED,
     CellCodes,

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, UsageFault
-from dpqr.kernel.values import AnyArray
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import InMemoryTable, TableColumns

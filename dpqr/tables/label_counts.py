@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Every, PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.tables.cell_values import changed_texts, is_text, mask, not_null, numpy_values, text_array
 from dpqr.tables.counting import secret_key
 from dpqr.tables.limits import Limits, Percent, discreetly

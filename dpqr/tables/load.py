@@ -18,12 +18,13 @@ from msgspec import Struct
 from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
 from dpqr.domain.histogram import RECORDS, Counts, DenseHistogram, PersonCounts, PersonTable
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit, whose
-from dpqr.kernel.values import Axes, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.tables.counting import Counting, LastAxis, TableCounts, person_groups, secret_key
 from dpqr.tables.csv_table import csv_batches
 from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch

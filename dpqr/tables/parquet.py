@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError
-from dpqr.kernel.values import AnyArray
 from dpqr.tables.cell_values import is_text, mask, numpy_values
 from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import TableFile, first_bytes, other_kind

@@ -18,10 +18,11 @@ from msgspec import Struct
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import Packing, PersonTable
 from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import NoiseSource, keyed_words
 from dpqr.kernel.unit import Every
-from dpqr.kernel.values import AnyArray, IntArray, WordArray, replace
+from dpqr.kernel.values import replace
 from dpqr.tables.cell_values import days, is_text, mask, not_null, numpy_values, period_numbers, text_array
 from dpqr.tables.encoders import ColumnEncoder, RowEncoder, TableBatch
 from dpqr.tables.limits import OUT_OF_ORDER, TOO_MANY_PERSONS

@@ -9,9 +9,9 @@ import numpy as np
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.documents import Identity, refuse_private_files
+from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray
 from dpqr.tables.engines.known import named_files
 from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits, discreetly

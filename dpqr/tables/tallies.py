@@ -20,7 +20,7 @@ from dpqr.domain.histogram import (
     occupied_cells,
     passes,
 )
-from dpqr.kernel.values import AnyArray, Axes, IntArray
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 
 _LEAST_PENDING = 2**15
 _WORD = 64

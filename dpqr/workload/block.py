@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from dpqr.domain.domain import Region
 from dpqr.domain.histogram import MarginalSource, PersonCounts, PersonTable, PersonTotal
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import AnyArray, Axes, IntArray
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import Ends, box_adjoint, box_sums, row_tops, single_row, spans
 

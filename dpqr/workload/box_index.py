@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.ranges import Ends
 from dpqr.workload.related_blocks import stack_blocks

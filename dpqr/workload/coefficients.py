@@ -27,8 +27,8 @@ from numpy.lib import format as npy
 
 from dpqr.domain.text.decoding import Location, describe_value, nearest
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file, regular_size
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DataError, DpqrError, UsageFault
-from dpqr.kernel.values import Axes, FloatArray, IntArray
 from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits
 from dpqr.tables.parquet import parquet_batches, parquet_schema

@@ -19,8 +19,8 @@ from dpqr.domain.domain import Domain, Region
 from dpqr.domain.predicate_cells import Mask, evaluate
 from dpqr.domain.predicates import And, Node, columns, comparisons, conjuncts, parse_over
 from dpqr.domain.text.decoding import Location
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import Axes, IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.entry import CompiledEntry, EntryContext, default_name, integer_matrix
 from dpqr.workload.form import MAX_BLOCKS, MAX_WORK, ConjunctionsEntry, RandomConjunctions, WhereEntry

@@ -18,8 +18,9 @@ from dpqr.domain.columns import code_bins
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location, nearest, number, obvious
 from dpqr.domain.text.faults import FollowUp, all_of, member
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.errors import DocumentError, Fix
-from dpqr.kernel.values import Axes, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.figures import Figure
 from dpqr.workload.form import KINDS, QueryEntry

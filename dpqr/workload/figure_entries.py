@@ -28,7 +28,8 @@ from msgspec import UNSET, Struct
 
 from dpqr.domain.text.decoding import Location, decode, number
 from dpqr.domain.text.documents import JsonObject
-from dpqr.kernel.values import IntArray, replace
+from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
 from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name

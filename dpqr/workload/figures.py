@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
 
 Name = str

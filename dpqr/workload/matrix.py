@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import AnyArray, IntArray, freeze
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 
 PAIRWISE_WORK = 2**27
 """Limit on columns squared times rows, up to which a column distance is found by comparing all pairs."""

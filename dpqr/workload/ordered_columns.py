@@ -18,8 +18,8 @@ from dpqr.domain.columns import code_bins, moment
 from dpqr.domain.predicate_cells import edges_around, range_end, side
 from dpqr.domain.text.decoding import Location, describe_value, nearest, number
 from dpqr.domain.text.faults import Faults
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import condition, restrict_factors
 from dpqr.workload.entry import CompiledEntry, EntryContext, coarsest_grid, default_name

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from dpqr.kernel.values import AnyArray, IntArray, freeze
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 from dpqr.workload.matrix import Identity, IntMatrix
 
 

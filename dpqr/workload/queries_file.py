@@ -21,8 +21,9 @@ from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_sha
 from dpqr.domain.text.documents import DocumentSource, JsonObject, document_root, read_document
 from dpqr.domain.text.faults import Faults
 from dpqr.domain.text.sources import Sources
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import Axes, replace
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.coefficients import compile_coefficients
 from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, fulfilling, restrict_factors

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray, freeze
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import PAIRWISE_WORK, Dense, Identity, IntMatrix, Prefix, Sparse
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.domain import Domain
-from dpqr.kernel.values import AnyArray, Axes, IntArray, replace
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix, Sparse
 from dpqr.workload.partition import BucketMatrix

@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import PAIRWISE_WORK, Identity, IntMatrix, Prefix
 from dpqr.workload.ranges import row_extremes

@@ -14,7 +14,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from dpqr.kernel.values import AnyArray, Axes, FloatArray, IntArray, freeze, replace
+from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, largest_distance, largest_norm
 from dpqr.workload.ranges import Overlaps, everything, group_sums, spans

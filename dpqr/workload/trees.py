@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray, freeze
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.partition import groups_of
 from dpqr.workload.ranges import spans

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.values import Axes, FloatArray, IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.figures import Figure
 from dpqr.workload.matrix import Identity

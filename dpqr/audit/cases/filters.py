@@ -19,6 +19,7 @@ from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import Composition, MuSumEvent
@@ -26,7 +27,7 @@ from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, is_above_threshold, open_threshold

@@ -19,6 +19,7 @@ from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import PairFilter
 from dpqr.kernel.accountants.losses import approximate_cost
 from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import NO_COST
 from dpqr.kernel.events import LabelSelectionEvent
 from dpqr.kernel.gate import measure
@@ -26,7 +27,6 @@ from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.mechanisms.learning import LabelSelection
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10)

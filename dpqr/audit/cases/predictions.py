@@ -17,12 +17,13 @@ from dpqr.kernel.accountants.accountant import SumFilter, require_pure
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import Batch, measure_together
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import PartsEnsemble
 from dpqr.prediction.learned_functions import (

@@ -14,11 +14,12 @@ from dpqr.audit.cases.noisy_answers import UNITS
 from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, WORK, PlannedTrial, codes_domain
 from dpqr.audit.law import Flips, Laws, NumberLaw, Selection
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import Scores
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit

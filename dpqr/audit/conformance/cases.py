@@ -11,10 +11,11 @@ import numpy as np
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import IntArray, freeze, is_frozen, replace
+from dpqr.kernel.values import is_frozen, replace
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

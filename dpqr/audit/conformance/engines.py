@@ -16,10 +16,10 @@ import numpy as np
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import Counts, PersonTable
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import Axes
 from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.engine import Engine
 

@@ -11,10 +11,11 @@ import numpy as np
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray, is_frozen
+from dpqr.kernel.values import is_frozen
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.third_party import NamedLearner, NamedLoss

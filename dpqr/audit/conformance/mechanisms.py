@@ -17,11 +17,11 @@ from dpqr.audit.attack import attack, lower_limits
 from dpqr.audit.case import Case, MechanismTrial, Pair, worst_pair
 from dpqr.audit.conformance.cases import frozen_faults
 from dpqr.domain.histogram import Counts, DenseHistogram
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher

@@ -13,11 +13,11 @@ import numpy as np
 from dpqr.audit.conformance.cases import Universe, at_level, frozen_faults, universes
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.models.hypothesis import Sampleable
 from dpqr.strategies.problem import Footprint, Level, Problem, Variant
 from dpqr.strategies.updates.interface import UpdateRule

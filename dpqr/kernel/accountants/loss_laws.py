@@ -25,8 +25,8 @@ from msgspec import Struct
 
 from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
 from dpqr.kernel.accountants.numerics import golden_section
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
-from dpqr.kernel.values import FloatArray
 
 MOST_SHIFT = 2**16
 """Beyond this sensitivity the pure pair stands in for a shift, whose law would take too long to write down."""

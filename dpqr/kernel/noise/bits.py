@@ -16,8 +16,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import FloatArray, IntArray, WordArray
 
 ShortArray = NDArray[np.uint16]
 HalfArray = NDArray[np.uint32]

@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.bits import (
     CELL_BITS,
     CHUNK,
@@ -35,7 +36,6 @@ from dpqr.kernel.noise.bits import (
 )
 from dpqr.kernel.noise.law import chernoff
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import IntArray
 
 LARGEST_TABLE_SCALE = 32
 EDGE_BITS = 32

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
 from dpqr.kernel.noise.bits import (
     Bracket,
     LazyUniform,
@@ -24,7 +25,6 @@ from dpqr.kernel.noise.bits import (
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.law import chernoff
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import FloatArray, IntArray, WordArray
 
 LARGEST_VARIANCE = 1 << 100
 SUMMED_VARIANCE = 1 << 16

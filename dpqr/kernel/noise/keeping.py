@@ -14,10 +14,10 @@ from typing import final
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.bits import FlagArray, LazyUniform, exp_bracket, random_bits
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import IntArray, freeze
 
 BITS = 192
 """Of a probability: 2^-192 is below 2^-90 of the smallest delta that a budget may state."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import exp, log
 from typing import Protocol
 
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import IntArray
 
 
 class NoiseLaw(Protocol):

@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
+from dpqr.kernel.arrays import WordArray
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.values import WordArray
 
 LITTLE = 0.4
 """Deviation of integer noise that is nearly never more than 1."""

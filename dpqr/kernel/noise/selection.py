@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.bits import (
     CELL_BITS,
     CHUNK,
@@ -34,7 +35,6 @@ from dpqr.kernel.noise.bits import (
     uniforms_below,
 )
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import FloatArray, IntArray
 
 LARGEST_LISTED = 1 << 12
 BUCKET_BITS = 8

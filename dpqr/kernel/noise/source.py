@@ -12,7 +12,7 @@ from typing import Protocol, final
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import WordArray
+from dpqr.kernel.arrays import WordArray
 
 _PIECE = 2**16
 """Bytes per call of SHAKE256."""

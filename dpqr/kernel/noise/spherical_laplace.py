@@ -17,10 +17,10 @@ from typing import final
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.bits import LazyUniform, exp_bracket
 from dpqr.kernel.noise.gaussian import WORD_BITS, RealNormal, real_normals
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import IntArray
 
 LARGEST_SCALE = 1 << 46
 """Pr[R > 2^15] is below exp(-10,000) for up to MOST_COORDINATES coordinates, so a draw stays within int64."""

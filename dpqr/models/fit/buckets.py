@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.workload.partition import Bisection
 
 VAGUE = 1e4

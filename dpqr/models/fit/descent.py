@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import FloatArray
+from dpqr.kernel.arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Inverse = Callable[[FloatArray], FloatArray]

@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, FloatArray, freeze, replace
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, FloatArray, replace
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.values import replace
 from dpqr.models.fit.evidence import LinearMeasurement, marginalise, merge_measurements
 from dpqr.workload.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
 

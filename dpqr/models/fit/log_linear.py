@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.models.fit.descent import inner
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION, LinearMeasurement
 from dpqr.models.junction_tree import Clique, JunctionTree

@@ -10,7 +10,8 @@ import numpy as np
 from msgspec import Struct, field
 
 from dpqr.domain.domain import PublicFacts
-from dpqr.kernel.values import Axes, FloatArray, freeze, replace
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import Descent

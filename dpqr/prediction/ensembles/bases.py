@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.prediction.ensembles.member import ENDED, FAILED, FOUND, READY, Estimator, Order, Predicts, read_estimator
 
 BUILT_IN = "least-squares"

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.prediction.ensembles.bases import Base, Trainer, silence_output
 from dpqr.prediction.forms import Noise
 from dpqr.prediction.learned_functions import FINENESS

@@ -25,9 +25,9 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.public import seed_everybody
-from dpqr.kernel.values import FloatArray
 
 READY, FAILED, FOUND, ENDED = b"R", b"F", b"P", b"E"
 CLOSED = 99

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import root_below
-from dpqr.kernel.values import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import BLOCK, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.losses import Cornered
 from dpqr.prediction.learners.solver import ULP, Objective, evaluation_error

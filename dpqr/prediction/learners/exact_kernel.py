@@ -9,9 +9,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import root_below
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import FeatureMap, Kernel
 from dpqr.prediction.learners.losses import Loss, Square

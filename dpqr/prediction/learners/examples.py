@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.budget import root_below
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.prediction.learners.features import FeatureMap
 
 BLOCK = 2**12

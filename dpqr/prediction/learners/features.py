@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.noise.public import public_normals
-from dpqr.kernel.values import AnyArray, FloatArray
 
 MOST_FEATURES = 2**12
 """Most columns of features, which have to fit in memory beside the rows of a table."""

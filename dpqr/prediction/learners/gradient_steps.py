@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.values import AnyArray, FloatArray, IntArray
 from dpqr.prediction.learners.examples import BLOCK, Examples, LossScale, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Loss, Square

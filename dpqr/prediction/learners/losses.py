@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import FloatArray
+from dpqr.kernel.arrays import FloatArray
 
 HINGE_WIDTH = Fraction(1, 8)
 """Of the rounded corner of the hinge."""

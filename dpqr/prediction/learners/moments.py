@@ -11,11 +11,11 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import RoundedGaussianEvent
 from dpqr.kernel.noise.gaussian import LARGEST_ROUNDED_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.prediction.learners.examples import Examples
 from dpqr.prediction.learners.solver import FEATURE_NORM

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import BLOCK, ExampleBatch, Examples, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.losses import Loss, Sided, Tapered
 from dpqr.prediction.learners.solver import FEATURE_NORM, Objective, Solver

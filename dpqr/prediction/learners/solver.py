@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import root_below
-from dpqr.kernel.values import FloatArray
 from dpqr.prediction.learners.examples import BLOCK, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.losses import Curved, Loss
 

@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import root_below
-from dpqr.kernel.values import FloatArray
 from dpqr.prediction.learners.corners import CornerSolver
 from dpqr.prediction.learners.examples import BLOCK, Examples, LossScale, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.features import FeatureMap

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import Struct, field
 
 from dpqr.domain.domain import Domain
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.errors import (
     CERTIFIED,
     COMPARED,

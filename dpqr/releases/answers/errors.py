@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dpqr.kernel.values import FloatArray
+from dpqr.kernel.arrays import FloatArray
 from dpqr.mechanisms.selection import fair_multipliers
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.hypothesis import Hypothesis

@@ -29,7 +29,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.answers.refits import BucketMargins

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import squared_norms

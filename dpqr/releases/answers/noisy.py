@@ -14,9 +14,10 @@ from itertools import accumulate
 import numpy as np
 from msgspec import Struct, field
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.values import FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis, Unbiased
 from dpqr.releases.answers.refits import answers_from
 from dpqr.strategies.plan import Noun, Plan

@@ -27,9 +27,10 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.histogram import Packing, SparseHistogram
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
-from dpqr.kernel.values import Axes, FloatArray, IntArray, freeze, replace
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.models.fit.evidence import EarlierTables, gather

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
 from dpqr import __version__
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DocumentError
-from dpqr.kernel.values import IntArray
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import Reservation
 from dpqr.mechanisms.block_errors import FINENESS, error_unit

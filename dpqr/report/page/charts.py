@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.values import FloatArray, IntArray
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.report.answers import answer_texts, interval_words, lower_texts, upper_texts

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.domain import Domain
-from dpqr.kernel.values import AnyArray, Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.kernel.wording import amount, count_words
 from dpqr.releases.exact_errors import Accuracy
 from dpqr.report.page.charts import FILL, SECOND, bar_chart, draw_chart, label, panel, shades

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import AnyArray, Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.models.fit.buckets import PRIOR, BoxCounts, Halves, Imbalances, likely_records
 from dpqr.strategies.designs.gram import BucketQueries, bucket_queries
 from dpqr.strategies.designs.kronecker import p_identity

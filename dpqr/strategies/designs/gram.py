@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from dpqr.kernel.values import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.partition import Boxes

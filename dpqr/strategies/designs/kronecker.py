@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import AnyArray, Axes, FloatArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.kernel.values import AnyArray, Axes, FloatArray
 from dpqr.models.fit.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries, CellQueries, importance
 from dpqr.strategies.designs.trees import balance_levels, hierarchy, levels_tree, nested_levels

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries, CellQueries
 from dpqr.workload.block import QueryBlock

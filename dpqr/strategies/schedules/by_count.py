@@ -11,8 +11,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.kernel.values import Axes, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import CheckByCurrency
 from dpqr.strategies.distinguishers import DistinguisherByCurrency
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Roles

@@ -13,12 +13,13 @@ from typing import Self
 import numpy as np
 
 from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import of_any_blocks
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import Axes, FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem

@@ -14,10 +14,11 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_normals, public_uniforms
-from dpqr.kernel.values import Axes, FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, likely_records, uneven_cells
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,

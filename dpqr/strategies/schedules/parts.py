@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved_epsilon

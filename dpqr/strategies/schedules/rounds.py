@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import Axes
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candidate, QueryCandidates
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem

@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes
 from dpqr.strategies.designs.kronecker import Design, designs, expected_error
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes, FloatArray
 from dpqr.models.fit.log_linear import align_axes
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.strategies.problem import Footprint, Level, Problem

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes, FloatArray, freeze
 from dpqr.models.fit.buckets import BucketCounts, shrunk
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.fit.log_linear import align_axes

@@ -12,8 +12,9 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import FloatArray, IntArray, freeze, replace
+from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.piecewise import PiecewiseDistribution

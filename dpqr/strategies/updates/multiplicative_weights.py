@@ -11,8 +11,9 @@ from typing import ClassVar
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes, FloatArray, IntArray, freeze, replace
+from dpqr.kernel.values import replace
 from dpqr.models.averaging import Averaging, Evidence
 from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution

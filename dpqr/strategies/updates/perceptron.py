@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import FloatArray
 from dpqr.models.hypothesis import SignedVector
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, on_domain

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.values import FloatArray, freeze, replace
+from dpqr.kernel.arrays import FloatArray, freeze
+from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate

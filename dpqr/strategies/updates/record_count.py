@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpqr.kernel.values import FloatArray, freeze
+from dpqr.kernel.arrays import FloatArray, freeze
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import QueryBlock

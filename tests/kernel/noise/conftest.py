@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpqr.kernel.arrays import WordArray
 from dpqr.kernel.noise.bits import CELL_BITS, LAST_CELL, bernoulli_exp
-from dpqr.kernel.values import WordArray
 
 ONES = (1 << 64) - 1
 

@@ -10,7 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.kernel.values import Axes, FloatArray, replace
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem

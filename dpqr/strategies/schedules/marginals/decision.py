@@ -23,8 +23,9 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import FloatArray, IntArray, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import one_way

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import FloatArray
 from dpqr.strategies.plan import TINY, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL

@@ -15,8 +15,8 @@ from itertools import combinations, product
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import Axes, FloatArray, IntArray
 from dpqr.strategies.schedules.marginals.forecast import NOISE, TUNING, BudgetAllocation, ExpectedError
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import interaction, interaction_deviation, is_interaction

@@ -16,9 +16,10 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.values import Axes, replace
+from dpqr.kernel.values import replace
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem

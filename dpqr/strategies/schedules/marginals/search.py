@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.kernel.values import Axes, FloatArray, replace
+from dpqr.kernel.values import replace
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.schedules.marginals.candidate_blocks import (

@@ -9,8 +9,8 @@ import pytest
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import IntArray
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsen, joint, with_surrogates
