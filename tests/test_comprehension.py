@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100308,
+    "lines of the package": 100315,
     "files": 383,
     "folders": 36,
     "files under 60 lines": 42,
@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.9,
     "dict[str, Any]": 183,
-    "lines of the tests": 102800,
+    "lines of the tests": 102886,
     "a plain release: modules imported": 212,
     "a plain release: functions run": 1216,
     "a plain release: files they lie in": 149,

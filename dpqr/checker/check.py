@@ -373,29 +373,34 @@ def converted(currency: str, composition: Composition, delta: Fraction) -> Fract
     return of_rho(whole, delta) if currency == "rho" else of_mu2(whole, delta)
 
 
-ACCOUNTANTS: dict[str, Callable[[Composition, Fraction], Fraction | None]] = {
+Theorem = Callable[[Composition, Fraction], "Fraction | None"]
+ACCOUNTANTS: dict[str, Theorem] = {
     "basic": lambda composition, _: total("epsilon", composition),
     "advanced": advanced,
     "optimal": optimal,
     "zcdp": lambda composition, delta: converted("rho", composition, delta),
     "gdp": lambda composition, delta: converted("squared_mu", composition, delta),
-    # What pld proves no more than.
-    "most of pld": lambda composition, delta: (
-        converted("squared_mu", composition, delta)
-        if total("epsilon", composition) is None
-        else advanced(composition, delta)
-    ),
     # Sums that are not converted: currencies of a ledger.
     "rho": lambda composition, _: total("rho", composition),
     "squared_mu": lambda composition, _: total("squared_mu", composition),
 }
 
 
-def price(name: str, composition: Composition, delta: Fraction) -> Fraction | None:
-    """A row is kept or left out, so the two groups of draws cost the larger of the two (McSherry 2009, Theorem 4).
+def most_of_pld(composition: Composition, delta: Fraction) -> Fraction | None:
+    """What a privacy loss distribution proves no more than: the advanced theorem; mu where a draw has no epsilon."""
+    pure = total("epsilon", composition) is not None
+    return advanced(composition, delta) if pure else converted("squared_mu", composition, delta)
 
-    None: the theorem does not cover an event.
-    """
+
+def larger(theorem: Theorem, composition: Composition, delta: Fraction) -> Fraction | None:
+    """A row is kept or left out, so the two groups of draws cost the larger of the two (McSherry 2009, Theorem 4)."""
+    groups = [tuple((one, n) for one, n in composition if one.left_out == out and n) for out in (False, True)]
+    kept, left_out = (theorem(group, delta) for group in groups)
+    return None if kept is None or left_out is None else max(kept, left_out)
+
+
+def price(name: str, composition: Composition, delta: Fraction) -> Fraction | None:
+    """Under a theorem by its name; None: it does not cover an event."""
     if any(one.kind.endswith("-objective") for one, _ in composition):
         raise NotChecked("prices of a perturbed objective take a theorem for each learner")
     if (name == "pld" and not delta) or (
@@ -404,21 +409,20 @@ def price(name: str, composition: Composition, delta: Fraction) -> Fraction | No
         name = "basic"
     if name not in ACCOUNTANTS:
         raise NotChecked(f"prices under {name} take numerical integrals of privacy losses")
-    groups = [tuple((one, n) for one, n in composition if one.left_out == out and n) for out in (False, True)]
-    kept, left_out = (ACCOUNTANTS[name](group, delta) for group in groups)
-    return None if kept is None or left_out is None else max(kept, left_out)
+    return larger(ACCOUNTANTS[name], composition, delta)
 
 
 def priced(name: str, composition: Composition, delta: Fraction) -> Any:
     """What a stated price must be: no less than the theorem's, above it by less than a search in halves leaves.
 
-    A curve may be rounded up by a part in 1e14, which a delta near 1 turns into far more of epsilon."""
+    A curve may be rounded up by a part in 1e14, which a delta near 1 turns into far more of epsilon.
+    """
     try:
         found = price(name, composition, delta)
     except NotChecked as reason:
         if name != "pld":
             return reason
-        most = price("most of pld", composition, delta)
+        most = larger(most_of_pld, composition, delta)
         return reason if most is None else {None, Range(0, most * (1 + Fraction(1, 10**9)))}
     if found is None or name == "basic":
         return found

@@ -16,12 +16,12 @@ else:
         return (structs if isinstance(value, Struct) else dataclasses).replace(value, **changes)
 
 
-def field_names(value: object) -> tuple[str, ...] | None:
-    """The fields of a value or of its class, in their order; None where it is neither a Struct nor a dataclass."""
+def field_names(value: object) -> tuple[str, ...]:
+    """The fields of a value or of its class, in their order; none where it is neither a Struct nor a dataclass."""
     kind = value if isinstance(value, type) else type(value)
     if issubclass(kind, Struct):
         return kind.__struct_fields__
-    return tuple(each.name for each in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
+    return tuple(each.name for each in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def is_frozen(kind: type) -> bool:

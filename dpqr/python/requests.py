@@ -23,7 +23,7 @@ from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
 LIMITS = {name: check for name, check in checks(ReadingOptions).items() if name.startswith("max_")}
-PLANNED = {*(field_names(PlanRequest) or ())}
+PLANNED = {*field_names(PlanRequest)}
 FILES = rows(OutputOptions)
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dpqr import __version__
 from dpqr.domain.attribute import PLAIN, Attribute, Axis, Bins, Labels, Rule
@@ -262,10 +263,10 @@ def _strategy(strategy: object) -> dict[str, Any]:
 def _foreign(thing: object) -> dict[str, Any]:
     """An object of a third party's class: the class by name, and the public fields of a value."""
     found = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
-    names = field_names(thing)
-    if names is None:
+    if not isinstance(thing, Struct) and not is_dataclass(thing):
         return found
-    return found | {"fields": {name: _value(getattr(thing, name)) for name in names if not name.startswith("_")}}
+    names = [name for name in field_names(thing) if not name.startswith("_")]
+    return found | {"fields": {name: _value(getattr(thing, name)) for name in names}}
 
 
 def _value(value: object) -> Any:

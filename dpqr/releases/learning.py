@@ -322,7 +322,7 @@ def plan_columns(
     Raises, Privacy: as `plan_learning`.
     """
     if not unit.columns and any(column.max_labels != 1 for column in columns):
-        raise UsageFault("--max-labels, max_labels: a row has one label; state the persons by --unit, or leave it out")
+        raise UsageFault("max_labels (--max-labels): a row has one label; state the persons by --unit, or leave it out")
     listed = sum(column.part == "labels" for column in columns)
     if listed and budget.pure:
         raise UsageFault("learned labels need a delta above 0: a label of one person must not show; add --delta 1e-6")

@@ -136,7 +136,7 @@ def limits_of_plan(given: Limits, base: Limits, *, paid: bool) -> Limits:
 
 def unusual_fields(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
     """The fields of a value that are not as usual."""
-    known = field_names(usual) or () if names is None else names
+    known = field_names(usual) if names is None else names
     return {name: getattr(given, name) for name in known if getattr(given, name) != getattr(usual, name)}
 
 

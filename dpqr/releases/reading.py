@@ -260,7 +260,7 @@ def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, note
 
 
 def _names(plan: type[PlanRequest | PredictionPlanRequest]) -> tuple[str, ...]:
-    return tuple(name for name in field_names(plan) or () if name not in DOCUMENTS)
+    return tuple(name for name in field_names(plan) if name not in DOCUMENTS)
 
 
 def _option(name: str, value: object) -> Any:

@@ -175,7 +175,7 @@ def _update(request: PlanRequest) -> Any:
         if value is not None and name != DEFAULT_UPDATE:
             raise UsageFault(f"--{option} goes with --update {DEFAULT_UPDATE}, not with {name}; leave it out")
     rule = UPDATES.load(name) if UPDATES.entry(name).origin == HOUSE else None
-    known = field_names(rule) or ()
+    known = field_names(rule)
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
     stated = {name: value for name, value in options.items() if value is not None and name in known}
     return _make_strategy(UPDATES, name, request, **stated)

@@ -17,9 +17,11 @@ from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
 from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
+from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.tables.limits import Limits
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -114,3 +116,10 @@ def figures_that_are_not_exact() -> None:
 def a_seal_that_is_changed(private: Private[Counts], budget: PrivacyBudget) -> None:
     private.extra = 1  # wrong
     budget.epsilon = Fraction(2)  # wrong
+
+
+def copies_with_other_fields(limits: Limits, budget: PrivacyBudget) -> None:
+    replace(limits, cells=2)
+    replace(limits, cell=2)  # wrong
+    replace(limits, cells="2")  # wrong
+    replace(budget, epsilon=0.1)  # wrong

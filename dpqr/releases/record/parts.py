@@ -197,7 +197,7 @@ def kind(thing: object) -> str:
 
 def _parameters(thing: object) -> dict[str, Any]:
     """Public fields: rationals as exact text, plain values as they are, anything else left out."""
-    found = {name: getattr(thing, name) for name in field_names(thing) or () if not name.startswith("_")}
+    found = {name: getattr(thing, name) for name in field_names(thing) if not name.startswith("_")}
     exact = {name: str(value) if isinstance(value, Fraction) else value for name, value in found.items()}
     return {name: value for name, value in exact.items() if isinstance(value, str | int | float | None)}
 

@@ -438,11 +438,11 @@ class MarginalSearch:
         noise = TUNING.kept * self._reached(last, (*others, *last), state.left)
 
         # All are measured. Either way one-way marginals leave their noise too.
-        columns, beside_all = (
+        columns, columns_of_all = (
             self._column_noise(self.split(measured, state.left), unexplored)
             for measured in (state.explored, (*others, *last))
         )
-        each = np.hypot(left_of_gaps(gaps, noise, variation, weighed=error > variation), beside_all)
+        each = np.hypot(left_of_gaps(gaps, noise, variation, weighed=error > variation), columns_of_all)
         everything = (explored * noise + float(each.sum())) / len(last)
 
         # The search ends, or goes on at the price of its next batch: the explored blocks explain a part of the others'
@@ -457,10 +457,12 @@ class MarginalSearch:
             more_explored += np.unique(np.geomspace(1, max(most, 1), 12).astype(np.int64)).tolist()
         price = batch.cost / batch.size if batch else 0.0
         for more in more_explored:
-            louder = (explored + more) / len(last) * state.left / max(state.left - more * price, TINY)
+            if more * price >= state.left:
+                break
+            blocks_for_budget = (explored + more) / len(last) * state.left / (state.left - more * price)
+            noise_of_explored = (explored + more) * noise * blocks_for_budget**self.budget.power
             remaining_gaps = gaps[more:] * unexplained ** (more / max(explored, 1))
-            own = (explored + more) * noise * louder**self.budget.power
-            searched.append(own + float(np.hypot(remaining_gaps, columns).sum()))
+            searched.append(noise_of_explored + float(np.hypot(remaining_gaps, columns).sum()))
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
         return replace(state, checked=True, explored=(*others, *last), level=len(self.levels))
@@ -577,8 +579,8 @@ def left_of_gaps(gaps: FloatArray, noise: float, variation: float, *, weighed: b
 
     Best weights of a gap g and its noise q leave g q over the root of g^2 + q^2. Dependence is left so; sampling
     variation of the records is like nothing else, and stays, or is noise. Where noise of a cell is small beside its
-    records the average of models weighs that, too: best weights of the whole gap then count for 1 less the noise of a
-    cell over the mean count of cells.
+    records the average of models weighs that, too: best weights of the whole gap then count for 1 less (about) the
+    noise of a cell over the mean count of cells.
 
     Args:
         gaps: shape (blocks,).

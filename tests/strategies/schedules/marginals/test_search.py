@@ -19,6 +19,7 @@ from dpqr.strategies.schedules.marginals.search import (
     Gap,
     MarginalSearch,
     SearchState,
+    left_of_gaps,
     spread_gaps,
 )
 from dpqr.strategies.transcript import Round
@@ -215,6 +216,18 @@ def test_sampling_variation_of_the_records_is_no_reason_to_measure_all() -> None
     """Of 100,000 records in 400 even cells: .8 of the root of 400 / 100,000 is .0506."""
     assert all_measured(0.06, roots=20**0.5, ended=True)
     assert not all_measured(0.05, roots=20**0.5, ended=True)
+
+
+def test_noise_as_large_as_the_counts_weighs_no_sampling_variation() -> None:
+    """Of a gap of .5 under noise of .1 best weights leave .098. Above .8 a cell's noise is more than its mean count."""
+    gaps = np.array([0.5])
+    found = {
+        (noise, weighed): float(left_of_gaps(gaps, noise, 0.4, weighed=weighed)[0])
+        for noise in (0.1, 0.9)
+        for weighed in (False, True)
+    }
+    assert 0.098 < found[0.1, True] < found[0.1, False]
+    assert found[0.9, True] == found[0.9, False] > 0.45, "best weights of all of it would leave .437"
 
 
 def test_nor_are_gaps_that_further_blocks_would_explain() -> None:
