@@ -83,10 +83,10 @@ GUARDED_NAMES = {
     "_unseal": ("kernel.sealed", "kernel.gate"),
     "SealKey": ("kernel.sealed", "kernel.gate"),
     "_Private__value": (),
-    "ExactEvent": ("kernel.exact", "releases.exact_errors"),
-    "PublicFilter": ("kernel.exact", "releases.exact_errors"),
-    "true_answers": ("releases.exact_errors", "report.evaluation"),
-    "public_cells": ("releases.exact_errors", "report.evaluation", "releases.forecast"),
+    "ExactEvent": ("kernel.exact", "releases.forecast.exact_errors"),
+    "PublicFilter": ("kernel.exact", "releases.forecast.exact_errors"),
+    "true_answers": ("releases.forecast.exact_errors", "report.evaluation"),
+    "public_cells": ("releases.forecast.exact_errors", "releases.forecast.by_epsilon"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 
@@ -142,7 +142,14 @@ def breaches(files: dict[str, str]) -> list[str]:
 @cache
 def parsed(source: str) -> Nodes:
     """All nodes of a file's syntax tree, walked once a process: that takes longer than every look at a node."""
-    return tuple(ast.walk(ast.parse(source)))
+    nodes: list[ast.AST] = [ast.parse(source)]
+    for node in nodes:  # in the order of `ast.walk`, in half its time
+        for part in vars(node).values():
+            if isinstance(part, ast.AST):
+                nodes.append(part)
+            elif isinstance(part, list):
+                nodes += [each for each in part if isinstance(each, ast.AST)]
+    return tuple(nodes)
 
 
 def module_name(path: str) -> str:

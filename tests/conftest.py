@@ -1,22 +1,28 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
-the tests marked slow and those marked quality, and says so in its last lines. Beside other workers a test has one
-thread for linear algebra. Bytecode is kept, for some hundred processes import what the last one has compiled. Garbage
-is looked for seldom: there are thousands of tests to walk over, and little of it. Their files lie in memory where there
-is room for them: a ledger syncs at every entry, and a process that is killed loses no page on either kind of disk.
+the tests marked slow and those marked quality, and says so in its last lines. Figures are computed with the
+instructions that processors share, as by the command line (tests/machines.py has others). Bytecode is kept, for some
+hundred processes import what the last one has compiled. Garbage is looked for seldom: there are thousands of tests
+to walk over, and little of it. Their files lie in memory where there is room for them: a ledger syncs at every
+entry, and a process that is killed loses no page on either kind of disk.
 """
 
 import gc
 import os
 import shutil
 import sys
+import warnings
 from pathlib import Path
-
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read once, when numpy is imported
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dpqr.cli.arithmetic import NAME, choose_common_instructions
+
+choose_common_instructions()
+with warnings.catch_warnings(action="ignore"):  # of names that this version of numpy does not have
+    import numpy as np  # noqa: F401
+if os.environ.get(NAME) == "portable":
+    del os.environ[NAME]  # no command starts pytest again; processes inherit the instructions themselves
 os.environ.pop("COLUMNS", None)  # set by pytest-xdist in its processes; a text in a pipe would be as narrow
 gc.set_threshold(50_000, 50, 100)
 gc.disable()  # until all tests are found
@@ -32,8 +38,6 @@ if (
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-pytest_plugins = ["support.fixtures"]
-
 PLAIN = pytest.StashKey[bool]()
 """Whether this run names no tests, and so leaves out those of LATER."""
 LATER = {
@@ -46,11 +50,24 @@ LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Paths, -k and -m name what to run, slow or not. The workers of xdist are given the same arguments."""
+    if config.getoption("dist", "no") == "no":  # a process that hands out tests to others runs none
+        config.pluginmanager.import_plugin("support.fixtures")
     named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.markexpr or config.option.keyword
     config.stash[PLAIN] = not named
     config.stash[LEFT_OUT] = dict.fromkeys(LATER, 0)
     if config.stash[PLAIN]:
         config.option.markexpr = " and ".join(f"not {marker}" for marker in LATER)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """A plain run gives each file to one process, which makes the file's fixtures and fills its caches once."""
+    if config.stash[PLAIN] and config.getoption("dist") == "load":
+        from xdist.scheduler import LoadFileScheduling
+
+        config.option.loadscopereorder = False  # the order of pytest_collection_modifyitems
+        return LoadFileScheduling(config, log)
+    return None
 
 
 @pytest.hookimpl(trylast=True)

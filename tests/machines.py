@@ -23,6 +23,8 @@ import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__
 from oldest import LEFT_OUT, ROOT, environment, oldest
 
+from dpqr.cli.arithmetic import NAME
+
 NUMERIC = tuple(
     f"tests/{name}"
     for name in (*("strategies", "models", "prediction", "mechanisms", "releases", "workload", "kernel", "audit"),)
@@ -76,7 +78,9 @@ def run(setting: Setting, arguments: Sequence[str]) -> tuple[str, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         report, began = Path(folder) / "report.xml", time.monotonic()
         command = [python, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
-        ended = subprocess.run(command, cwd=ROOT, env=os.environ | setting.variables, stdout=subprocess.DEVNULL)
+        ended = subprocess.run(
+            command, cwd=ROOT, env=os.environ | {NAME: "native"} | setting.variables, stdout=subprocess.DEVNULL
+        )
         if not report.exists():
             return f"{setting.name:<16}pytest did not run", ["pytest itself"]
         cases = list(ElementTree.parse(report).iter("testcase"))

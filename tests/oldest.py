@@ -1,8 +1,7 @@
 """The suite with the oldest dependencies that pyproject.toml allows: `python tests/oldest.py [PATH ...]`.
 
 Every lower bound of the dependencies and of all extras is pinned, from wheels where there are any. A bound that fails
-here is too low: raise it in pyproject.toml. `--short` runs what meets these packages most: files, engines, pages,
-screens, fits, accountants and oracles. Tests marked slow and quality are left out.
+here is too low: raise it in pyproject.toml. Tests marked slow and quality are left out.
 """
 
 from __future__ import annotations
@@ -19,22 +18,6 @@ ROOT = Path(__file__).parent.parent
 LOWER = (">=", "==")
 WITHOUT_WHEELS = "pyspark"
 LEFT_OUT = ("-m", "not slow and not quality")
-SHORT = tuple(
-    f"tests/{name}"
-    for name in (
-        *(
-            "tables",
-            "ledger",
-            "report",
-            "python",
-            "cli/test_screens.py",
-            "cli/test_predict.py",
-            "cli/test_documents.py",
-        ),
-        *("releases", "models", "domain", "kernel/accountants", "prediction/ensembles"),
-        "kernel/noise/test_opendp_oracle.py",
-    )
-)
 
 
 def environment(name: str, python: str, pins: Sequence[str] = (), extras: Sequence[str] = ("test",)) -> Path:
@@ -82,8 +65,7 @@ def _pinned(requirement: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    asked = [one for each in arguments for one in (SHORT if each == "--short" else (each,))]
-    return subprocess.run([oldest(), "-m", "pytest", *LEFT_OUT, *asked], cwd=ROOT).returncode
+    return subprocess.run([oldest(), "-m", "pytest", *LEFT_OUT, *arguments], cwd=ROOT).returncode
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 import ast
 
 from architecture import DOORS, GIVES, ROOMS, breaches, faces, module_name, package, product
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 HOUSE = {
     "__init__.py": "def __getattr__(name):\n    return load('dpqr.python.release:release')",
@@ -92,7 +92,7 @@ PLANTED = [
     ("kernel/bad.py", "from dpqr.kernel.sealed import SealKey as Key", "names SealKey"),
     ("kernel/gate.py", "def f(private):\n    return private._Private__value", "names _Private__value"),
     ("releases/bad.py", "from dpqr.kernel.exact import PublicFilter", "names PublicFilter"),
-    ("releases/bad.py", "from dpqr.releases.exact_errors import true_answers", "names true_answers"),
+    ("releases/bad.py", "from dpqr.releases.forecast.exact_errors import true_answers", "names true_answers"),
     ("mechanisms/bad.py", "if TYPE_CHECKING:\n    from dpqr.mechanisms.bad import Bad", "a circle of imports"),
     ("mechanisms/selection.py", "from dpqr.mechanisms.votes import f", "a circle of imports"),
 ]

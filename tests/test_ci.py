@@ -100,7 +100,3 @@ def test_a_requirement_without_one_lower_bound_is_refused(stated, monkeypatch):
     monkeypatch.setattr(oldest, "_project", lambda: project)
     with pytest.raises(SystemExit, match=r"^a.*: (no|two) lower bounds?; state one in pyproject.toml$"):
         oldest.lower_bounds()
-
-
-def test_the_short_form_names_tests_that_exist():
-    assert [path for path in oldest.SHORT if not (ROOT / path).exists()] == []

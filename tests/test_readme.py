@@ -10,8 +10,8 @@ import sys
 
 import pytest
 from architecture import ROOMS
+from support.cases import in_one_test
 from support.guide_pages import GUIDE, PAGES, README, ROOT, TOPICS, screen_lines, topic
-from support.one_test import in_one_test
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'

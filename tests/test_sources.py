@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.cases import thinned
 from support.command_desk import DOMAIN, TABLE, Desk
 from support.guide_pages import ROOT, topic
-from support.slow_cases import thinned
 
 PAGE = topic("sources")
 NUMBERED = {

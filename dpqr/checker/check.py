@@ -460,7 +460,7 @@ def entry_of(name: str, e: Evidence) -> Document:
     """The entry of the queries file that names a block, alone or before what it is one of."""
     entries: list[Document] = e.request["queries"]["queries"]
     names = (name, name.rsplit(": ", 1)[0], name.split(" marginal(")[0])
-    return next((each for each in entries if each.get("name") in names), {})
+    return next((each for one in names for each in entries if each.get("name") == one), {})
 
 
 def kind_of(name: str, e: Evidence) -> str:
@@ -723,11 +723,12 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
     draws += [(f"errors.draws.{n}", one) for n, one in enumerate((document.get("errors") or {}).get("draws", []))]
     # Charges number the events. Those of an interactive session are not all in the record.
     charges = sorted(n for _, one in draws for n in one.get("charges", [one.get("charge")]))
-    every = range(sum(count for _, count in e.events))
-    unnamed = 0 if e.session else len(set(every) - set(charges))
+    every = range(drawn := sum(count for _, count in e.events))  # a forged count may be far too large to walk over
+    named = [n for n in sorted(set(charges)) if n in every]
+    unnamed = 0 if e.session else drawn - len(named)
     planned = {"dropped": "left out", "person_tables": "persons", "errors": "errors", "bounds": "bounds"}
     lost = [name for name, phase in planned.items() if phase in e.phases and not document.get(name)]
-    yield "charges of all draws", charges, [n for n in every if n in charges]
+    yield "charges of all draws", charges, named
     yield "charges that no draw names", unnamed, Range(0, len(lost))
     left = tally(e.events)
     if any(one.kind in CHOICES for one in left):
@@ -737,6 +738,8 @@ def claims_of_draws(e: Evidence) -> Iterator[Claim]:
             yield from claims_of_choice(e, where, one)
         if one["law"] is not None:
             yield from claims_of_noise(e, where, one, left)
+        else:
+            yield f"{where}: numbers without noise", sorted({"measured", "error_sum"} & {n for n in one if one[n]}), []
     if unnamed:
         yield ", ".join(lost), None, LOST
     elif not e.session and all(one["law"] for _, one in draws):
@@ -751,10 +754,11 @@ def claims_of_noise(e: Evidence, where: str, one: Document, left: Counter[Event]
     moving = moved_in_person_tables(e, 0) if where == "person_tables" else 1 if values <= 1 else e.rows
     yield f"{where}.law.deviation", one["law"]["deviation"], deviation(kind, parameter)
     sizes: dict[Event, Fraction] = {}
+    left_out = where == "dropped" and one["parallel"]
     for each in +left:
         stated = dict(each.parameters)
         of_law = each.kind == kind and parameter in (stated.get("scale"), stated.get("variance"))
-        if of_law and each.left_out == bool(one.get("parallel")) and stated.get("coordinates", moving) == moving:
+        if of_law and each.left_out == left_out and stated.get("coordinates", moving) == moving:
             sizes[each] = stated[size]
     need(sizes, f"{where}.law: no charged event is for {kind} noise of {shown(parameter)} in {moving} numbers")
     paid = max(sizes, key=sizes.__getitem__)
@@ -827,6 +831,7 @@ def drawn_answers(e: Evidence) -> Answers:
     found: Answers = {}
     search, opened = "search" in e.phases, {name for names in e.plan["opening"] for name in names}
     drawn: Counter[tuple[str, int]] = Counter()
+    staged: Counter[tuple[str, int]] = Counter()
     for one, part in e.measured():
         name, row = e.block_of(part["name"])
         if name not in e.blocks:
@@ -834,8 +839,14 @@ def drawn_answers(e: Evidence) -> Answers:
         rows: Any = range(len(part["values"])) if row is None else [row]
         if one["choice"] is not None and len(part["values"]) < e.blocks[name]["queries"]:
             rows = [one["choice"] - e.first[name]]  # the choice is a position among all queries
-        # What was chosen by a search has no interval.
+        # What was chosen by a search has no interval; by stages, the narrowest of all draws.
         key, chosen = (name, rows[0]), search and one["choice"] is not None
+        if chosen and e.plan.get("stages"):
+            staged[key] += 1
+            new = noisy(name, rows, part, one["law"], MISSES * (0.9 / (staged[key] * (staged[key] + 1))))
+            halves = [(found[at].half or math.inf, one.half or 0.0) for at, one in new.items() if at in found]
+            found.update(new if all(earlier >= later for earlier, later in halves) else {})
+            continue
         shares = (0.1, 0.6, 0.3) if search and name in opened else (1.0,)
         if drawn[key] >= (1 if chosen else len(shares)):
             continue
@@ -931,7 +942,8 @@ def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | Non
     if drawn is not None:
         yield f"{where}, measured", (measured, noise), (drawn.value, drawn.spread)
         if drawn.half is not None:
-            basis_may = {None, "measured", "estimate" if drawn.summed else None}
+            before = "certified" if e.plan.get("stages") else None  # of stages, until 0.11.0
+            basis_may = {None, "measured", "estimate" if drawn.summed else before}
         if drawn.half is not None and math.isnan(drawn.half):
             yield where, None, NotChecked("intervals of sums of a table's cells: bounds by numerical search")
         elif drawn.half is not None and low is not None and basis == ("measured" if "basis" in line else None):
@@ -946,6 +958,7 @@ def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | Non
     yield f"{where}, basis", basis, basis_may
     if basis == "estimate" and estimate is not None and error is not None:
         ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
+    ends |= {(max(0.0, start), max(0.0, end)) for start, end in ends}  # since 0.11.0, where nothing is negative
     if basis == "certified" and estimate is not None:
         certificate = e.document["certificate"]["records"] * (1 - 1e-9)
         yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
@@ -1037,7 +1050,11 @@ def claims_of_cost(where: str, entry: Document, budget: Document, run: Document)
         yield where, None, reason
     booked = paired(paired(budget["spent"], stated), reserved)
     budget["spent"] = tuple(before + each - returned for (before, each), returned in booked)
-    if "periods" not in budget:
+    budget["layers"] = budget.get("layers", False) or "layer" in entry
+    if "periods" in budget or budget["layers"]:
+        words = "what one unit pays over periods and counters, and that it fits the budget (`dpqr budget verify`)"
+        yield where, None, NotChecked(words)
+    else:
         cap = amounts(budget["cap"]) if budget.get("cap") else limit
         yield f"{where}: cost, by the cap", stated, tuple(Range(0, each) for each in cap)
         yield f"{where}: spent in all, by the limit", budget["spent"], tuple(Range(0, each) for each in limit)
@@ -1124,6 +1141,8 @@ def claims_of_names(e: Evidence) -> Iterator[Claim]:
         there = ["sha256" in e.document, "sha256" in e.plan, "hashes" in e.document or "weights" in e.document]
         yield "sha256, plan.sha256, hashes: whether they are there", there, [True, True, True]
     if e.of_release:
+        if e.version >= (0, 4):
+            yield "plan.request, or questions: whether it is there", bool(e.plan.get("request")) or e.session, True
         names = {each.name for each in e.path.iterdir()} - {"release.json"}
         yield "files: whether they are there", set(e.document["files"]) <= names, True
         yield "hashes: their names", sorted(e.document.get("hashes", names)), sorted(names)
@@ -1170,10 +1189,44 @@ def entries_elsewhere(e: Evidence) -> Iterator[Claim]:
         yield "plan.domain.learned.ledger", None, NotChecked("entries that paid for the domain: no ledger was given")
 
 
-def named_columns(e: Evidence) -> list[str]:
-    """The columns that the words of a unit of persons name."""
-    whose, *more = e.unit["words"].split(" with all their rows")
-    return [one or other for one, other in re.findall(r"'([^']*)'|\"([^\"]*)\"", whose)] if more else []
+def columns_of_unit(e: Evidence) -> list[str]:
+    """The columns that say whose a row is; none: a row is its own."""
+    return e.unit.get("columns") or [each for each in [e.unit.get("column")] if each]
+
+
+def words_of_unit(e: Evidence) -> set[str]:
+    """Whom the fields of a unit protect. Noise follows from the fields, and readers trust the words: they are the same.
+
+    Of replaced rows they may add that rules leave some out, which no field says.
+    """
+    change, known = ("replaced by another", "public") if e.replace else ("added or removed", "private")
+    counted, per = e.unit.get("counts"), e.unit.get("per")
+    if counted:
+        record = f"one record counted in column {counted!r} {change} (the number of records is {known})"
+        return {f"{record}; the table is a histogram"}
+    if not columns_of_unit(e):
+        row = f"one row of the table {change} (the number of rows is {known})"
+        return {row, f"{row}; how many of them the domain's rules keep is private"} if e.replace else {row}
+    person, *others = map(repr, columns_of_unit(e))
+    rows = f"at most {e.rows} rows of each are used" if e.rows > 1 else "at most 1 row of each is used"
+    rows += f", at most {e.most_in_cell} in one cell of a table" if e.most_in_cell else ""
+    if not others:
+        return {f"one person (column {person}) with all their rows {change} (the number of persons is {known}); {rows}"}
+    date = f" in one {per} (by the date in column {others.pop()})" if per else ""
+    one = f" at one value of column {others[0]}" if len(others) == 1 else ""
+    several = f" at one value each of columns {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else ""
+    where = f"{one}{several}{date}, with all their rows there {change} (the number of such units is {known})"
+    return {f"one person (column {person}){where}; {rows}; not protected as a whole: one person in several such units"}
+
+
+def claims_of_left_out(e: Evidence) -> Iterator[Claim]:
+    """Draws from left-out rows cost nothing in addition to others only where a unit is one row that comes or goes.
+
+    It is kept or left out. A replaced one may be either, and of a person's rows some may be kept and others left out.
+    """
+    parallel = e.of_release and not e.replace and not columns_of_unit(e)
+    stated = any(one.left_out for one, _ in (*e.events, *e.planned))
+    yield "events: draws from left-out rows, in parallel", stated, {False, parallel}
 
 
 def claims_of_phases(e: Evidence) -> Iterator[Claim]:
@@ -1219,6 +1272,12 @@ def planned_deviation(e: Evidence) -> Any:
     return NotChecked("the noise of a learner whose records were counted first") if planned is None else planned
 
 
+def asked_budget(e: Evidence) -> Document:
+    """What the request states: of a counter the budget of its whole life."""
+    stated: Document = e.plan["counter"]["life"] if e.plan.get("counter") else e.plan["budget"]
+    return stated
+
+
 def asked_unit(e: Evidence) -> Any:
     """The option that names the columns of the unit; it may be missing where the domain names them."""
     asked = e.plan["request"]
@@ -1254,7 +1313,6 @@ def grid_of(e: Evidence, number: int) -> Any:
     return NotChecked("grids of sums: that they are the coarsest") if sums else "1"
 
 
-NEIGHBOURS = (("added or removed", "add-remove"), ("replaced by another", "replace"))
 Check = tuple[str, Callable[..., Any]]
 PREDICTED = NotChecked("predictions and counts, from their draws or otherwise")
 CHECKS: dict[str, list[Check]] = {
@@ -1277,14 +1335,16 @@ CHECKS: dict[str, list[Check]] = {
         ("plan.whole?.*", in_all),
         ("plan.domain.learned?.budget.*", learned_price),
         ("", entries_elsewhere),
-        ("plan.request?.options.epsilon", lambda e: e.epsilon),
-        ("plan.request?.options.delta", lambda e: e.delta or None),
+        ("plan.request?.options.epsilon", lambda e: exact(asked_budget(e)["epsilon"])),
+        ("plan.request?.options.delta", lambda e: exact(asked_budget(e)["delta"]) or None),
+        ("plan.counter?.life", lambda _: NotChecked("what all releases of a counter cost together (`dpqr verify`)")),
     ],
     "prices": [
         ("plan.accountant", lambda e: e.document["spent"].get("charged", e.plan["accountant"])),
         ("plan.proved_epsilon", lambda e: exact(e.prices[e.plan["accountant"]])),
         ("plan.proved_epsilon", lambda e: Range(0, e.epsilon)),
         ("", price_of_run),
+        ("", claims_of_left_out),
     ],
     "draws": [("plan.domain.cells", lambda e: math.prod(e.sizes.values()))],
     "ledger": [("", claims_of_ledger)],
@@ -1292,13 +1352,8 @@ CHECKS: dict[str, list[Check]] = {
 OF_RELEASES: dict[str, list[Check]] = {
     "guarantee": [
         ("unit", lambda e: e.unit["words"]),
-        ("plan.unit.neighbours", lambda e: next((each for words, each in NEIGHBOURS if words in e.unit["words"]), "")),
-        ("plan.unit.column?", lambda e: next(iter(named_columns(e)), None)),
-        ("plan.unit.columns?", named_columns),
-        ("plan.unit.per?", lambda e: said(e.unit["words"], r" in one ([a-z]+) \(by the date")),
-        ("plan.unit.max_rows_per_cell?", lambda e: number_said(e, "at most ([0-9]+) in one cell")),
-        ("plan.unit.max_rows?", lambda e: number_said(e, "([0-9]+) rows? of each")),
-        ("plan.unit.counts?", lambda e: said(e.unit["words"], r"counted in column ['\"](.*?)['\"]")),
+        ("plan.unit.neighbours", lambda e: "replace" if e.replace else "add-remove"),
+        ("plan.unit.words", words_of_unit),
         ("plan.request?.options.neighbours", lambda e: e.unit["neighbours"]),
         ("plan.request?.options.unit", asked_unit),
         ("plan.request?.options.per?", lambda e: e.unit.get("per")),

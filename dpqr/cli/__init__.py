@@ -6,12 +6,12 @@ Other rooms import these modules, and no others:
 
 Inside:
 
+    arithmetic  the same figures on all processors
     budget      dpqr budget
     completion  shell completion
     documents   dpqr check, domain, schema, init
     endings     errors as words and exit codes
     guide       dpqr guide
-    man         dpqr man
     options     rows of options as click options
     predict     dpqr predict
     release     dpqr release, plan

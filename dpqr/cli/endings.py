@@ -133,11 +133,16 @@ def _usage_words(error: click.ClickException) -> str:
     said = _unknown_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
     words = " ".join(said.split()).rstrip(".")
     words = words.replace("integer range", "whole number").replace("float range", "number")
+    between = re.compile(r"is not in the range ([0-9]+)<=x<=([0-9]+)")
+    words = between.sub(lambda found: f"is not from {int(found[1]):,} to {int(found[2]):,}", words)
     context = getattr(error, "ctx", None)
     see = f"\nsee: {context.command_path} --help" if context else ""
     extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", words)
     if extra and context and context.command.name == "plan":
         words = NO_TABLE.format(extra[1])
+    elif extra and context and extra[1].endswith((".json", ".yaml", ".yml", ".toml")):
+        named = [each.opts[0] for each in context.command.params if each.name in ("queries", "domain", "plan")]
+        words += f"; name a document by {' or '.join(f'{option} {extra[1]}' for option in named)}" if named else ""
     return f"{words[:1].lower()}{words[1:]}{see}"
 
 

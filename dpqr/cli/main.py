@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
+from dpqr.cli.arithmetic import choose_common_instructions
 from dpqr.cli.completion import VARIABLE
 from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, print_failure, say_ending
 from dpqr.cli.settings import give_defaults, settings_hint
@@ -57,7 +58,6 @@ TASKS = {
         "strategies": "List the strategies that can be named, and what each is for.",
         "schema": "Print the JSON Schema of a document.",
         "completion": "Print the script with which a shell completes commands and values.",
-        "man": "Write manual pages.",
     },
 }
 """The commands by what they are for, with what each does."""
@@ -167,6 +167,7 @@ def run() -> NoReturn:
     signals.install()
     fill_closed_streams()
     silence_others()
+    choose_common_instructions()
     try:
         main(signals=signals)
     except SystemExit as ending:

@@ -33,7 +33,10 @@ class Integer(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not _DIGITS.fullmatch(value):
-            self.fail(f"{value[:LONGEST]!r} is not a valid whole number; give digits, for example 1000.", param, ctx)
+            bare = re.sub(r"(?<=[0-9])[,. _'](?=[0-9]{3}\b)", "", value.strip())
+            example = bare if _DIGITS.fullmatch(bare) else "1000"
+            shown = f"{value[:LONGEST]!r} is not a valid whole number"
+            self.fail(f"{shown}; give digits, for example {example}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -92,7 +95,7 @@ class HeadedOption(click.Option):
 
 
 def heading_of(option: click.Parameter) -> str:
-    """The heading that an option has in help texts and manual pages."""
+    """The heading that an option has in help texts."""
     return getattr(option, "heading", "") or "Other"
 
 

@@ -16,8 +16,6 @@ from dpqr.python.learning_options import PredictCommand
 class WithSessions(SectionedCommand):
     """`dpqr predict DATA ...`, and the commands of sessions where one of them is named in the place of DATA."""
 
-    below = sessions
-
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:

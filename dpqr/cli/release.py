@@ -36,7 +36,7 @@ from dpqr.python.options import (
 )
 
 if TYPE_CHECKING:
-    from dpqr.releases.forecast import EpsilonForecasts
+    from dpqr.releases.forecast.by_epsilon import EpsilonForecasts
 
 
 @click.command("release", cls=BriefCommand)
@@ -112,8 +112,8 @@ def plan_command(given: PlanCommand) -> None:
     from dpqr.python.shown import forecasts as shown_forecasts
     from dpqr.python.shown import release_plan
     from dpqr.releases.documents import write_new
-    from dpqr.releases.files import reserve_file
-    from dpqr.releases.forecast import forecast_releases
+    from dpqr.releases.files.atomic import reserve_file
+    from dpqr.releases.forecast.by_epsilon import forecast_releases
     from dpqr.releases.locked_plan import plan_file, save_plan
     from dpqr.report.charts import forecast_svg
     from dpqr.report.page.parts import require_extra
@@ -179,7 +179,7 @@ def explain_command(select: str | None, given: ExplainCommand) -> None:
     from dpqr.python.forecast import forecast_request, proxy_table
     from dpqr.python.requests import release_request
     from dpqr.python.shown import explained
-    from dpqr.releases.forecast import forecast_releases
+    from dpqr.releases.forecast.by_epsilon import forecast_releases
 
     if select is not None and given["sql"] is not None:
         raise click.UsageError("SELECT and --sql both ask; give one of them")
@@ -203,7 +203,7 @@ def explain_command(select: str | None, given: ExplainCommand) -> None:
 
 def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
-    from dpqr.releases.forecast import forecast_document
+    from dpqr.releases.forecast.by_epsilon import forecast_document
 
     return {
         "expected": forecast_document(forecasts.points[0].forecast, forecasts.goal) | {"notes": list(forecasts.notes)}

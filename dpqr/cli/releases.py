@@ -114,8 +114,8 @@ def show_command(release: str, given: ShowCommand) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.published.show import show, show_answers, show_bound, show_figure, show_views, why_unverified
     from dpqr.python.shown import Shown
-    from dpqr.releases.read_release import block_records
-    from dpqr.releases.views import view_records
+    from dpqr.releases.files.read_release import block_records
+    from dpqr.releases.files.views import view_records
     from dpqr.report.answers import figures_view, views_view
     from dpqr.report.release import stored_block_view, stored_run_view
 
@@ -195,7 +195,7 @@ def report_command(release: str, given: ReportCommand) -> None:
     from dpqr.kernel.wording import plain
     from dpqr.published.show import why_unverified
     from dpqr.python.reports import write_report
-    from dpqr.releases.read_release import read_release
+    from dpqr.releases.files.read_release import read_release
 
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.record import PredictionRelease
     from dpqr.python.shown import Showable, Shown
-    from dpqr.releases.files import SingleFile
+    from dpqr.releases.files.atomic import SingleFile
     from dpqr.releases.release import ReleaseObserver as Observer
     from dpqr.releases.result import FinishedRun
     from dpqr.strategies.plan import Plan
@@ -84,8 +84,8 @@ class Screen:
         try:
             with _report_lost_output(directory):
                 if self.as_json:
+                    from dpqr.releases.files.release_files import answer_records, figure_records
                     from dpqr.releases.record.release_document import release_document
-                    from dpqr.releases.release_files import answer_records, figure_records
 
                     figures = {"figures": figure_records(release)} if release.figures else {}
                     record = release_document(release, receipt=receipt(release))
@@ -95,7 +95,7 @@ class Screen:
                     from rich.text import Text
 
                     from dpqr.releases.answers.answered import answered_block
-                    from dpqr.releases.release_files import figures_table
+                    from dpqr.releases.files.release_files import figures_table
                     from dpqr.report.answers import answers_view, blocks_view, figures_view
 
                     blocks = [answered_block(each, release.plan.problem.domain) for each in release.answers]

@@ -29,7 +29,7 @@ def command(given: StrategiesCommand) -> None:
         from dpqr.cli.screen import Screen
         from dpqr.python.requests import plan_request
         from dpqr.python.shown import Shown
-        from dpqr.releases.explain import explain, explanation_document
+        from dpqr.releases.forecast.explain import explain, explanation_document
         from dpqr.report.forecast import explanation_view
 
         queries, eps, domain = (workload.pop(name) for name in ("queries", "eps", "domain"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpqr.cli.arithmetic import start_again_natively
 from dpqr.cli.options import keywords, require_file_name, takes
 from dpqr.cli.settings import is_typed, say_settings
 from dpqr.cli.streams import product, product_json, render
@@ -39,8 +40,10 @@ def verify_command(release: str, given: VerifyCommand) -> None:
     from dpqr.published.verify import LIMITS
     from dpqr.python.verify import verify
 
-    say_settings()
     found = verify(release, usual=not is_typed("ledger"), **keywords(given))
+    if any(each.code or not each.repeated for each in found.checks):
+        start_again_natively()  # before anything is said
+    say_settings()
     if given["as_json"]:
         product_json(found.document())
     else:

@@ -11,6 +11,7 @@ were learned from a table.
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -168,7 +169,7 @@ class UnitForm(DocumentPart, frozen=True, kw_only=True):
     """
 
     column: Name | UnsetType = UNSET
-    columns: Annotated[tuple[Name, ...], Meta(min_length=2)] | UnsetType = UNSET
+    columns: Annotated[tuple[Name, ...], Meta(extra_json_schema={"minItems": 2})] | UnsetType = UNSET
     per: Every | UnsetType = UNSET
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
     max_rows_per_cell: Annotated[int, Meta(ge=1, le=2**36)] | UnsetType = msgspec.field(
@@ -186,6 +187,8 @@ class UnitForm(DocumentPart, frozen=True, kw_only=True):
     def declared(self) -> DeclaredPersons:
         """The unit. Raises: DocumentError where the columns name none."""
         columns = () if isinstance(self.columns, UnsetType) else self.columns
+        if len(columns) == 1:
+            raise DocumentError(f"'columns' names several columns; write one as \"column\": {json.dumps(columns[0])}")
         if not isinstance(self.column, UnsetType):
             columns = () if columns else (self.column,)
         per = None if isinstance(self.per, UnsetType) else self.per

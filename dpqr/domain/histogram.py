@@ -92,13 +92,9 @@ class SparseHistogram:
 
     def _sum(self, axes: Axes) -> IntArray:
         """Sum in one pass over the occupied cells; exact, unlike `bincount`, which rounds counts above 2^53."""
-        sizes = tuple(self.shape[axis] for axis in axes)
-        index = np.zeros(len(self.counts), dtype=np.int64)
-        for axis, size in zip(axes, sizes, strict=True):
-            index *= size
-            index += self.codes[:, axis]
-        cells = np.zeros(sizes, dtype=np.int64)
-        np.add.at(cells.reshape(-1), index, self.counts)
+        cells = np.zeros([self.shape[axis] for axis in axes], dtype=np.int64)
+        columns = [self.codes[:, axis] for axis in axes]
+        np.add.at(cells.reshape(-1), mixed_radix(cells.shape, columns, len(self.counts)), self.counts)
         return cells
 
 
@@ -385,8 +381,8 @@ def _ordered(tensor: AnyArray, axes: Axes) -> AnyArray:
     return np.asarray(np.transpose(tensor, [kept.index(axis) for axis in axes]), order="C")
 
 
-LARGEST_JOINT = 2**17
-"""Cells of the largest joint marginal; it fits into the processor's cache."""
+LARGEST_JOINT = 2**14
+"""Cells of the largest joint marginal; it stays in a core's own cache. tests/benchmarks/counting.py"""
 
 
 def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axes, tuple[Axes, ...]]]:
@@ -397,32 +393,50 @@ def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axe
     function of shapes only.
     """
     wanted = list(dict.fromkeys(groups))
-    holds = np.zeros((len(wanted), len(shape)), dtype=np.int8)
+    holds = np.zeros((len(shape), len(wanted)), dtype=np.int8)
     for place, axes in enumerate(wanted):
-        holds[place, list(axes)] = 1
+        holds[list(axes), place] = 1
     left, widths = np.arange(len(wanted)), np.array([len(axes) for axes in wanted])
-    while left.size:
-        joint = _grown(shape, wanted[left[0]], holds, widths)
-        outside = holds[:, joint].sum(axis=1) < widths
-        yield joint, tuple(wanted[place] for place in left[~outside])
-        left, holds, widths = left[outside], holds[outside], widths[outside]
+    done = np.zeros(len(wanted), dtype=bool)
+    while not done.all():
+        # What is done misses more than any group has, so that it is never among the nearest to completion.
+        open_widths = np.where(done, 2 * len(shape) + 2, widths)
+        joint, inside = _grown(shape, wanted[left[np.argmin(done)]], holds, open_widths)
+        yield joint, tuple(wanted[place] for place in left[inside])
+        done |= inside
+        if 2 * done.sum() > done.size:
+            left, holds, widths, done = left[~done], holds[:, ~done], widths[~done], done[~done]
 
 
-def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: IntArray) -> Axes:
-    """The seed's axes and those that were added; holds: flags of the attributes of every group; widths: how many these
-    are."""
+def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: IntArray) -> tuple[Axes, AnyArray]:
+    """The seed's axes and those that were added, and which groups they complete; holds: flags of the attributes, one
+    column a group; widths: how many these are."""
     joint, complete = list(seed), len(seed)
-    missing = widths - holds[:, joint].sum(axis=1)
+    missing = widths - holds[joint].sum(axis=0)
     while True:
         room = LARGEST_JOINT // math.prod(shape[axis] for axis in joint)
         fewest = missing[missing > 0].min(initial=len(shape) + 1)
-        gain = np.where(np.array(shape) <= room, holds[missing == fewest].sum(axis=0), 0)
+        gain = np.where(np.array(shape) <= room, holds[:, missing == fewest].sum(axis=1), 0)
         gain[joint] = 0
         if not gain.any():
-            return tuple(joint[:complete])
+            return tuple(joint[:complete]), missing == 0
         joint.append(int(np.argmax(gain)))
-        missing -= holds[:, joint[-1]]
+        missing -= holds[joint[-1]]
         complete = len(joint) if fewest == 1 else complete
+
+
+def mixed_radix(sizes: Sequence[int], columns: Sequence[AnyArray], rows: int) -> AnyArray:
+    """The cell of every row, shape (rows,): its codes in mixed radix, in the narrowest type while the first columns fit
+    it. columns: codes, one array of shape (rows,) for each of the sizes."""
+    index: AnyArray = np.zeros(rows, dtype=np.uint16)
+    places = 1
+    for size, codes in zip(sizes, columns, strict=True):
+        places *= size
+        # A type that holds so many places, and their number.
+        kind = np.uint16 if places < 2**16 else np.int32 if places < 2**31 else np.int64
+        index = np.multiply(index, kind(size), dtype=kind)
+        np.add(index, codes, out=index, casting="unsafe")
+    return index
 
 
 # Packing: rows of codes as few 64-bit words, so that domains of any size can be sorted and merged.

@@ -236,8 +236,11 @@ class _Parser(Struct):
             return Constant("text", self.take().text, token.start)
         if token.kind == "number":
             return Constant("number", self.take().text, token.start)
-        hint = "; text stands in single quotes" if token.kind == "column" else ""
-        raise self.unexpected(f"a number or 'text'{hint}")
+        if token.kind == "column":
+            text = "'" + token.text.replace("'", "''") + "'"
+            wanted = f"a number or 'text', got a name; if it is text, write it in single quotes: {text}"
+            raise self.location.fault(f"at character {token.start}: expected {wanted}")
+        raise self.unexpected("a number or 'text'")
 
 
 # The syntax tree of a predicate. `start`, a part's position in the text, is for errors and not compared.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
@@ -189,6 +190,6 @@ def identifier_hint(columns: Iterable[str]) -> str | None:
         f"columns {names} are named like identifiers" if found[1:] else f"column {names} is named like an identifier"
     )
     return (
-        f"{named}; if one says whose row each is, consider protecting persons: --unit {found[0]} --max-rows K, or "
-        '"unit" in the domain file, and no field of that name'
+        f"{named}; if one says whose row each is, consider protecting persons: --unit {shlex.quote(found[0])} "
+        '--max-rows K, or "unit" in the domain file, and no field of that name'
     )

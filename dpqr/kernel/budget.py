@@ -88,8 +88,31 @@ def exact_decimal(text: str, *, option: str) -> Fraction:
     if len(cleaned) > LONGEST_TEXT:
         raise UsageFault(f"{option}: {len(cleaned)} characters are too many; give a number of at most {LONGEST_TEXT}")
     if not _DECIMAL.fullmatch(cleaned):
-        raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number of at least 0, for example 0.5 or 1e-9")
+        meant = _meant(cleaned)
+        example = f"; write {meant}" if meant else ", for example 0.5 or 1e-9"
+        raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number of at least 0{example}")
     return Fraction(cleaned)
+
+
+_PERCENTAGE, _COMMA = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%"), re.compile(r"([0-9]{1,9}),([0-9]{1,9})")
+_POWER, _RATIO = re.compile(r"10(?:\^|\*\*)(-?[0-9]{1,3})"), re.compile(r"([0-9]{1,9})/([1-9][0-9]{0,8})")
+
+
+def _meant(text: str) -> str | None:
+    """The plain decimal number that another form most probably means; None: it has none of these forms.
+
+    >>> [_meant(text) for text in ("5%", "0,5", "10^-6", "1/1000", "one")]
+    ['0.05', '0.5', '1e-6', '0.001', None]
+    """
+    if found := _PERCENTAGE.fullmatch(text):
+        return f"{float(found[1]) / 100:.10g}"
+    if found := _COMMA.fullmatch(text):
+        return f"{found[1]}.{found[2]}"
+    if found := _POWER.fullmatch(text):
+        return f"1e{found[1]}"
+    if found := _RATIO.fullmatch(text):
+        return f"{int(found[1]) / int(found[2]):.10g}"
+    return None
 
 
 ROOT_BITS = 100

@@ -613,7 +613,7 @@ SELECT pg_catalog.pg_get_userbyid(space.nspowner),
         WHERE part.relnamespace = space.oid AND part.relname = 'ledger'),
     NOT EXISTS (SELECT FROM pg_catalog.pg_class AS part
         WHERE part.relnamespace = space.oid AND part.relname = ANY (%(tables)s::text[])
-        AND (part.relowner <> space.nspowner OR part.relkind <> 'r' OR part.relhasrules
+        AND (part.relowner <> space.nspowner OR part.relkind <> 'r' OR part.relpersistence <> 'p' OR part.relhasrules
             OR part.relrowsecurity AND part.relname <> 'entries'))
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc AS part
         WHERE part.pronamespace = space.oid AND part.proname = ANY (%(functions)s::text[])
@@ -623,7 +623,8 @@ SELECT pg_catalog.pg_get_userbyid(space.nspowner),
 FROM pg_catalog.pg_namespace AS space WHERE space.nspname = %(schema)s::text
 """
 """Who owns a schema; whether it is this role; whether this role may use it, and it holds a ledger; whether all of that
-belongs to the owner and is plain tables and functions of the owner's right; whether `entries` has policies (version 2).
+belongs to the owner and is plain tables, which no crash empties, and functions of the owner's right; whether `entries`
+has policies (version 2).
 
 Nothing of the schema is run by it. A view, a rule, a policy or a function of somebody else's would run with the rights
 of whoever looks at it.

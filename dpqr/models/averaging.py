@@ -190,47 +190,48 @@ def split_noise(evidence: Evidence, part: float, seed: int) -> tuple[Evidence, E
 class HeldOutAnswers(Struct, kw_only=True, eq=False):
     """What models predict of noisy answers, all in deviations of their noise.
 
-    evidence: the answers. values: of all of them, shape (answers,). columns: one a model, of the same shape.
+    evidence: the answers. values: of all of them, shape (answers,). gaps: of each model, how far it is from these, of
+    the same shape. products: of each two gaps, shape (models, models).
     """
 
     evidence: Evidence
     values: FloatArray
-    columns: list[FloatArray]
+    gaps: list[FloatArray]
+    products: FloatArray
 
     @classmethod
     def of(cls, evidence: Evidence) -> HeldOutAnswers:
         values = np.concatenate([seen.values.reshape(-1) / seen.deviation for seen in evidence])
-        return cls(evidence=evidence, values=values, columns=[])
+        return cls(evidence=evidence, values=values, gaps=[], products=np.zeros((0, 0)))
 
     def add(self, model: Joint | LatentClasses) -> None:
         """One more model, which was not fitted to these answers."""
         if isinstance(model, Prefetching):
             model.prefetch([seen.axes for seen in self.evidence])
         answers = (seen.apply(np.asarray(model.marginal(seen.axes))) / seen.deviation for seen in self.evidence)
-        self.columns.append(np.concatenate([*answers]))
+        self.gaps.append(np.concatenate([*answers]) - self.values)
+        self.products = np.pad(self.products, (0, 1))
+        self.products[-1] = self.products[:, -1] = [np.einsum("i,i->", gap, self.gaps[-1]) for gap in self.gaps]
 
     def best(self) -> tuple[float, FloatArray]:
         """The least sum of squared residuals of a weighted mean of the models, and its shares, non-negative, sum 1."""
-        predicted = np.stack(self.columns, axis=1)
-        shares = nearest_mean(predicted, self.values)
-        gaps = predicted @ shares - self.values
-        return float(gaps @ gaps), shares
+        shares = nearest_mean(self.products)
+        return float(shares @ self.products @ shares), shares
 
 
-def nearest_mean(columns: FloatArray, values: FloatArray) -> FloatArray:
-    """Shares of the columns, non-negative, sum 1, whose weighted mean is nearest to the values in squares.
+def nearest_mean(products: FloatArray) -> FloatArray:
+    """Shares of vectors, non-negative, sum 1, whose weighted mean is nearest to 0 in squares.
 
-    Columns join one at a time, the one along which the distance falls fastest, and leave where their share would turn
+    Vectors join one at a time, the one along which the distance falls fastest, and leave where their share would turn
     negative, until none can join (Lawson and Hanson 1974, for shares that sum to 1).
 
     Args:
-        columns: shape (values, columns); values: shape (values,).
+        products: inner products of each two of them, shape (vectors, vectors).
 
-    >>> nearest_mean(np.array([[0.0, 4.0], [0.0, 0.0]]), np.array([1.0, 5.0])).round(9).tolist()
+    >>> vectors = np.array([[-1.0, 3.0], [-5.0, -5.0]])
+    >>> nearest_mean(vectors.T @ vectors).round(9).tolist()
     [0.75, 0.25]
     """
-    gaps = columns - values[:, None]
-    products = gaps.T @ gaps
     count, size = len(products), float(np.trace(products)) or 1.0
     shares = np.zeros(count)
     shares[int(np.argmin(np.diag(products)))] = 1.0

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from dpqr.domain.histogram import dense_marginal
+from dpqr.domain.histogram import Packing, dense_marginal
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
@@ -25,7 +25,7 @@ from dpqr.workload.block import QueryBlock
 KEPT = 2**24
 """Cells of refined tables in the cache (128 MiB)."""
 
-TOGETHER = 2**20
+TOGETHER = 2**17
 """Cells that are refined together."""
 
 
@@ -214,14 +214,12 @@ class ModelAverage(Struct, frozen=True, kw_only=True, eq=False):
 
     def rows(self, count: int, seed: int) -> CodeArray:
         """Draw `count` synthetic records in random order: of each model its share, with the seeds from `seed` on."""
-        ends = np.rint(np.cumsum(self.shares) / self.shares.sum() * count).astype(np.int64)
-        parts = [
-            model.rows(int(own), seed + place)
-            for place, (model, own) in enumerate(zip(self.models, np.diff(ends, prepend=0), strict=True))
-            if own
-        ]
-        codes: CodeArray = np.concatenate([*parts, np.zeros((0, len(self.shape)), dtype=np.int64)])
-        return codes[public_generator(seed).permutation(count)]
+        ends = np.rint(np.cumsum(self.shares) / self.shares.sum() * count).astype(np.int64).tolist()
+        codes = np.empty((count, len(self.shape)), dtype=Packing(self.shape).code_type)
+        for place, (model, start, stop) in enumerate(zip(self.models, [0, *ends], ends, strict=False)):
+            if start < stop:
+                codes[start:stop] = model.rows(stop - start, seed + place)
+        return codes[public_generator(seed).permutation(count)].astype(np.int64)
 
 
 class ProductDistribution(Struct, frozen=True, kw_only=True, eq=False):

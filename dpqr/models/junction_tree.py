@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from operator import or_
 
 from msgspec import Struct
 
@@ -71,7 +70,7 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
     if len(met) == 1:
         (part,) = met
         # The tree of a part that is too large itself is not known.
-        if untouched + part.used > room or untouched + part.used + _growth(shape, part.cliques, more) > room:
+        if untouched + part.used > room or untouched + part.used + _growth(shape, part, more) > room:
             return False
     # Two parts that a pair joins keep their trees, beside a clique of the pair; but one of a single clique may need
     # fewer cells within a larger tree.
@@ -85,40 +84,30 @@ def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: fr
     return untouched + joined <= room
 
 
-def _growth(shape: tuple[int, ...], cliques: Iterable[int], more: frozenset[Axes]) -> int:
+def _growth(shape: tuple[int, ...], part: _Component, more: frozenset[Axes]) -> int:
     """Return a number of cells by which a component's tree grows at least, until its cliques hold all of `more`.
 
     Of two attributes that no clique holds together, some chordal graph on the way to the new tree is the first to join
     them (Rose, Tarjan and Lueker 1976: edges can be added one at a time). They have a common neighbour there, for the
     component is connected. Of sizes a, b and c, the new clique has c a b cells and makes at most those of c a and c b
     superfluous; no other added edge makes a tree smaller. Attributes have two values or more.
-
-    Args:
-        cliques: of the component's tree, as bit masks.
     """
     pairs = {pair for group in more for pair in combinations(group, 2)}
-    masks = ((a, b, 1 << a | 1 << b) for a, b in pairs)
-    apart = [(a, b) for a, b, pair in masks if not any(clique & pair == pair for clique in cliques)]
-    if not apart:
-        return 0
-    every = reduce(or_, cliques)
-    third = min(shape[axis] for axis in _bits(every))
-    return third * max(shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart)
+    apart = [shape[a] * shape[b] - shape[a] - shape[b] for a, b in pairs if not part.near.get(a, 0) >> b & 1]
+    return part.smallest * max(apart) if apart else 0
 
 
 class _Component(Struct, frozen=True):
-    """mask: its attributes. cliques: those of its tree, as bit masks; none where they have no room. used: their cells,
-    infinity where they have no room."""
+    """mask: its attributes. smallest: the size of the smallest one. near: by attribute, a bit mask of those that share
+    a clique of its tree with it; none where the tree has no room. large: whether that has several cliques. used: their
+    cells, infinity where they have no room."""
 
     mask: int
     groups: frozenset[Axes]
-    cliques: tuple[int, ...]
+    smallest: int
+    near: dict[int, int]
+    large: bool
     used: float
-
-    @property
-    def large(self) -> bool:
-        """Whether its tree has several cliques."""
-        return len(self.cliques) > 1
 
 
 @lru_cache(maxsize=64)
@@ -130,9 +119,13 @@ def _parts(shape: tuple[int, ...], groups: frozenset[Axes], room: int) -> tuple[
 @lru_cache(maxsize=2**10)
 def _component(shape: tuple[int, ...], part: frozenset[Axes], room: int) -> _Component:
     """Cached: a further group changes one or two components, and leaves the others as they are."""
-    cliques = tuple(sum(1 << axis for axis in clique) for clique in _cheapest(shape, part, room))
-    mask = sum(1 << axis for axis in {axis for group in part for axis in group})
-    return _Component(mask, part, cliques, _bounded(shape, part, room))
+    cliques, axes = _cheapest(shape, part, room), {axis for group in part for axis in group}
+    near: dict[int, int] = {}
+    for clique in cliques:
+        mask = sum(1 << axis for axis in clique)
+        near |= {axis: near.get(axis, 0) | mask for axis in clique}
+    smallest, mask = min(shape[axis] for axis in axes), sum(1 << axis for axis in axes)
+    return _Component(mask, part, smallest, near, len(cliques) > 1, _bounded(shape, part, room))
 
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:

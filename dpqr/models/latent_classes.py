@@ -49,6 +49,8 @@ class LatentClasses:
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total."""
+        if len(axes) == 2:  # by far the most are
+            return (self.laws[axes[0]] * (self.shares * self.total)) @ self.laws[axes[1]].T
         first, last = axes[:-1], axes[-1:]
         cells = products([self.laws[axis] for axis in first], self.shares * self.total)
         table: FloatArray = cells @ self.laws[last[0]].T if last else cells.sum(axis=1)

@@ -61,7 +61,7 @@ from dpqr.prediction.recipes import Stability, StableRecipe
 from dpqr.prediction.third_party import read_third_party
 from dpqr.prediction.tuning import tuning_parts
 from dpqr.prediction.votes import Ensemble
-from dpqr.releases.files import read_record
+from dpqr.releases.files.atomic import read_record
 from dpqr.releases.locked_plan import (
     READING_OPTIONS,
     limits_of_plan,

@@ -35,10 +35,11 @@ from dpqr.prediction.record import (
 )
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.draws import Journal, NoJournal
-from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.files.atomic import SingleFile, reserve_file
+from dpqr.releases.files.read_release import prediction_record
+from dpqr.releases.files.tidy import Tidy
 from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
-from dpqr.releases.read_release import prediction_record
 from dpqr.releases.reading import (
     TableReading,
     charging_accountant,
@@ -53,7 +54,6 @@ from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import ModelRequest, PredictionRequest
-from dpqr.releases.tidy import Tidy
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import read_points, refuse_table_as_document, require_public

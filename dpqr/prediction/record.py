@@ -29,8 +29,9 @@ from dpqr.prediction.learners.features import FeatureMap, Kernel, KernelName
 from dpqr.prediction.plan import LearnedFigures, PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, Target, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
-from dpqr.releases.files import SingleFile, document_text, write_text
-from dpqr.releases.formats import FORMATS, TableFormat, listed_endings, write_table
+from dpqr.releases.files.atomic import SingleFile, document_text, write_text
+from dpqr.releases.files.formats import FORMATS, TableFormat, listed_endings, write_table
+from dpqr.releases.files.tidy import Column, Texts, Tidy
 from dpqr.releases.locked_plan import save_document
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
@@ -50,7 +51,6 @@ from dpqr.releases.record.parts import (
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import Paid, figure_parts
 from dpqr.releases.sentences import guarantee, rehearsal_words, whole_budget
-from dpqr.releases.tidy import Column, Texts, Tidy
 
 
 class PredictionRelease(Struct, frozen=True, kw_only=True, eq=False):

@@ -35,13 +35,13 @@ from dpqr.published.evidence import (
     same_rows,
 )
 from dpqr.published.repeat import recorded_reason
-from dpqr.releases.files import RECORD
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.read_release import read_release, read_table
+from dpqr.releases.files.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
-from dpqr.releases.read_release import read_release, read_table
 from dpqr.releases.record.parts import FigurePart, draws_digest, parsed_events, versions_part, written
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.record.release_document import Paid, ReleaseRecord, figure_parts, parsed_record
-from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.sentences import budget_words
 
 DIGITS = 6

@@ -21,17 +21,17 @@ from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.location import NO_ANCHOR
 from dpqr.ledger.record import Record, is_export, read_export
 from dpqr.published.repeat import plan_from_record, repeat_release, repeated_session, replay_loop, write_repeated
-from dpqr.releases.answer_tables import handed_over
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.answers.errors import FACTOR
-from dpqr.releases.files import RECORD, read_record
+from dpqr.releases.files.answer_tables import handed_over
+from dpqr.releases.files.atomic import RECORD, read_record
+from dpqr.releases.files.read_release import ReleaseFiles, read_release, read_table
+from dpqr.releases.files.release_files import ERROR
 from dpqr.releases.loop import Outcome
 from dpqr.releases.questions import Questions
-from dpqr.releases.read_release import ReleaseFiles, read_release, read_table
 from dpqr.releases.record.parts import parsed_events
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import ReleaseRecord, parsed_record
-from dpqr.releases.release_files import ERROR
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import SESSION
 from dpqr.strategies.plan import Plan
@@ -246,14 +246,21 @@ def require_same_text(document: Any, path: Path) -> None:
 # | estimate                    | FIT deviations of the block's planned noise, or FIT errors: a fit stops where it is |
 # |                             | exact for answers 0.2 deviations off the noisy ones; two ends lie up to twice that |
 # |                             | apart (`MaximumEntropyFit.tolerance`) |
-# | error, and what it rests on | the same, or a factor SPREAD: it is the root mean square of a few refits that end so |
-# | end of an interval          | what these allow together |
+# | error, and what it rests on | a factor SPREAD; or too large by SPREAD deviations of that noise, too small by FIT: |
+# |                             | it is the root mean square of a few refits, around rows of which each follows from |
+# |                             | those before. Whoever forges a record would gain by a small one alone |
+# | shares of averaged models   | SHARE, in the sentence that names them |
+# | end of an interval          | what these allow together, and 1 record where its ends are rounded to whole ones |
 
 ROUNDING = 1e-6
 """Largest difference of two figures: of their size, where that is above 1."""
 FIT = 0.5
 """Of the deviation of planned noise, or of an answer's error where that is larger."""
 SPREAD = 3.0
+SHARE = 0.05
+"""Of a model's share of an average."""
+_AVERAGE, _SHARES = "estimates are the weighted mean", re.compile(r"(?<= )([01]\.\d\d)(?=[,;.])")
+"""How the sentence that names the models begins, and the shares in it."""
 ROUGH = ("$.error_bars.",)
 """Where a record holds what errors rest on."""
 
@@ -325,9 +332,12 @@ def _allowed(old: pa.Table, new: pa.Table, noise: FloatArray) -> dict[str, Float
     figures = {name: np.abs(_floats(new, name)) for name in ("estimate", "measured", "noise_deviation", ERROR)}
     rounding = {name: ROUNDING * np.fmax(1, figures[name]) for name in figures}
     fit = np.fmax(FIT * np.fmax(figures[ERROR], noise), rounding["estimate"])
-    spread = np.fmax((SPREAD - 1) * np.fmin(figures[ERROR], np.abs(_floats(old, ERROR))), FIT * noise)
+    stated = np.abs(_floats(old, ERROR))
+    fits = np.where(stated < figures[ERROR], FIT, SPREAD) * noise
+    spread = np.fmax((SPREAD - 1) * np.fmin(figures[ERROR], stated), fits)
     ends = _apart(old, new, "estimate") + FACTOR * _apart(old, new, ERROR)
-    end = np.where(np.isnan(ends), 0, ends) + 2 * np.fmax(rounding["estimate"], rounding["measured"])
+    whole = np.where(_apart(old, new, "estimate") > 0, 1.0, 0.0)
+    end = np.where(np.isnan(ends), 0, ends) + 2 * np.fmax(rounding["estimate"], rounding["measured"]) + whole
     return {**rounding, "estimate": fit, ERROR: spread, "lower": end, "upper": end}
 
 
@@ -357,13 +367,19 @@ def _differences(kept: Any, made: Any, path: str) -> Iterator[bool]:
             yield from _differences(one, other, f"{path}[{place}]")
     elif type(kept) is type(made) and kept == made:
         yield False
-    elif isinstance(kept, float) and isinstance(made, float) and _close(kept, made, rough=path.startswith(ROUGH)):
+    elif _close(kept, made, rough=path.startswith(ROUGH)):
         yield True
     else:
         raise GoalMissed(f"{path}: {_shown(kept)} stands there, and the draws give {_shown(made)}")
 
 
-def _close(kept: float, made: float, *, rough: bool) -> bool:
+def _close(kept: Any, made: Any, *, rough: bool) -> bool:
+    if isinstance(kept, str) and isinstance(made, str) and _AVERAGE in kept.lower():
+        old, new = (_SHARES.split(text) for text in (kept, made))
+        apart = (abs(float(one) - float(other)) for one, other in zip(old[1::2], new[1::2], strict=False))
+        return old[::2] == new[::2] and max(apart, default=1.0) <= SHARE
+    if not (isinstance(kept, float) and isinstance(made, float)):
+        return False
     within = abs(kept - made) <= ROUNDING * max(1, abs(made))
     return within or (rough and max(kept, made) <= SPREAD * min(kept, made))
 

@@ -19,13 +19,14 @@ from dpqr.models.fit.local_fits import put_together
 from dpqr.published.checks import files as require_same_files
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, release_files
 from dpqr.published.verify import require_verified, verify
-from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
-from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.files.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
+from dpqr.releases.files.atomic import SingleFile, reserve_file
+from dpqr.releases.files.read_release import ReleaseFiles, read_figures
+from dpqr.releases.files.tidy import arrow_table
 from dpqr.releases.loop import Outcome
-from dpqr.releases.read_release import ReleaseFiles, read_figures
+from dpqr.releases.record.parts import whole_price
 from dpqr.releases.requests import ExistingForm
 from dpqr.releases.start import start_bytes
-from dpqr.releases.tidy import arrow_table
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.record_count import measured_total
 
@@ -162,7 +163,7 @@ def facts_table(record: Mapping[str, Any]) -> pa.Table:
 
 
 def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    budget, ledger = record["plan"].get("budget") or {}, record.get("ledger")
+    budget, ledger = whole_price(record["plan"]) or {}, record.get("ledger")
     for name in PLAIN:
         yield name, record.get(name)
     for name in ("epsilon", "delta"):

@@ -20,14 +20,14 @@ from dpqr.models.hypothesis import Hypothesis, LinearEstimate, prepare
 from dpqr.published.checks import files as require_same_files
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, release_files
 from dpqr.releases.answers.answered import AnsweredBlock, BlockAnswers, answered_block, distance_errors
-from dpqr.releases.answers.errors import NO_BASIS
+from dpqr.releases.answers.errors import NO_BASIS, raised_errors
 from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.answers.noisy import assembled_answers, summed_answers
 from dpqr.releases.answers.refits import can_refit, refit_errors
+from dpqr.releases.files.read_release import ReleaseFiles, all_answers, block_records, read_figures
+from dpqr.releases.files.release_files import table_of_figures
 from dpqr.releases.loop import Outcome, released_hypothesis
 from dpqr.releases.planning import read_documents, refuse_persons
-from dpqr.releases.read_release import ReleaseFiles, all_answers, block_records, read_figures
-from dpqr.releases.release_files import table_of_figures
 from dpqr.releases.result import FinishedRun, figures_of, sound_answers, tested_errors, tests_of
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
@@ -112,7 +112,8 @@ def _refit_errors(
     found = refit_errors(later, outcome, shown, tuple(tests.values()), asked=others, most=TUNING.refits)
     factors = {each.name: looked.factor(each) or 1.0 for each in others}
     factors |= {test.name: factors[name] for name, test in tests.items()}
-    return {name: error.each * factors[name] for name, error in found.items()}
+    blocks = {each.name: each for each in (*others, *tests.values())}
+    return {name: raised_errors(error.each, blocks[name], shown, factors[name]) for name, error in found.items()}
 
 
 def _bare(figure: FigureAnswers) -> FigureAnswers:
@@ -304,7 +305,9 @@ def _compile_queries(queries: str | dict[str, Any], plan: Plan) -> tuple[Workloa
         )
     except DocumentError as error:
         columns = ", ".join(map(repr, domain.names))
-        raise DocumentError(f"{error}\nthe release holds the columns {columns}, in its own cells") from None
+        raise DocumentError(
+            f"{error}\nthe release holds the columns {columns}, in its own cells", error.faults, error.more
+        ) from None
     names, held = document.domain.names, document.workload
     blocks = map_to_columns(held.blocks, names, domain.names)
     for block in blocks:

@@ -41,9 +41,9 @@ from dpqr.published.evidence import (
     same_documents,
     walked_ledger,
 )
-from dpqr.releases.files import RECORD
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.read_release import prediction_record, read_table
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
-from dpqr.releases.read_release import prediction_record, read_table
 from dpqr.releases.reading import parse_prediction_request
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_PLAN_FORMAT, parsed_events, reason_part, record_path
 from dpqr.releases.record.plan_document import SEAL, seal_document
@@ -80,7 +80,7 @@ class PredictionEvidence:
             fix = (
                 f"give the directory of the release: {self.path.parent}"
                 if release
-                else "give what `dpqr predict` wrote"
+                else "give the directory that `dpqr release` has made, or what `dpqr predict` wrote"
             )
             raise GoalMissed(f"{self.path}: no record of predictions lies beside it, and it is none itself; {fix}")
         own = Path(record_path(str(self.path)))

@@ -26,8 +26,8 @@ from dpqr.ledger.ledger import Reason, Reservation
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.draws import Draws, count_dropped, measure_persons
-from dpqr.releases.files import read_record, reserve
-from dpqr.releases.formats import FORMATS
+from dpqr.releases.files.atomic import read_record, reserve
+from dpqr.releases.files.formats import FORMATS
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay

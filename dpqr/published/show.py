@@ -11,8 +11,8 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.wording import Fact
 from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import AnsweredBlock
-from dpqr.releases.files import RECORD
-from dpqr.releases.read_release import (
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.read_release import (
     BlockEntry,
     ReleaseFiles,
     all_answers,
@@ -24,8 +24,8 @@ from dpqr.releases.read_release import (
     release_around,
     unverified_predictions,
 )
-from dpqr.releases.tidy import Row
-from dpqr.releases.views import Nodes, WholeNumberViews, nodes_of, views_of
+from dpqr.releases.files.tidy import Row
+from dpqr.releases.files.views import Nodes, WholeNumberViews, nodes_of, views_of
 from dpqr.workload.queries_file import read_queries
 
 
@@ -109,7 +109,8 @@ def stored_receipt(record: JSON, unverified: str = "") -> tuple[Fact, ...]:
     """As it was printed; of a record that keeps none, what it says in words. unverified: why neither is believed."""
     doubt = (("Not verified", unverified),) if unverified else ()
     lines, trust = record.get("receipt"), record.get("trust")
-    pairs = [line for line in lines if isinstance(line, list) and len(line) == 2] if isinstance(lines, list) else []
+    lines = lines if isinstance(lines, list) else []
+    pairs = [line for line in lines if isinstance(line, list) and len(line) == 2]
     if lines and len(pairs) == len(lines) and all(isinstance(text, str) for pair in pairs for text in pair):
         return (*doubt, *((name, text) for name, text in pairs))
     notes = trust if isinstance(trust, list) else []

@@ -33,8 +33,8 @@ from dpqr.published.checks import (
 )
 from dpqr.published.evidence import NotChecked, NotRepeated, ReleaseEvidence, VerifyRequest
 from dpqr.published.prediction_checks import PredictionEvidence
-from dpqr.releases.files import RECORD
-from dpqr.releases.read_release import NO_TABLE, require_regular
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.read_release import NO_TABLE, require_regular
 from dpqr.tables.engines.address import is_address
 
 Held = TypeVar("Held")

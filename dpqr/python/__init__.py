@@ -16,7 +16,6 @@ Other rooms import these modules, and no others:
     owner_options      rows of options: budgets, documents, facts of cards
     plan               plans
     predict            predictions
-    project            the files of a new project
     published_options  rows of options: what reads a release, audit
     queries            queries files in Python
     release            releases
@@ -32,4 +31,5 @@ Other rooms import these modules, and no others:
 Inside:
 
     approval  approvals of locked plans
+    project   the files of a new project
 """

@@ -37,14 +37,14 @@ class Later:
     @cached_property
     def answers(self) -> pd.DataFrame:
         """One row an answer, with the columns of `Release.answers`."""
-        from dpqr.releases.answer_tables import answered_table, answers_frame
+        from dpqr.releases.files.answer_tables import answered_table, answers_frame
 
         return answers_frame(answered_table(self.blocks))
 
     @cached_property
     def figures(self) -> pd.DataFrame:
         """One row a value of a figure (mean, quantile, ratio and the like), with the columns of `Release.figures`."""
-        from dpqr.releases.answer_tables import answers_frame, figures_of
+        from dpqr.releases.files.answer_tables import answers_frame, figures_of
 
         return answers_frame(figures_of(self._found.figures))
 
@@ -103,7 +103,7 @@ def answer(
     """
     from dpqr.published.later import AnswerRequest
     from dpqr.published.later import answer as answered
-    from dpqr.releases.answer_tables import answers_file, figures_of
+    from dpqr.releases.files.answer_tables import answers_file, figures_of
 
     if not isinstance(release, Release):
         origin: Any = os.fspath(release)

@@ -77,7 +77,7 @@ def list_strategies(
     """
     import pandas as pd
 
-    from dpqr.releases.explain import explain, explanation_rows
+    from dpqr.releases.forecast.explain import explain, explanation_rows
 
     if queries is None and eps is None and domain is None and not options:
         return pd.DataFrame(strategy_rows())

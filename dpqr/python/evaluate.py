@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.releases.exact_errors import Accuracy
+    from dpqr.releases.forecast.exact_errors import Accuracy
     from dpqr.report.evaluation import SweepTrial
 
 
@@ -110,7 +110,6 @@ def evaluate(
     delimiter: str | None = None,
     encoding: str | None = None,
     counts: str | None = None,
-    html: Path | None = None,
 ) -> Evaluation:
     """Compare the answers of a release with those of the true table, exactly. Not for release.
 
@@ -119,7 +118,6 @@ def evaluate(
         release: a release, or its directory; with `rows`, also a table of synthetic rows.
         rows: judge synthetic rows.
         dataset: what the ledger calls the true table; refused if it is private there.
-        html: a new file for the same as a page; with `rows` it also shows how much alike both tables are.
 
     Raises:
         BudgetRefused: a dataset is private by the ledger.
@@ -138,7 +136,6 @@ def evaluate(
             domain=None if domain is None else document("domain", domain),
             rows=rows,
             dataset=dataset,
-            html=None if html is None else os.fspath(html),
             **dict(zip(("ledger", "anchor"), ledger_paths(ledger, anchor), strict=True)),
         )
         return Evaluation(run_sanitised(lambda: compared(request)))

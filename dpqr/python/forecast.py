@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest, GoalRequest
+    from dpqr.releases.forecast.by_epsilon import EpsilonForecasts, ForecastRequest, GoalRequest
     from dpqr.releases.requests import ReleaseRequest
     from dpqr.tables.source import TableSource
 
@@ -137,7 +137,7 @@ def forecast(
     Privacy:
         Public: no private table is named, and nothing is charged.
     """
-    from dpqr.releases.forecast import forecast_releases
+    from dpqr.releases.forecast.by_epsilon import forecast_releases
 
     planned = release_request(
         None,
@@ -167,7 +167,7 @@ def forecast_request(
     max_rows: Sequence[int] = (),
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
-    from dpqr.releases.forecast import ForecastRequest, epsilons
+    from dpqr.releases.forecast.by_epsilon import ForecastRequest, epsilons
 
     several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
     return ForecastRequest(
@@ -190,7 +190,7 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
 
 def goal_request(names: Sequence[str], **given: Figure | None) -> GoalRequest | None:
     """The goal in place of an epsilon; None: nothing is stated of it. given: the other fields of `GoalRequest`."""
-    from dpqr.releases.forecast import GoalRequest
+    from dpqr.releases.forecast.by_epsilon import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")

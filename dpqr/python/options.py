@@ -35,7 +35,7 @@ from dpqr.python.checks import (
     text,
     texts,
 )
-from dpqr.releases.formats import FORMATS
+from dpqr.releases.files.formats import FORMATS
 
 if TYPE_CHECKING:
     from dpqr.releases.requests import AnswerForm, BinForm, ExistingForm, SyntheticForm

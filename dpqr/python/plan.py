@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.releases.resources import Resources
+    from dpqr.releases.forecast.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
 
 

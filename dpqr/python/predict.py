@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpqr.kernel.wording import Fact
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.prediction.rates import PlanAlternatives
-    from dpqr.releases.tidy import Tidy
+    from dpqr.releases.files.tidy import Tidy
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Predictions:
         where a function was released, which `dpqr.predict(model=...)` applies."""
         import pandas as pd
 
-        from dpqr.releases.tidy import plain_values
+        from dpqr.releases.files.tidy import plain_values
 
         held = {} if self._table is None else self._table.columns
         return pd.DataFrame({name: plain_values(column) for name, column in held.items()})

@@ -202,7 +202,6 @@ class EvaluateCommand(
     """All options of `dpqr evaluate`."""
 
     counts: Annotated[str | None, table(text, "COLUMN", "TRUE is a histogram: COLUMN holds the count of each row.")]
-    html: Annotated[Path | None, screen(path, "FILE", "A page as well; with --rows also SDNist's figures.", file=True)]
     as_json: ScreenJson
     no_color: NoColor
 

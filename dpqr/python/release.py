@@ -12,14 +12,14 @@ from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import ReleaseOptions
 from dpqr.python.requests import output, release_request
 from dpqr.python.shown import Receipt
-from dpqr.releases.release_files import BASIS
-from dpqr.releases.tidy import FIGURES
+from dpqr.releases.files.release_files import BASIS
+from dpqr.releases.files.tidy import FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.releases.read_release import ReleaseFiles
+    from dpqr.releases.files.read_release import ReleaseFiles
     from dpqr.releases.requests import AnswerForm, BinForm, SyntheticForm
     from dpqr.releases.result import FinishedRun
     from dpqr.report.page.parts import ReportInput
@@ -250,7 +250,7 @@ def read_release(directory: Path) -> Release:
         UsageFault: there is none.
         DocumentError: it is damaged.
     """
-    from dpqr.releases.read_release import read_release as files_of
+    from dpqr.releases.files.read_release import read_release as files_of
 
     return Release(FromFiles(files_of(os.fspath(directory))))
 
@@ -270,19 +270,19 @@ class FromRun:
         return None
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import answers_frame
-        from dpqr.releases.release_files import answers_table
+        from dpqr.releases.files.answer_tables import answers_frame
+        from dpqr.releases.files.release_files import answers_table
 
         return answers_frame(answers_table(self.finished))
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import plain_frame
-        from dpqr.releases.release_files import figures_table
+        from dpqr.releases.files.answer_tables import plain_frame
+        from dpqr.releases.files.release_files import figures_table
 
         return plain_frame(figures_table(self.finished))
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import answers_frame, cumulative_table
+        from dpqr.releases.files.answer_tables import answers_frame, cumulative_table
 
         table = cumulative_table(self.finished)
         if table is None:
@@ -290,8 +290,8 @@ class FromRun:
         return answers_frame(table)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import plain_frame
-        from dpqr.releases.views import release_views, views_table
+        from dpqr.releases.files.answer_tables import plain_frame
+        from dpqr.releases.files.views import release_views, views_table
 
         return plain_frame(views_table(release_views(self.finished, base)))
 
@@ -307,8 +307,8 @@ class FromRun:
         return Receipt.of_facts(receipt(self.finished))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import synthetic_frame
-        from dpqr.releases.release_files import synthesise
+        from dpqr.releases.files.answer_tables import synthetic_frame
+        from dpqr.releases.files.release_files import synthesise
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
@@ -328,17 +328,17 @@ class FromFiles:
         return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import read_answers_frame
+        from dpqr.releases.files.answer_tables import read_answers_frame
 
         return read_answers_frame(self.files)
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import read_figures_frame
+        from dpqr.releases.files.answer_tables import read_figures_frame
 
         return read_figures_frame(self.files)
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import read_cumulative_frame
+        from dpqr.releases.files.answer_tables import read_cumulative_frame
 
         if "counter" not in self.files.record["plan"]:
             raise UsageFault(NO_COUNTER)
@@ -346,8 +346,8 @@ class FromFiles:
 
     def views(self, base: int) -> pd.DataFrame:
         from dpqr.published.show import stored_views
-        from dpqr.releases.answer_tables import plain_frame
-        from dpqr.releases.views import views_table
+        from dpqr.releases.files.answer_tables import plain_frame
+        from dpqr.releases.files.views import views_table
 
         return plain_frame(views_table(stored_views(self.files, base)))
 
@@ -360,7 +360,7 @@ class FromFiles:
         return Receipt.of_facts(stored_receipt(self.files.record, self.files.unverified))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.releases.answer_tables import read_synthetic_frame
+        from dpqr.releases.files.answer_tables import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
 

@@ -15,7 +15,7 @@ from dpqr.python.shown import Receipt
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.releases.tidy import Tidy
+    from dpqr.releases.files.tidy import Tidy
     from dpqr.report.release import SeriesForm
     from dpqr.report.series import ReleaseSeries as Found
 
@@ -42,7 +42,7 @@ class Series:
     def frame(self) -> pd.DataFrame:
         """One row an answer and point: `query`, `point`, a column for each attribute that some query keeps apart,
         `detail`, `estimate`, `error`, `lower`, `upper`, `change` from the point before, and `change_error`."""
-        from dpqr.releases.answer_tables import answers_frame
+        from dpqr.releases.files.answer_tables import answers_frame
 
         return answers_frame(self._table)
 
@@ -72,7 +72,7 @@ class Series:
         Raises:
             UsageFault, AlreadyThere: it cannot be written.
         """
-        from dpqr.releases.answer_tables import table_place
+        from dpqr.releases.files.answer_tables import table_place
 
         place = table_place(os.fspath(path))
         place.write(self._table)

@@ -264,8 +264,8 @@ class PredictionSession(SessionHandle):
         import pandas as pd
 
         from dpqr.prediction.predict import released_table
+        from dpqr.releases.files.tidy import plain_values
         from dpqr.releases.loop import SILENT
-        from dpqr.releases.tidy import plain_values
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)

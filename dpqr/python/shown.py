@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from dpqr.kernel.wording import Fact
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.rates import PlanAlternatives
-    from dpqr.releases.forecast import EpsilonForecasts
-    from dpqr.releases.resources import Resources
+    from dpqr.releases.forecast.by_epsilon import EpsilonForecasts
+    from dpqr.releases.forecast.resources import Resources
     from dpqr.strategies.plan import Plan
 
 
@@ -105,7 +105,7 @@ def prediction_plan(plan: PredictionPlan, alternatives: PlanAlternatives) -> Sho
 
 def explained(found: EpsilonForecasts) -> Shown:
     """Noise, error, price and levers of each query, at the forecast's one epsilon."""
-    from dpqr.releases.levers import explain_queries, price_of, row_levers
+    from dpqr.releases.forecast.levers import explain_queries, price_of, row_levers
     from dpqr.report.forecast import queries_view
 
     (point,) = found.points
@@ -125,8 +125,8 @@ def explained(found: EpsilonForecasts) -> Shown:
 
 def forecasts(found: EpsilonForecasts, **shown: Any) -> Shown:
     """The expected errors of releases, by epsilon. shown: `top` of `forecast_view`."""
-    from dpqr.releases.forecast import forecasts_document
-    from dpqr.releases.levers import levers
+    from dpqr.releases.forecast.by_epsilon import forecasts_document
+    from dpqr.releases.forecast.levers import levers
     from dpqr.report.forecast import forecast_view
 
     return Shown(

@@ -8,14 +8,20 @@ from collections.abc import Callable
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.ledger.codec import JSON
+from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.planning import open_domain
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.release import dry_run as dry_release
 from dpqr.releases.release import release as make_release
 from dpqr.releases.requests import GivenDocument, PlanRequest, ReleaseRequest
-from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import Plan
+
+PAID_LEARNING = (
+    "what is learned is paid: labels need --delta, such as 1e-6; a ledger's budget pays for labels and bounds if it "
+    "was opened by `dpqr budget init NAME --eps E --delta D --accounting basic --allow-learning`"
+)
+"""What a reader of an open domain has to state before a release, beyond the two documents."""
 
 
 def release(
@@ -28,7 +34,7 @@ def release(
     """One private release; what is open is learned first. Arguments, errors and privacy as for `make_release`."""
     if is_closed(request):
         return make_release(request, progress, planned=planned, noise=noise)
-    from dpqr.releases.learned_release import learn_and_release
+    from dpqr.releases.learned.learned_release import learn_and_release
 
     return learn_and_release(request, progress, planned=planned, noise=noise)
 
@@ -38,7 +44,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     as `release`, before it opens the table."""
     if is_closed(request):
         return dry_release(request)
-    from dpqr.releases.learned_release import plan_both
+    from dpqr.releases.learned.learned_release import plan_both
 
     both = plan_both(request)
     return both.plan, both.taken
@@ -56,12 +62,12 @@ def check_documents(queries: GivenDocument, domain: GivenDocument | None, *, str
     document = open_domain(plan)
     if document is None:
         return check_closed(queries, domain, strict=strict)
-    from dpqr.releases.learned_release import assumed_domain
+    from dpqr.releases.learned.learned_release import assumed_domain
 
     assumed, words = assumed_domain(plan, document)
     found = check_closed(queries, assumed, strict=strict)
     note = f"a release learns first what the domain leaves open; sizes here assume {', '.join(words)}"
-    return found | {"notes": [note, *found["notes"]]}
+    return found | {"notes": [note, PAID_LEARNING, *found["notes"]]}
 
 
 def is_closed(request: ReleaseRequest) -> bool:

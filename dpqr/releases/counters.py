@@ -25,7 +25,7 @@ from dpqr.tables.source import TableSource
 
 if TYPE_CHECKING:
     from dpqr.ledger.record import Record
-    from dpqr.releases.read_release import ReleaseFiles
+    from dpqr.releases.files.read_release import ReleaseFiles
 
 SCHEDULE = "strategy"
 """Its answers are unbiased and their errors known, so that both add up."""
@@ -46,7 +46,7 @@ def with_first(request: ReleaseRequest) -> ReleaseRequest:
         return request
     if request.after is None:
         return replace(request, plan=replace(plan, first=plan.period))
-    from dpqr.releases.read_release import read_release
+    from dpqr.releases.files.read_release import read_release
 
     return replace(request, plan=replace(plan, first=counter_of(read_release(request.after))["first"]))
 
@@ -212,8 +212,8 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
         return None
     if request.after is None:
         raise UsageFault(f"--cumulative: {turn.period.name} goes on from {turn.before.name}; add --after its release")
-    from dpqr.releases.answer_tables import handed_on
-    from dpqr.releases.read_release import read_release
+    from dpqr.releases.files.answer_tables import handed_on
+    from dpqr.releases.files.read_release import read_release
 
     files = read_release(request.after)
     # They must be of the same counter, one period earlier, and of the same questions.

@@ -23,12 +23,12 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Every, unit_columns, whose
 from dpqr.kernel.values import replace
 from dpqr.ledger.codec import JSON
-from dpqr.releases.files import reserve_file, write_text
+from dpqr.releases.files.atomic import reserve_file, write_text
+from dpqr.releases.forecast.resources import require_resources
 from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
 from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
 from dpqr.releases.requests import GivenDocument, LedgerRequest, OutputRequest, PlanRequest
-from dpqr.releases.resources import require_resources
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,

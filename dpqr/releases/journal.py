@@ -22,6 +22,7 @@ from msgspec import UNSET, Struct, field
 from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
+from dpqr.kernel.noise.source import SystemNoise
 from dpqr.ledger.chain import BEGINNING, seal
 from dpqr.ledger.codec import JSON, canonical, encode_events
 from dpqr.ledger.ledger import Reservation, Run
@@ -296,12 +297,19 @@ class LedgerJournal(Struct, kw_only=True):
         return self.known > 0 or self._event is not None
 
     def same_table(self, mark: str | None) -> bool:
-        """Whether the run was begun with the table of this mark; one that has marked none is begun with it now."""
+        """Whether the run was begun with the table of this mark; one that has marked none is begun with it now.
+
+        **Privacy.** The file holds the mark under a random salt, anew whenever a table is marked. Until the first draw
+        the ledger knows no hash of the file, so its line may be taken out and another table be marked: unsalted, two
+        such lines would be equal for equal tables, and any number of guesses of a table could be tried for nothing.
+        """
         if len(self.file.lines) <= TABLE:
-            self.file.append({"table": mark})
+            salt = SystemNoise().words(4).tobytes().hex()
+            self.file.append({"table": _salted(mark, salt), "salt": salt})
             return True
-        found = self.file.document(TABLE).get("table")
-        return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)
+        marked = self.file.document(TABLE)
+        found, made = marked.get("table"), _salted(mark, str(marked["salt"]) if "salt" in marked else None)
+        return isinstance(found, str) and made is not None and hmac.compare_digest(found, made)
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
         if self.number >= self.known:
@@ -338,6 +346,11 @@ class LedgerJournal(Struct, kw_only=True):
 
 def _elsewhere(found: str) -> UsageFault:
     return UsageFault(f"--resume: {found}\n{TUNED_ELSEWHERE}")
+
+
+def _salted(mark: str | None, salt: str | None) -> str | None:
+    """A table's mark as the file holds it. salt: None: of a run that dpqr 0.11 began. Returns: None without a mark."""
+    return mark if mark is None or salt is None else hmac.new(mark.encode(), salt.encode(), hashlib.sha256).hexdigest()
 
 
 def begin_journal(file: TranscriptFile, ledger: ChainedLedger, paid: Reservation) -> LedgerJournal:
@@ -477,11 +490,12 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
 
     **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
     that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
-    share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
-    run is settled. What can be learned from a continued run is one bit, whether two tables are the same. The release is
-    a function of one table, by the curator's declaration, and on one table the bit is constant: it says nothing
-    of neighbours. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
-    there is one such bit at most for each reservation, seen by nobody but the holder of both tables and of the ledger.
+    share a key, and the marks of one are salted (`LedgerJournal.same_table`), so two marks do not tell whether the
+    table has changed between them; and the key is erased when the run is settled. What can be learned from a continued
+    run is one bit, whether two tables are the same. The release is a function of one table, by the curator's
+    declaration, and on one table the bit is constant: it says nothing of neighbours. Where the declaration is false,
+    the run is refused, and closed with all that it has reserved: so there is one such bit at most for each reservation,
+    seen by nobody but the holder of both tables and of the ledger.
     """
     if not source.repeatable:
         return None

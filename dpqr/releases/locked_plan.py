@@ -20,12 +20,12 @@ from dpqr.domain.text.faults import member
 from dpqr.domain.text.sources import states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.values import field_names, replace
-from dpqr.releases.files import SingleFile, document_text, read_record, reserve_file, write_text
+from dpqr.releases.files.atomic import SingleFile, document_text, read_record, reserve_file, write_text
+from dpqr.releases.files.release_files import file_hash
 from dpqr.releases.journal import TUNED_ELSEWHERE
 from dpqr.releases.reading import parse_release_request
 from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, seal_document
-from dpqr.releases.release_files import file_hash
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import LockedPlan, PublicInputs

@@ -27,7 +27,7 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, Reason, Reservation
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.draws import Journal, NoJournal
-from dpqr.releases.files import read_record
+from dpqr.releases.files.atomic import read_record
 from dpqr.releases.fingerprints import has_another_form, release_note
 from dpqr.releases.journal import (
     TUNED_ELSEWHERE,

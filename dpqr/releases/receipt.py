@@ -26,7 +26,7 @@ from dpqr.kernel.wording import (
     seconds_words,
 )
 from dpqr.ledger.ledger import Reason
-from dpqr.releases.resources import Resources
+from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     CHECK,
@@ -40,6 +40,7 @@ from dpqr.releases.sentences import (
     ledger_words,
     left_out_warning,
     parallel_words,
+    planner_note,
     release_guarantee,
     release_notes,
     whole_price_facts,
@@ -190,7 +191,8 @@ def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
     time = f"about {seconds_words(taken.seconds)} of one processor, {reading}"
     files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
     takes = (("Time", time), ("Memory", f"about {bytes_words(taken.memory)}{files}"))
-    return (*_question(plan), *_planned_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
+    question = (*_question(plan), *_worth(plan), _universe(plan))
+    return (*question, *_planned_draws(plan), *_means(plan), *takes, *_notes(plan))
 
 
 def approved_facts(plan: Plan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
@@ -201,15 +203,13 @@ def approved_facts(plan: Plan, sha256: str, dataset: str, reason: Reason) -> tup
         "Schedule",
         f"{plan.schedule.name}, {plan.roles.check.name} noise, charged by {plan.roles.accountant.name}",
     )
-    return (*_question(plan), means, *forecast, *_notes(plan), ("Plan", sha256), approved)
+    return (*_question(plan), *forecast, _universe(plan), means, *_notes(plan), ("Plan", sha256), approved)
 
 
 def _question(plan: Plan) -> Iterator[Fact]:
     problem = plan.problem
     yield from whole_price_facts(plan)
     yield "Guarantee", guarantee(plan)
-    columns = count_words(len(problem.domain.attributes), "column")
-    yield "Universe", f"{count_words(problem.domain.size, 'cell')} in {columns}"
     yield (
         "Workload",
         f"{count_words(problem.workload.rows, 'query')} in {count_words(len(problem.workload.blocks), 'block')}",
@@ -222,6 +222,11 @@ def _question(plan: Plan) -> Iterator[Fact]:
         yield "Records", f"{problem.most:,}, as declared, those included that the domain's rules leave out"
     if problem.persons is not None:
         yield "Persons", f"{problem.persons:,}, as declared"
+
+
+def _universe(plan: Plan) -> Fact:
+    domain = plan.problem.domain
+    return "Universe", f"{count_words(domain.size, 'cell')} in {count_words(len(domain.attributes), 'column')}"
 
 
 def group_alike_phases(plan: Plan) -> Iterator[tuple[Phase, ...]]:
@@ -308,11 +313,18 @@ def _alone(price: Price, epsilon: Fraction | None) -> str:
 
 
 def _worth(plan: Plan) -> Iterator[Fact]:
-    """The noise of measured answers; and the error of all, where it has a closed form."""
+    """The error of all answers, where it has a closed form; then the noise of measured ones."""
     if not plan.forecast:
         return
-    from dpqr.releases.forecast_error import closed_mean
+    from dpqr.releases.forecast.simulation import closed_mean
 
+    if (error := closed_mean(plan)) is not None:
+        yield (
+            "Error",
+            f"{amount(error)} on average: mean of the queries' mean absolute errors, in records (closed form)",
+        )
+    else:
+        yield "Error", "depends on the table: `dpqr plan` forecasts it, question by question, by simulation"
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
     paper = "on paper, " if plan.named("search") else ""
@@ -320,13 +332,6 @@ def _worth(plan: Plan) -> Iterator[Fact]:
     yield "Noise", f"{typical} (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
         yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
-    if (error := closed_mean(plan)) is not None:
-        yield (
-            "Error",
-            f"{amount(error)} on average: mean of the queries' mean absolute errors, in records (closed form)",
-        )
-    else:
-        yield "Error", "depends on the table: `dpqr plan` forecasts it by simulation"
 
 
 def _block(block: BlockForecast) -> str:
@@ -351,4 +356,4 @@ def _means(plan: Plan) -> Iterator[Fact]:
 
 def _notes(plan: Plan) -> Iterator[Fact]:
     for note in plan.notes:
-        yield "Note", plain(note)
+        yield "Note", plain(planner_note(note))

@@ -19,8 +19,8 @@ from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.values import replace
-from dpqr.releases.forecast_error import possible_rows
-from dpqr.releases.read_release import read_release
+from dpqr.releases.files.read_release import read_release
+from dpqr.releases.forecast.simulation import possible_rows
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits

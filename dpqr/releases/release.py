@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpqr.domain.histogram import Counts
@@ -21,8 +22,21 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import Reservation
 from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
 from dpqr.releases.draws import Costs, Draws, count_dropped, measure_persons, priced_phases
-from dpqr.releases.files import RECORD, ReleaseDirectory, document_text, reserve, write_text
-from dpqr.releases.formats import FORMATS, write_table
+from dpqr.releases.files.atomic import RECORD, ReleaseDirectory, document_text, reserve, write_text
+from dpqr.releases.files.formats import FORMATS, write_table
+from dpqr.releases.files.release_files import (
+    CUMULATIVE,
+    FIGURES_FILE,
+    SYNTHETIC,
+    VIEWS_FILE,
+    answer_tables,
+    figures_table,
+    file_hash,
+    require_sampleable,
+    synthesise,
+)
+from dpqr.releases.files.views import release_views, require_views, views_table
+from dpqr.releases.forecast.resources import Resources, require_resources
 from dpqr.releases.loop import Observer, iterative_construction
 from dpqr.releases.paying import (
     PaidRun,
@@ -48,22 +62,9 @@ from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.record.release_document import Views, draw_parts, release_document
-from dpqr.releases.release_files import (
-    CUMULATIVE,
-    FIGURES_FILE,
-    SYNTHETIC,
-    VIEWS_FILE,
-    answer_tables,
-    figures_table,
-    file_hash,
-    require_sampleable,
-    synthesise,
-)
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
-from dpqr.releases.resources import Resources, require_resources
 from dpqr.releases.result import FinishedRun, assemble
 from dpqr.releases.start import start_name
-from dpqr.releases.views import release_views, require_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import refuse_table_as_document
@@ -71,7 +72,7 @@ from dpqr.tables.structure import check_table
 from dpqr.workload.queries_file import QueriesDocument
 
 if TYPE_CHECKING:
-    from dpqr.releases.read_release import ReleaseFiles
+    from dpqr.releases.files.read_release import ReleaseFiles
 
 Prices = tuple[dict[str, Fraction | None], Costs]
 """Epsilon of the whole schedule under every accountant, and the costs of each of its phases."""
@@ -90,13 +91,15 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
             is read, never written.
     """
+    began = process_time()
     plan, held = checked_plan(request)
+    planning = process_time() - began
     _reserve_directory(request.output, request.payer)
     _require_output(plan, request.output)
     earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
-    return plan, Resources.of(plan, request.output)
+    return plan, Resources.of(plan, request.output, planning=planning)
 
 
 def plan_without_output_checks(request: ReleaseRequest) -> Plan:
@@ -240,7 +243,7 @@ def write_release(finished: FinishedRun, target: ReleaseDirectory, output: Outpu
     views = None if output.views is None else release_views(finished, output.views)
     cumulative = None
     if finished.plan.problem.turn:
-        from dpqr.releases.answer_tables import cumulative_table  # not needed by releases of no counter
+        from dpqr.releases.files.answer_tables import cumulative_table  # not needed by releases of no counter
 
         cumulative = cumulative_table(finished)
     tables = [figures_table(finished)] if finished.figures else []
@@ -256,7 +259,7 @@ def write_release(finished: FinishedRun, target: ReleaseDirectory, output: Outpu
             (place / name).write_bytes(content)
         FORMATS[output.format].files.write(answer_tables(finished), place / files[0])
         if drawn:
-            from dpqr.releases.tidy import write_parquet
+            from dpqr.releases.files.tidy import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
@@ -382,7 +385,7 @@ def already_released(request: ReleaseRequest) -> bool:
             return False
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
     try:
-        from dpqr.releases.read_release import read_release
+        from dpqr.releases.files.read_release import read_release
 
         found = read_release(given)
     except (UsageFault, DocumentError):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Every
 from dpqr.ledger.ledger import NO_REASON, Reason
-from dpqr.releases.formats import TableFormat
+from dpqr.releases.files.formats import TableFormat
 from dpqr.strategies.problem import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
@@ -221,7 +221,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 class EvaluateRequest(Struct, frozen=True, kw_only=True):
     """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page.
+    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured.
     """
 
     truth: TableSource
@@ -232,7 +232,6 @@ class EvaluateRequest(Struct, frozen=True, kw_only=True):
     dataset: str | None = None
     ledger: str | None = None
     anchor: str | None = None
-    html: str | None = None
 
     def table_at(self, path: str) -> TableSource:
         """Rows in a file, read as the true table is."""

@@ -117,7 +117,6 @@ def assemble(
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
     answers = sound_answers(plan, shown, direct | assembled, summed, history)
-    estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = distance_errors(unknown, history)
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests_of(plan, direct))
@@ -128,6 +127,7 @@ def assemble(
     people = person_answers(persons)
     named = {each.block.name: each for each in people}  # none where a crash has lost their draw
     of_persons = plan.problem.workload.person_figures if people else ()
+    estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     return FinishedRun(
         plan=plan,
         answers=(*answers, *people),
@@ -161,10 +161,10 @@ def sound_answers(
 ) -> tuple[BlockAnswers, ...]:
     """Of all blocks. Raises: DpqrError where a third party's rule answers with something else than numbers."""
     tables = {frozenset(block.axes) for one in history for block in one.blocks}
-    answers = []
+    answers, known = [], isinstance(shown, Unbiased)
     for block in plan.problem.workload.blocks:
         estimate = np.asarray(shown.answer(block), dtype=np.float64) * float(block.scale)
-        alone = is_answered_alone(plan, block, tables)
+        alone = known and is_answered_alone(plan, block, tables)
         unbiased = unbiased_answers(block, shown, estimate, history) if alone else None
         noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)
         error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))

@@ -160,6 +160,31 @@ def dropped_words(unit: PrivacyUnit) -> str:
     return f"the rows that the domain's rules or the bound left out, at most {most} of each {unit.noun} counted"
 
 
+def share_words(release: FinishedRun) -> str | None:
+    """What share of the rows a release for persons has used, as released counts say it, or how to learn it; None where
+    a row is the unit, or where counts chose the bound and a note says it.
+
+    Privacy:
+        Post-processing of released counts. Where none was bought the sentence is the same for every table.
+    """
+    unit, found, learned = release.plan.problem.unit, release.dropped, release.plan.problem.domain.learned
+    if not unit.columns or (learned is not None and learned.rows is not None):
+        return None
+    if found is None:
+        return SHARE_UNKNOWN
+    used, left = max(float(release.hypothesis.total), 0.0), max(found.estimate, 0)
+    if used + left <= found.measurement.law.tail(DOUBT):
+        return "what share of the rows was used, noise hides"
+    most = "1 left-out row" if unit.rows == 1 else f"{unit.rows} left-out rows"
+    return f"at most about {used / (used + left):.0%} of the rows; at most {most} of each {unit.noun} are counted"
+
+
+SHARE_UNKNOWN = (
+    "what share of the rows was used is not known; a release with --count-dropped 0.05 counts the others, with noise, "
+    "for a twentieth of its budget"
+)
+
+
 def parallel_words(unit: PrivacyUnit) -> str:
     """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
     return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
@@ -201,9 +226,10 @@ def left_out_warning(release: FinishedRun) -> str | None:
                 f"noise of that count){_suspect(problem.domain) if 2 * found.estimate > total else ''}"
             )
     # Every marginal that was measured adds up to a noisy total; the one of least noise is taken.
+    history = release.transcript.measurements
     totals = [
-        (measured.law.tail(DOUBT) * math.sqrt(block.rows), float(values.sum()), measured.law.deviation, block.rows)
-        for measured in release.transcript.measurements
+        (measured.law.deviation * math.sqrt(block.rows), float(values.sum()), block.rows, number)
+        for number, measured in enumerate(history)
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
@@ -213,14 +239,15 @@ def left_out_warning(release: FinishedRun) -> str | None:
         return nobody
     if not totals:
         return None
-    most, used, deviation, cells = min(totals)
+    noise, used, cells, number = min(totals)
+    most = history[number].law.tail(DOUBT) * math.sqrt(cells)
     known = problem.persons or problem.declared or problem.n or problem.most
     if (used > most) if known is None else (used + most > known / 2):
         return None
     cause = f"the table is too small for the budget, or {by} left out nearly all"
     cause = cause if known is None else f"{known:,} were declared, so {by} left out most, or that number is wrong"
     return (
-        f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{deviation * math.sqrt(cells):.3g}, the "
+        f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{noise:.3g}, the "
         f"noise of that count); {cause}"
         f"{_suspect(problem.domain)}"
     )
@@ -356,7 +383,7 @@ def bars_words(bars: ErrorBars) -> str:
         return KNOWN
     if not bars.refits:
         return "Noise deviation and interval speak of the measured value beside them."
-    sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"
+    sentence = f"The errors of the estimates are estimated from {count_words(bars.refits, 'refit')} with new noise"
     left = len(bars.factors)
     blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} {SOURCES[bars.source]}"
     return f"{sentence}{blocks if left else ''}."
@@ -391,7 +418,7 @@ WHY: tuple[tuple[str, str], ...] = (
     (r"every block looks at one column", "no question needs two columns at once, so there was nothing to choose"),
 )
 """Notes of a plan by how they begin, and the reason that they give a reader why no measurement was chosen."""
-SAID: tuple[tuple[str, str], ...] = (
+MIDPOINTS: tuple[tuple[str, str], ...] = (
     (
         r"(.+): counts each record with its bin's midpoint: an error of at most (\S+) a record within the bounds",
         "{0}: each value counts as the middle of its interval, at most {1} away; the figure may have as large an "
@@ -402,6 +429,11 @@ SAID: tuple[tuple[str, str], ...] = (
         "{0}: each row's value counts as the middle of its interval, at most {1} away; a person's total may be off by "
         "as much for each of their rows, in addition to the noise.",
     ),
+)
+"""Notes of bins that count as their midpoints, and what a reader gets instead."""
+
+SAID: tuple[tuple[str, str], ...] = (
+    *MIDPOINTS,
     (
         r"a noisy count of the records \((\S+) of the budget\).*",
         "A noisy count of the records took {0} of the budget; all answers agree with it.",
@@ -424,6 +456,29 @@ SAID: tuple[tuple[str, str], ...] = (
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )
 """Notes of a plan that speak to its maker, and what a reader gets instead; nothing: the first sentence says it."""
+
+PLANNED: tuple[tuple[str, str], ...] = (
+    *MIDPOINTS,
+    (
+        r"a noisy count of the records \((\S+) of the budget\) decides what is measured: (.+); the answers' total .*",
+        "A noisy count of the records comes first, for {0} of the budget. It decides what is measured: {1}.",
+    ),
+    (
+        r"one-way marginals come first; then choices .*",
+        "A search measures each column first. Each round then chooses, up to noise, a block that its model explains "
+        "worst, and measures it. Where a noisy error of the columns in pairs favours it, all blocks are measured "
+        "without a choice.",
+    ),
+)
+"""Notes of a plan, and what whoever plans gets instead."""
+
+
+def planner_note(note: str) -> str:
+    """A note of a plan before it runs, by the catalogue; one that it does not know stands as it is."""
+    for pattern, text in PLANNED:
+        if found := re.fullmatch(pattern, note):
+            return text.format(*found.groups())
+    return note
 
 
 def release_notes(release: FinishedRun) -> Iterator[str]:
@@ -472,9 +527,14 @@ def reader_notes(
     yield from filter(None, said)
 
 
-def rows_used(whose: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str]) -> str:
-    """What answers are of, where they may not be of all rows; empty: of all."""
+def rows_used(
+    whose: str | None, rows: int, dropping: Sequence[str], clipping: Sequence[str], *, counted: bool = True
+) -> str:
+    """What answers are of, where they may not be of all rows; empty: of all. counted: whether a released count says
+    how many others there are."""
     sentences = [f"At most {count_words(rows, 'row')} of each {whose} are used."] if whose else []
+    if whose and not counted:
+        sentences.append("What share of all rows that is, is not known: nobody paid for a count of the others.")
     if dropping:
         sentences.append(f"Rows are left out whose value of {_listed(dropping, 'or')} is none that the domain allows.")
     if clipping:

@@ -20,6 +20,5 @@ Inside:
 
     page.charts        charts of a page
     page.documents     chapters of documents, and the checklist
-    page.likeness      how alike two tables are
     page.release_page  the pages of a release and of a plan
 """

@@ -32,7 +32,7 @@ LONGEST_WORD = 24
 UNKNOWN = "no error is known: these answers come from the model alone"
 LEGENDS = {
     MEASURED: "noise: deviation of what was measured; lower, upper: 95% interval, one by one",
-    ESTIMATE: "lower, upper beside no noise: +-1.96 errors, an estimated 95% interval",
+    ESTIMATE: "where no noise is shown, lower and upper are +-1.96 errors, an estimated 95% interval",
     COMPARED: "compared: the estimate was found this close to the true answer by a noisy comparison",
     CERTIFIED: "certified: no estimate is off by more than the certificate's bound, all at once",
 }
@@ -61,7 +61,7 @@ def longest_word(text: str) -> int:
 
 def answers_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
     """All answers of some blocks as one table."""
-    rows = [(plain(block.name), _about(block, row), *figures) for block in blocks for row, figures in _figured(block)]
+    rows = [(plain(block.name), title(block, row), *figures) for block in blocks for row, figures in _figured(block)]
     held = [place for place, figure in enumerate(FIGURES) if figure != "error" or any(row[2 + place] for row in rows)]
 
     def made(_: bool, spared: Sequence[str]) -> Table:
@@ -135,13 +135,13 @@ class CellColumns(Struct, frozen=True, eq=False):
 
     def add(self, table: Table) -> None:
         if not self.apart:
-            add_texts(table, "cells", (_about(self.block, row) for row in range(self.block.rows)))
+            add_texts(table, "cells", (title(self.block, row) for row in range(self.block.rows)))
             return
         for column in self.block.columns:
             add_texts(table, plain(column.name), {plain(column.texts[place]) for place in column.places.tolist()})
 
     def row(self, row: int) -> list[Text]:
-        return [Text(plain(text)) for text in self.block.cells(row)] if self.apart else [Text(_about(self.block, row))]
+        return [Text(plain(text)) for text in self.block.cells(row)] if self.apart else [Text(title(self.block, row))]
 
 
 class FittedTable(Struct, frozen=True, eq=False):
@@ -281,7 +281,7 @@ def cell_words(text: str) -> str:
     return f"{first}{last.day} {last:%b %Y}"
 
 
-def _about(block: AnsweredBlock, row: int) -> str:
+def title(block: AnsweredBlock, row: int) -> str:
     """Which cells a row is about: "sex=F, age=[20, 30), <= 30"; nothing where the query's name says it all."""
     pairs = zip(block.columns, block.cells(row), strict=True)
     return plain(", ".join(text if column.name == DETAIL else f"{column.name}={text}" for column, text in pairs))
@@ -292,10 +292,11 @@ def _about(block: AnsweredBlock, row: int) -> str:
 NUMBERS = ("estimate", "error", "lower", "upper")
 SAID = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
 """Columns that are no cells of groups."""
-LEGEND = (
-    "lower, upper: 95% interval, one by one; by whole bins for quantiles",
-    "small denominator: the interval is all that a table can give; sure: among the largest by its interval",
-)
+LEGEND = "lower, upper: 95% interval, one by one; by whole bins for quantiles"
+FLAGS = {
+    "small denominator": "small denominator: the interval is all that a table can give",
+    "sure": "sure: all intervals together place the cell among the largest",
+}
 
 
 def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -308,7 +309,7 @@ def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
         digits = figure_precision(values["error"], values["lower"], values["upper"])
         columns = (
             answer_texts(values["estimate"], digits),
-            _sizes(values["error"]),
+            _sizes(np.where(values["error"] > 0, values["error"], np.nan)),  # a quantile of one whole number shows none
             lower_texts(values["lower"], digits),
             upper_texts(values["upper"], digits),
         )
@@ -325,8 +326,9 @@ def figure_precision(error: FloatArray, lower: FloatArray, upper: FloatArray) ->
 
 
 def figures_legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """What their columns mean."""
-    return LEGEND[: 2 if {one["flag"] for one in records} - {None} else 1]
+    """What their columns mean, and the flags that occur."""
+    shown = {one["flag"] for one in records}
+    return (LEGEND, *(words for flag, words in FLAGS.items() if flag in shown))
 
 
 def figures_view(records: Sequence[dict[str, Any]]) -> RenderableType:
@@ -443,9 +445,9 @@ def _text(value: float, place: int) -> str:
 
 
 def _trimmed(texts: list[str]) -> list[str]:
-    """Without the zeros that all of them end in behind the point: counts are whole."""
-    figures = [text for text in texts if text]
-    if not all("." in text for text in figures):
+    """Without the zeros behind the point that none of them needs: counts are whole."""
+    if not all("." in text for text in texts if text):
         return texts
-    zeros = min((len(text) - len(text.rstrip("0")) for text in figures), default=0)
-    return [text[: len(text) - zeros].rstrip(".") if text else text for text in texts]
+    parts = [text.partition(".") for text in texts]
+    needed = max((len(decimals.rstrip("0")) for _, _, decimals in parts), default=0)
+    return ["".join((whole, point, decimals[:needed])).rstrip(".") for whole, point, decimals in parts]

@@ -23,7 +23,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import FACTOR
-from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
+from dpqr.releases.forecast.simulation import ErrorDistribution, PlanForecast
 from dpqr.report.answers import (
     GAP,
     LONGEST_WORD,

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct, structs
 from rich.console import Group, RenderableType
@@ -17,9 +18,11 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
-from dpqr.releases.files import read_record
-from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
+from dpqr.releases.files.atomic import read_record
+from dpqr.releases.files.read_release import ReleaseFiles, read_answers, read_release
 from dpqr.releases.reading import parse_release_request
+from dpqr.releases.record.parts import whole_price
+from dpqr.releases.record.plan_document import PlanPart
 from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
 from dpqr.report.evaluation import evaluate
@@ -51,7 +54,7 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     @property
     def facts(self) -> dict[str, str]:
         """What was asked and promised, by name."""
-        plan, budget = self.plan, self.plan["budget"]
+        plan, budget = self.plan, whole_price(self.plan) or {}
         paid = self.files.dataset if self.files else None
         return {
             "place": self.place,
@@ -176,8 +179,9 @@ def _side(place: str) -> ComparedRun:
     path = Path(place)
     try:
         found = read_record(path.parent, path.name)
-        known = str(found["dpqr"]).startswith(PLAN_KIND)
-    except (OSError, ValueError, KeyError, TypeError):
+        known = found["dpqr"].startswith(PLAN_KIND)
+        msgspec.convert(found, PlanPart)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, msgspec.ValidationError):
         known = False
     if not known:
         raise UsageFault(f"{place}: is neither a release directory nor a plan; give what dpqr release or plan has made")

@@ -22,17 +22,14 @@ from dpqr.kernel.values import replace
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.ledger.ledger import DataKind
 from dpqr.ledger.location import ledger_origin
-from dpqr.releases.documents import write_new
-from dpqr.releases.exact_errors import Accuracy, TrueAnswers, compare, public_cells, true_answers
+from dpqr.releases.files.read_release import payers, read_release, release_around
+from dpqr.releases.files.release_files import SYNTHETIC
+from dpqr.releases.forecast.exact_errors import Accuracy, TrueAnswers, compare, true_answers
 from dpqr.releases.planning import read_documents, refuse_persons
-from dpqr.releases.read_release import payers, read_release, release_around
 from dpqr.releases.rehearsal import rehearsed_table
 from dpqr.releases.release import ReleaseObserver, release
-from dpqr.releases.release_files import SYNTHETIC
 from dpqr.releases.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
 from dpqr.releases.result import FinishedRun
-from dpqr.report.page.likeness import CellCounts, evaluation_page, likeness
-from dpqr.report.page.parts import html, require_extra
 from dpqr.strategies.problem import Problem
 from dpqr.tables.files import STDIN
 from dpqr.tables.limits import Limits
@@ -64,8 +61,6 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     """
     limits = limits or Limits()
     require_public(request)
-    if request.html:
-        require_extra()
     # The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
     # With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
     around = release_around(request.release)
@@ -85,26 +80,13 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
         if files:
             place, titled, records = files.synthetic()
             domain, path = with_titles(domain, titled=titled), str(place)
-        judged = request.table_at(path)
-        counted = exact_answers(judged, replace(asked, domain=domain), limits)
+        counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
         answers = [answer * records for answer in counted.answers]
     else:
         assert files is not None, "answers are read from a release directory"
         ends = np.cumsum([block.rows for block in asked.workload.blocks])
         answers = np.split(files.estimates(int(ends[-1])), ends[:-1])
-    found = compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
-    if request.html:
-        alike = None
-        if request.rows:
-            tables = ((request.truth, asked.domain), (judged, domain))
-            for source, over in tables:
-                check_table(source, over, limits)
-            true, given = (
-                CellCounts(*public_cells(load_table(source, over, limits).counts)) for source, over in tables
-            )
-            alike = likeness(asked.domain, true, given)
-        write_new(request.html, html(evaluation_page(found, alike, NOT_FOR_RELEASE)), option="--html")
-    return found
+    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
 
 
 def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> TrueAnswers:

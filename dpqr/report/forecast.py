@@ -11,10 +11,10 @@ from rich.text import Text
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, plain
-from dpqr.releases.forecast import Goal
-from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
-from dpqr.releases.levers import ExplainedQuery
-from dpqr.releases.shares import ShareInside
+from dpqr.releases.forecast.by_epsilon import Goal
+from dpqr.releases.forecast.levers import ExplainedQuery
+from dpqr.releases.forecast.shares import ShareInside
+from dpqr.releases.forecast.simulation import ErrorDistribution, PlanForecast
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.report.html import facts
 from dpqr.strategies.explanation import Explanation, ScheduleForecast

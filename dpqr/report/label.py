@@ -162,9 +162,9 @@ def _budget_lines(found: ReportInput) -> Iterator[Fact]:
         spent, limit = currency.words(account.spent, upward_text), currency.words(account.terms.limit, downward_text)
         left = currency.words(account.left, downward_text)
         yield "Used", f"{spent} of {limit} for life; {left} left"
-        yield "Releases", f"{len(found.spending.charges):,} so far"
+        yield "Paid runs", f"{len(found.spending.charges):,} so far"
     elif dataset_of(found) is not None:
-        yield "Releases", UNCOUNTED
+        yield "Paid runs", UNCOUNTED
 
 
 def label_html(card: LabelCard) -> str:

@@ -18,10 +18,10 @@ from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
+from dpqr.releases.answers.answered import AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
+from dpqr.releases.files.release_files import figures_table
 from dpqr.releases.receipt import plan_words
-from dpqr.releases.release_files import figures_table
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     CHECK,
@@ -31,6 +31,7 @@ from dpqr.releases.sentences import (
     left_out_warning,
     release_guarantee,
     release_notes,
+    share_words,
 )
 from dpqr.report.answers import (
     FittedTable,
@@ -45,6 +46,7 @@ from dpqr.report.answers import (
     more_words,
     plain_table,
     readable,
+    title,
     upper_texts,
 )
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
@@ -84,6 +86,8 @@ def release_view(
     if release.dropped and not warning:
         count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
         promise.append(("Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}"))
+    if share := share_words(release):
+        promise.append(("Used", share))
     workload = plan.problem.workload
     unit, domain = plan.problem.unit, plan.problem.domain
     clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
@@ -167,6 +171,8 @@ FORMS: dict[Form, Callable[[AnsweredBlock, int], RenderableType]] = {
     "curve": curve_view,
 }
 
+PROMISE = ("Warning", "In all", "Guarantee")
+"""Facts of a receipt that are read before the answers."""
 FIGURES = 20
 """Rows of figures that are shown beside the receipt."""
 NAME = 52
@@ -178,9 +184,16 @@ QueryRow = tuple[str, int, Sequence[str]]
 def stored_run_view(
     receipt: Sequence[Fact], asked: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
 ) -> RenderableType:
-    """The whole receipt, the queries by name, and the first figures."""
+    """The promise, the queries by name, the first figures, and then the rest of the receipt: draws, prices, notes."""
     if not asked:
         return facts(receipt)
+    promise: list[Fact] = []
+    rest: list[Fact] = []
+    part = promise
+    for fact in receipt:
+        if fact[0]:  # a fact without a name continues the one before
+            part = promise if fact[0] in PROMISE else rest
+        part.append(fact)
     longest = max(len(plain(name)) for name, _, _ in asked)
 
     def made(_: bool, spared: Sequence[str]) -> Table:
@@ -194,11 +207,13 @@ def stored_run_view(
             table.add_row(*texts[: 2 if spared else 3])
         return table
 
-    parts: list[RenderableType] = [facts(receipt), Text(""), FittedTable(made, ("columns",))]
+    parts: list[RenderableType] = [facts(promise, MARGIN), Text(""), FittedTable(made, ("columns",))]
     if figures:
         parts += [Text(""), figures_view(figures[:FIGURES])]
     if len(figures) > FIGURES:
         parts += [Text(f"... and {len(figures) - FIGURES:,} more; --query NAME shows all of one")]
+    if rest:
+        parts += [Text(""), facts(rest, MARGIN)]
     return Group(*parts)
 
 
@@ -231,12 +246,6 @@ def series_view(names: Sequence[str], trends: Sequence[Trend], form: SeriesForm 
         parts += [heading(trend.points[0]), (_table if form == "table" else _curves)(names, trend), Text("")]
     legend = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
     return Group(*parts, *(Text(line, style="dim") for line in legend))
-
-
-def title(block: AnsweredBlock, row: int) -> str:
-    """Which cells an answer is about; nothing where the query's name says it all."""
-    pairs = zip(block.columns, block.cells(row), strict=True)
-    return plain(", ".join(text if column.name == DETAIL else f"{column.name}={text}" for column, text in pairs))
 
 
 def _table(names: Sequence[str], trend: Trend) -> Table:

@@ -25,16 +25,16 @@ from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.codec import JSON
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
-from dpqr.releases.files import RECORD
-from dpqr.releases.formats import FORMATS
-from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.formats import FORMATS
+from dpqr.releases.files.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
+from dpqr.releases.files.release_files import figures_table
+from dpqr.releases.files.tidy import FIGURES
+from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.parts import whole_price
 from dpqr.releases.record.plan_document import plan_document, seal_document
-from dpqr.releases.release_files import figures_table
-from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.tidy import FIGURES
 from dpqr.report.page.parts import (
     ChargeRow,
     ReportInput,
@@ -387,6 +387,9 @@ def read_spending(published: JSON, place: str, ledger: str, anchor: str | None =
     if not any(entry.number == paid["entry"] and entry.hash == paid["seal"] for entry in record.entries):
         raise UsageFault(f"--ledger {ledger}: did not pay for {place}; name the ledger that did")
     account = record.state.account(paid["dataset"])
+    # What the release states as its whole price: its own entry, and those that paid for its learned domain.
+    learned = (published["plan"].get("domain", {}).get("learned") or {}).get("ledger") or ()
+    own = {paid["entry"], *(one["entry"] for one in learned if one["dataset"] == paid["dataset"])}
     # What each reservation of the dataset has cost in the end.
     settled = {entry.settles: entry.cost for entry in record.entries if entry.settles is not None}
     charges = tuple(
@@ -394,7 +397,7 @@ def read_spending(published: JSON, place: str, ledger: str, anchor: str | None =
             number=entry.number,
             date=entry.time[:10],
             cost=settled.get(entry.number, entry.cost),
-            own=entry.number == paid["entry"],
+            own=entry.number in own,
         )
         for entry in record.entries
         if entry.kind == "reserve" and entry.dataset == account.terms.dataset

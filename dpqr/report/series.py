@@ -10,10 +10,17 @@ from msgspec import Struct
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, named_cells, read_cumulative
 from dpqr.releases.answers.answered import Trend, trend
-from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
-from dpqr.releases.tidy import Texts, Tidy
+from dpqr.releases.files.answer_tables import CUMULATIVE_COLUMNS, EARLIER, named_cells, read_cumulative
+from dpqr.releases.files.read_release import (
+    ReleaseFiles,
+    all_answers,
+    block_entries,
+    block_entry,
+    read_answers,
+    read_release,
+)
+from dpqr.releases.files.tidy import Texts, Tidy
 
 SHOWN = 6
 """Names of periods in a note."""

@@ -11,7 +11,8 @@ from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import AlreadyThere
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.values import replace
-from dpqr.releases.files import reserve
+from dpqr.releases.files.atomic import reserve
+from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.questions import BETA, CURRENT_RULE
 from dpqr.releases.record.parts import draws_digest
@@ -19,7 +20,6 @@ from dpqr.releases.record.plan_document import plan_hash
 from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.release import ReleaseObserver, write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
-from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import store_thresholds
 from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session

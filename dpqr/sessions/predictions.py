@@ -34,13 +34,13 @@ from dpqr.prediction.predict import (
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
+from dpqr.releases.files.tidy import NO_TEXT, Column, Texts, Tidy
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.reading import TableReading
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.releases.sentences import guarantee
-from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy
 from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
 from dpqr.sessions.session import (
     SessionDocument,

@@ -439,11 +439,12 @@ codecs.register_error(_MALFORMED, _passed_over)
 
 # ArrowPieces: pieces of CSV text become Arrow columns of text.
 #
-# Arrow's reader keeps the grammar of `CsvRows` but for three things. It refuses or passes on bytes that are no UTF-8,
-# has no limit on a row's length, and takes a quote that is never closed for one that ends with the text. So such bytes
-# are replaced by a character that the piece does not hold, rows are measured here, and one more row follows the last,
-# which an open quote takes in. A piece is left to the standard library where Arrow finds another number of rows than of
-# lines, for a line end lies inside quotes.
+# Arrow's reader keeps the grammar of `CsvRows` but for four things. It refuses or passes on bytes that are no UTF-8,
+# has no limit on a row's length, takes a quote that is never closed for one that ends with the text, and passes over a
+# byte order mark at the beginning. So such bytes are replaced by a character that the piece does not hold, rows are
+# measured here, and one more row follows the last, which an open quote takes in. A piece is left to the standard
+# library where it begins with a byte order mark, or where Arrow finds another number of rows than of lines, for a line
+# end lies inside quotes.
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _EMPTY_LINES = re.compile(rb"\n\n+")
@@ -453,7 +454,8 @@ class ArrowPieces(Struct, frozen=True, kw_only=True):
     """width: cells of a row. names, places: of the wanted columns. most: bytes of the longest row.
 
     **Privacy** What Arrow fails with depends on rows and reaches nobody: such a piece is read by the standard library,
-    which gives the same cells.
+    which gives the same cells. So a row has the same cells wherever pieces are cut. Where the first row of a piece lost
+    its byte order mark, one more row before it changed the cells of that row too, which no sensitivity covers.
     """
 
     width: int
@@ -468,7 +470,7 @@ class ArrowPieces(Struct, frozen=True, kw_only=True):
 
         lines, sizes = _lines(text)
         repaired = _repaired(lines)
-        found = None if repaired is None else self._columns(repaired)
+        found = None if repaired is None or repaired.startswith(codecs.BOM_UTF8) else self._columns(repaired)
         if found is None or found[0].num_rows + len(found[1]) != sizes.size + 1:
             return None
         columns, full = found[0].slice(0, found[0].num_rows - 1), np.ones(sizes.size, dtype=np.bool_)

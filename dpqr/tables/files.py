@@ -111,6 +111,9 @@ _KINDS = (
     (rb"\0{12}\xc2\xea\x81\x60", "a SAS file", "give it as a file that ends in .sas7bdat", (".sas7bdat",)),
     (rb"PAR1", "Parquet", "give Parquet as a file that ends in .parquet", (".parquet", ".pq")),
     (rb"\x1f\x8b\x08", "packed by gzip", "unpack it; only CSV may be packed, and once", ()),
+    (rb"%PDF-", "a PDF", "export the table as CSV from the program that made it", ()),
+    (rb"\x89PNG|\xff\xd8\xff|GIF8[79]a", "a picture", "give the table itself, as CSV or Parquet", ()),
+    (rb"(?i:<!DOCTYPE|<html|<\?xml)", "a web page or XML", "save the table as CSV or .xlsx", ()),
     (rb"\xfd7zXZ\0|\x28\xb5\x2f\xfd", "packed by xz or zstd", "unpack it, or pack CSV by gzip", ()),
 )
 """How a kind of file begins, what it is, what to do, and the endings that are its own."""

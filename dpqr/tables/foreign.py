@@ -7,16 +7,18 @@ error at a number that is on no calendar, and no row may end a run.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import ZipFile
 
 from dpqr.kernel.errors import DataError, UsageFault
@@ -112,7 +114,12 @@ class ForeignFile:
 
 @dataclass(frozen=True, slots=True)
 class ArrowFile(ForeignFile):
-    """Feather (version 2) and Arrow's file format: typed columns, as in Parquet."""
+    """Feather (version 2) and Arrow's file format: typed columns, as in Parquet.
+
+    **Privacy** Places that lie outside of the file are damage, which ends the run. A value that Arrow's own check
+    refuses (a text that is no UTF-8, a date with a time, a decimal of too many digits) is a cell: were the run to end
+    there too, its exit code would tell whether there is one.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +132,8 @@ class ArrowFile(ForeignFile):
         reader = self._opened()
         for index in range(reader.num_record_batches):
             batch = reader.get_batch(index).select(list(names))
-            batch.validate(full=True)
+            for column in batch.columns:
+                _require_sound(column)
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
@@ -133,6 +141,21 @@ class ArrowFile(ForeignFile):
         import pyarrow as pa
 
         return _looked(self.name, lambda: pa.ipc.open_file(pa.OSFile(self.name)))
+
+
+def _require_sound(cells: Any) -> None:
+    """ArrowInvalid where a place in an Arrow array lies outside of it, whatever its values are."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(cells.type):
+        _require_sound(cells.dictionary)
+        bare = pa.DictionaryArray.from_arrays(cells.indices, pa.nulls(len(cells.dictionary)), safe=False)
+        bare.validate(full=True)
+        return
+    wide = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    as_bytes = wide.get(cells.type)
+    cells.view(as_bytes).validate(full=True) if as_bytes else cells.validate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,20 +196,52 @@ class Workbook(_TextFile):
 
 @dataclass(frozen=True, slots=True)
 class StatisticalFile(_TextFile):
-    """Stata, SPSS and SAS. Labels of values have no effect: cells are the codes."""
+    """Stata, SPSS and SAS. Labels of values have no effect: cells are the codes.
+
+    **Privacy** The library ends with an error at a text that is none in the file's encoding. So it reads bytes, each as
+    a character, and texts are made of them here: such a text makes its row malformed. It ended the run, and the exit
+    code told whether there is one.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(_looked(self.name, lambda: self._read(metadataonly=True)[1].column_names))
+        def look() -> tuple[str, ...]:
+            about = self._read(metadataonly=True)[1]
+            _ = self._encoding(about)
+            return tuple(about.column_names)
+
+        return cast("tuple[str, ...]", _looked(self.name, look))
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[Any]:
-        table, about = _silently(lambda: self._read(usecols=list(names), disable_datetime_conversion=True))
+        encoding = _silently(lambda: self._encoding(self._read(metadataonly=True)[1]))
+        found = [name.encode(encoding, "surrogateescape").decode(_BYTES) for name in names]
+        options = {"usecols": found, "disable_datetime_conversion": True, "encoding": _BYTES}
+        table, about = _silently(lambda: self._read(**options))
         formats = about.original_variable_types
-        moments = [_moments(Path(self.name).suffix.lower(), formats[name] or "") for name in names]
+        moments = [_moments(Path(self.name).suffix.lower(), formats[name] or "") for name in found]
+
+        def made(cell: Any, moment: Callable[[Any], Any]) -> Any:
+            """A text of the file's encoding, or what a number stands for."""
+            return cell.encode(_BYTES).decode(encoding, "surrogateescape") if isinstance(cell, str) else moment(cell)
+
         for start in range(0, len(table), rows):
             part = table.iloc[start : start + rows]
-            columns = [part[name].tolist() for name in names]
-            yield _texts(names, [list(map(made, cells)) for made, cells in zip(moments, columns, strict=True)])
+            columns = [part[name].tolist() for name in found]
+            yield _texts(
+                names, [[made(cell, moment) for cell in cells] for moment, cells in zip(moments, columns, strict=True)]
+            )
+
+    def _encoding(self, about: Any) -> str:
+        """Of the file's texts, as its header states it: of Stata's UTF-8 from version 118 on, Windows' before that.
+        LookupError for one that Python does not know."""
+        stated = about.file_encoding or "utf-8"
+        if Path(self.name).suffix.lower() == ".dta":
+            with open(self.name, "rb") as opened:
+                release = re.match(rb"<stata_dta><header><release>(\d+)", opened.read(64))
+            stated = "utf-8" if release and int(release[1]) >= 118 else "cp1252"
+        with suppress(LookupError):
+            return codecs.lookup(stated).name
+        return codecs.lookup(stated.replace("-", "")).name  # BIG-5, EUC-CN
 
     def _read(self, **options: Any) -> Any:
         import pyreadstat
@@ -194,6 +249,8 @@ class StatisticalFile(_TextFile):
         return getattr(pyreadstat, _STATISTICAL[Path(self.name).suffix.lower()])(self.name, **options)
 
 
+_BYTES = "LATIN1"
+"""The encoding in which each byte is a character."""
 _DATES = re.compile(r"%-?t?d|(?:[AEJS]?DATE|DDMMYY|MMDDYY|YYMMDD|JULIAN|E8601DA|B8601DA)[A-Z]?\d*\.?\d*", re.IGNORECASE)
 _TIMES = re.compile(r"%-?tc|(?:DATETIME|YMDHMS|E8601DT|B8601DT)\d*\.?\d*", re.IGNORECASE)
 _ORIGIN = {".sav": datetime(1582, 10, 14), ".dta": datetime(1960, 1, 1), ".sas7bdat": datetime(1960, 1, 1)}

@@ -28,26 +28,37 @@ from dpqr.tables.limits import Limits, discreetly
 def drop_malformed_rows(batch: Any, spelt: Collection[str], longest: int) -> TableBatch:
     """The rows of an Arrow batch all of whose texts are UTF-8, and whose texts in columns `spelt` have at most
     `longest` bytes each. Arrow itself takes any bytes for a text, and some of its functions fail on others than
-    UTF-8."""
-    good = np.ones(batch.num_rows, dtype=bool)
-    for place, name in enumerate(batch.schema.names):
-        unreadable = _unreadable(batch.column(place), longest if name in spelt else None)
-        if unreadable is not None:
-            good &= ~unreadable
-    return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
+    UTF-8.
+
+    **Privacy** No such text is left in a dictionary either, where texts are trimmed, folded and read whether rows use
+    them or not: there one row's text would end the run, whose exit code would tell of it.
+    """
+    import pyarrow as pa
+
+    good, names = np.ones(batch.num_rows, dtype=bool), batch.schema.names
+    columns = [_readable(batch.column(place), longest if name in spelt else None) for place, name in enumerate(names)]
+    if all(unreadable is None for _, unreadable in columns):
+        return TableBatch(batch)
+    for _, unreadable in columns:
+        good &= True if unreadable is None else ~unreadable
+    readable = pa.RecordBatch.from_arrays([cells for cells, _ in columns], list(names))
+    return TableBatch(readable.filter(mask(good)), np.flatnonzero(~good))
 
 
-def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
-    """Which rows hold such a text, shape (rows,); None: none does. A dictionary's entries count where rows use them."""
+def _readable(cells: Any, longest: int | None) -> tuple[Any, AnyArray | None]:
+    """The cells of a column, such texts null in their dictionary; and which rows hold one, shape (rows,), None: there
+    is no such text."""
+    import pyarrow as pa
     from pyarrow import types
 
-    if not types.is_dictionary(cells.type):
-        return _bad_texts(cells, longest)
-    bad = _bad_texts(cells.dictionary, longest)
-    if bad is None:
-        return None
+    coded = types.is_dictionary(cells.type)
+    bad = _bad_texts(cells.dictionary if coded else cells, longest)
+    if bad is None or not coded:
+        return cells, bad
+    places = pa.py_buffer(np.arange(len(bad)))
+    kept = pa.Array.from_buffers(pa.int64(), len(bad), [mask(~bad).buffers()[1], places])
     found: AnyArray = np.append(bad, False)[numpy_values(cells.indices.cast("int64"), len(bad))]
-    return found
+    return pa.DictionaryArray.from_arrays(cells.indices, cells.dictionary.take(kept), safe=False), found
 
 
 def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Bins
-from dpqr.domain.histogram import Packing, PersonTable
+from dpqr.domain.histogram import Packing, PersonTable, mixed_radix
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
@@ -104,15 +104,19 @@ def last_in_order(last: Any, cells: Any) -> Any:
     numbers by value, texts by their bytes, nulls anywhere. Then all rows of a person lie together, and so do those of
     each of their units.
 
-    cells: an Arrow array. Returns: an Arrow array of one person, or `last` where the batch has none. Raises: DataError
-    for another order: a person of whom rows come twice would count twice.
+    cells: an Arrow array. Returns: an Arrow array of one person, or `last` where the batch has none; NaN is nobody.
+    Raises: DataError for another order: a person of whom rows come twice would count twice.
     """
     import pyarrow as pa
     from pyarrow import compute, types
 
     if types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
+    if types.is_string_view(cells.type):
+        cells = cells.cast(pa.large_string())
     found = cells.drop_null()
+    if types.is_floating(found.type):
+        found = found.filter(compute.invert(compute.is_nan(found)))
     if not len(found):
         return last
     joined = found if last is None else pa.concat_arrays([last, found])
@@ -408,10 +412,8 @@ class PersonTally:
             for start in range(0, len(owners), _UNPACKED):
                 stop = start + _UNPACKED
                 codes = self.packing.unpack(rows[:, start:stop])
-                piece = cells[start:stop]
-                for axis in table.axes:
-                    piece *= self.packing.shape[axis]
-                    piece += codes[:, axis].astype(np.int64)
+                sizes, columns = counts.shape[: len(table.axes)], [codes[:, axis] for axis in table.axes]
+                cells[start:stop] = mixed_radix(sizes, columns, len(codes))
                 if table.total is not None:
                     values = np.array(table.total.values, dtype=np.int64)
                     totals[start:stop] = held.counts[start:stop] * values[codes[:, table.total.axis]]

@@ -214,8 +214,9 @@ def require_learning(policy: Policy) -> None:
     """Raise BudgetRefused unless the budget's owner lets labels, bounds and the rows of each person be learned."""
     if not policy.learning:
         raise BudgetRefused(
-            "--learn: the budget's policy allows nothing to be learned from the table, and nothing was opened\n"
-            "the owner can allow it: dpqr budget policy NAME --allow-learning"
+            "the budget's policy allows nothing to be learned from the table, and nothing was opened\n"
+            "the owner can allow it: dpqr budget policy NAME --allow-learning; labels need a budget that counts "
+            "epsilon and delta: dpqr budget init NAME --eps E --delta D --accounting basic --allow-learning"
         )
 
 

@@ -19,6 +19,7 @@ from dpqr.tables.cell_values import is_text
 from dpqr.tables.csv_table import csv_names
 from dpqr.tables.engines.known import refused_before
 from dpqr.tables.files import TableColumns, TableFile
+from dpqr.tables.foreign import Workbook
 from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
 from dpqr.tables.parquet import parquet_schema
@@ -92,30 +93,20 @@ def require_places(source: TableSource) -> None:
 def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with.
 
-    Raises: DataError, among others where the first line of a CSV looks like a row.
+    Raises: DataError, among others where the first line of a CSV or a workbook looks like a row.
     """
     if source.from_stdin:
         raise UsageFault("a domain file is started from a file, not from standard input")
     if source.engine is not None:
         return _typed(_Structure(source.engine))
     first = source.files()[0]
+    if isinstance(first.frame, Workbook):
+        _refuse_row(first.path, first.frame.names)
     if first.frame is not None:
         return _typed(first.frame)
     if first.kind == "csv":
         names = csv_names(first, (), Limits())
-        # The first line must not look like a row. Nothing of it is quoted: a row is private. The first name may be
-        # empty: that is how tables with row numbers are often written.
-        values = 0
-        for cell in names:
-            for read in (float, datetime.fromisoformat):
-                with suppress(ValueError):
-                    read(cell.strip())
-                    values += 1
-        if len(set(names)) < len(names) or not all(names[1:]) or values:
-            raise DataError(
-                f"{first.path}: its first line has a number, a date, an empty cell or a cell twice, so it may be a row "
-                "and not the names\nname each column once in the first line, or write the domain file by hand"
-            )
+        _refuse_row(first.path, names)
         return tuple((name, "any") for name in names)
     schema = parquet_schema(first, {}, Limits())
     _refuse_duplicates(first.path, schema.names)
@@ -162,6 +153,22 @@ def frictionless_type(kind: Any) -> str:
         "string": is_text,
     }
     return next((name for name, holds in named.items() if holds(kind)), "any")
+
+
+def _refuse_row(path: str, names: Sequence[str]) -> None:
+    """DataError where the first line of a CSV or a workbook looks like a row. Nothing of it is quoted: a row is
+    private. The first name may be empty: that is how tables with row numbers are often written."""
+    values = 0
+    for cell in names:
+        for read in (float, datetime.fromisoformat):
+            with suppress(ValueError):
+                read(cell.strip())
+                values += 1
+    if len(set(names)) < len(names) or not all(names[1:]) or values:
+        raise DataError(
+            f"{path}: its first line has a number, a date, an empty cell or a cell twice, so it may be a row "
+            "and not the names\nname each column once in the first line, or write the domain file by hand"
+        )
 
 
 def _refuse_duplicates(where: str, names: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.domain.histogram import (
-    LARGEST_JOINT,
     Counts,
     DenseHistogram,
     GroupedHistogram,
@@ -17,6 +16,7 @@ from dpqr.domain.histogram import (
     SeparateTables,
     SparseHistogram,
     marginals,
+    mixed_radix,
     occupied_cells,
     passes,
 )
@@ -27,9 +27,11 @@ _WORD = 64
 _PIECE = 2**16
 """Rows whose indices are made at a time. tests/benchmarks/counting.py"""
 _WAITING = 2**19
-"""Rows that are counted at a time: more than LARGEST_JOINT has cells."""
+"""Rows that are counted at a time, at most."""
 _WAITING_BYTES = 2**23
-"""Their codes take no more, but for rows so wide that fewer than LARGEST_JOINT would wait."""
+"""Their codes take no more, but for rows so wide that fewer than _WHOLE would wait."""
+_WHOLE = 2**17
+"""Cells up to which the table of all columns is counted, whatever is asked."""
 
 
 class Tally(Protocol):
@@ -58,7 +60,7 @@ class JointTally:
         kept = [axes for _, members in groups for axes in members]
         self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in kept}
         kinds = [np.min_scalar_type(max(size, 1) - 1) for size in shape]
-        most = min(_WAITING, max(LARGEST_JOINT, _WAITING_BYTES // max(sum(kind.itemsize for kind in kinds), 1)))
+        most = min(_WAITING, max(_WHOLE, _WAITING_BYTES // max(sum(kind.itemsize for kind in kinds), 1)))
         self._codes = [np.empty(most, dtype=kind) for kind in kinds]
         self._counts = np.empty(most, dtype=np.int64)
         self._rows, self._weighted = 0, False
@@ -82,31 +84,16 @@ class JointTally:
 
     def _count(self) -> None:
         for union, members in self._groups if self._rows else ():
-            if tuple(members) == (union,):
-                self._add_rows(union, self._cells[union])
-                continue
-            joint = np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
-            self._add_rows(union, joint)
-            within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+            alone = tuple(members) == (union,)
+            joint = self._cells[union] if alone else np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
+            for start in range(0, self._rows, _PIECE):
+                piece = slice(start, min(start + _PIECE, self._rows))
+                index = mixed_radix(joint.shape, [self._codes[axis][piece] for axis in union], piece.stop - start)
+                np.add.at(joint.reshape(-1), index, self._counts[piece] if self._weighted else 1)
+            within = {tuple(union.index(axis) for axis in axes): axes for axes in members if not alone}
             for places, cells in marginals(joint, [*within]):
                 self._cells[within[places]] += cells
         self._rows = 0
-
-    def _add_rows(self, axes: Axes, joint: IntArray) -> None:
-        """Count the waiting rows in an array over these axes."""
-        cells = joint.reshape(-1)
-        for start in range(0, self._rows, _PIECE):
-            piece = slice(start, min(start + _PIECE, self._rows))
-            # The cells of these rows: their codes in mixed radix, in the narrowest type while the first columns fit it.
-            index: AnyArray = np.zeros(piece.stop - piece.start, dtype=np.uint16)
-            places = 1
-            for axis in axes:
-                places *= self._shape[axis]
-                # A type that holds so many places, and their number.
-                kind = np.uint16 if places < 2**16 else np.int32 if places < 2**31 else np.int64
-                index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
-                index += self._codes[axis][piece]
-            np.add.at(cells, index, self._counts[piece] if self._weighted else 1)
 
     def histogram(self) -> Counts:
         self._count()
@@ -228,10 +215,7 @@ class SeparateTally:
     def add(self, codes: Sequence[AnyArray], owners: IntArray) -> None:
         """Count rows, given by one array of codes an attribute and their owners: all rows of each of these."""
         for axes, table in self._tables.items():
-            cells = np.zeros(len(owners), dtype=np.int64)
-            for axis in axes:
-                cells *= self._shape[axis]
-                cells += codes[axis]
+            cells = mixed_radix(table.shape, [codes[axis] for axis in axes], len(owners))
             most = self._cell_rows if axes else len(owners)
             table += bounded_table(owners, cells, table.size, most).reshape(table.shape)
 
@@ -251,13 +235,13 @@ def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = N
     asked: columns that are looked at together; None: nobody knows beforehand.
     """
     everything = tuple(range(len(shape)))
-    if asked is not None and _cells(shape, everything) > LARGEST_JOINT:
+    if asked is not None and _cells(shape, everything) > _WHOLE:
         wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
         groups = [(tuple(sorted(union)), members) for union, members in passes(shape, wanted)]
-        if _together(shape, [union for union, _ in groups]) <= largest:
-            return JointTally(shape, [(union, (union,)) for union, _ in groups])
-        if _together(shape, wanted) <= largest:
-            return JointTally(shape, groups)
+        unions = [(union, (union,)) for union, _ in groups]
+        joined, alone = _together(shape, [union for union, _ in groups]), _together(shape, wanted)
+        if min(joined, alone) <= largest:
+            return JointTally(shape, unions if joined <= alone else groups)
     whole = _cells(shape, everything) <= largest
     return JointTally(shape, [(everything, (everything,))]) if whole else SparseTally(shape)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -38,7 +39,9 @@ class Factor(Struct, frozen=True, kw_only=True, eq=False):
     labels: tuple[str, ...] = ()
 
     @classmethod
+    @lru_cache(maxsize=2**12)
     def identity(cls, axis: int, size: int) -> Factor:
+        """One for all blocks of the column."""
         return cls(axes=(axis,), sizes=(size,), matrix=Identity(size))
 
 
@@ -125,6 +128,11 @@ class QueryBlock:
         return math.prod(factor.matrix.cells for factor in self.factors)
 
     @property
+    def is_non_negative(self) -> bool:
+        """Whether no true answer can be below 0: it counts, or adds up values that are not negative."""
+        return not self.sums_totals and all(factor.matrix.smallest >= 0 for factor in self.factors)
+
+    @property
     def largest_coefficient(self) -> int:
         """Largest absolute coefficient, all factors multiplied out; of persons the most that one adds to an answer."""
         if self.most_cells is not None:
@@ -148,6 +156,8 @@ class QueryBlock:
 
     def apply(self, marginal: AnyArray) -> AnyArray:
         """Multiply the marginal tensor over `axes`; returns shape (rows,)."""
+        if self.is_marginal and not self.rowwise:
+            return marginal.reshape(-1)
         tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
         if self.rowwise:
             # Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries.

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.audit.attack import Joint, NaiveBayesView, attack, lower_limits, proved_by, strongest, upper_limits, views
 from dpqr.audit.case import Claim, Outcomes
@@ -105,7 +105,7 @@ def test_the_limits_solve_their_equations(hits, runs, alpha):
     assert 1 - tail(runs, hits + 1, high) <= alpha < 1 - tail(runs, hits + 1, high * (1 - 1e-6))
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@in_one_test("alpha", ALPHAS)
 def test_the_limits_are_quantiles_of_beta_laws(alpha):
     hits, runs = np.array([hits for hits, _ in CASES[-2:]]), 50_000
     assert lower_limits(hits, runs, alpha) == pytest.approx(beta.ppf(alpha, hits, runs - hits + 1), rel=1e-7)
@@ -119,7 +119,7 @@ def test_nothing_and_everything():
     assert lower_limits(np.array([50]), 50, 0.01)[0] == pytest.approx(0.01 ** (1 / 50))
 
 
-@pytest.mark.parametrize("probability", [0.003, 0.2, 0.5, 0.97])
+@in_one_test("probability", [0.003, 0.2, 0.5, 0.97])
 def test_each_limit_fails_no_more_often_than_it_says(probability):
     runs, alpha, hits = 300, 0.03, np.arange(301)
     weights = binom.pmf(hits, runs, probability)

@@ -4,6 +4,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.audit.case import ORDERS, Claim, MechanismTrial, Outcomes, epsilon_bounds, records, rho_bounds
 from dpqr.audit.cases.noisy_answers import block
@@ -84,7 +85,7 @@ def test_epsilon_of_an_event():
     assert epsilon_bounds(low, high, 0.02)[2:] == pytest.approx([np.log(4), 0.0])
 
 
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.2), (0.9, 0.3), (0.01, 0.0001), (1.0, 0.4)])
+@in_one_test(("p", "q"), [(0.5, 0.2), (0.9, 0.3), (0.01, 0.0001), (1.0, 0.4)])
 def test_rho_of_an_event_is_the_largest_renyi_divergence_by_its_order(p, q):
     with mpmath.workdps(30):
         wanted = max(

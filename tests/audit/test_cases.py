@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.audit.case import Case, worst_pair
 from dpqr.audit.cases.noisy_answers import PERSON, UNITS, answer_cases, block, error_cases
@@ -87,7 +88,7 @@ def test_answers_move_by_their_sensitivity(case):
         assert sum(int(each.sum()) for each in moves) == sensitivity(mechanism.blocks, norm, mechanism.unit)
 
 
-@pytest.mark.parametrize("unit", [*UNITS.values(), *PERSONS.values()], ids=str)
+@in_one_test("unit", [*UNITS.values(), *PERSONS.values()])
 @pytest.mark.parametrize("contest", [query_contest, block_contest])
 def test_scores_are_alike_and_then_as_unlike_as_can_be(unit, contest):
     found = contest(unit)

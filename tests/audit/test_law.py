@@ -9,13 +9,14 @@ from math import exp
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.audit.law import WIDTHS, Coin, Flips, IntegerGaussian, Selection, TwoSidedGeometric, narrower
 
 EVERY = np.arange(-400, 401)
 
 
-@pytest.mark.parametrize("width", [1.0, 0.5])
+@in_one_test("width", [1.0, 0.5])
 @pytest.mark.parametrize("law", [TwoSidedGeometric(answer=3, scale=2.5), IntegerGaussian(answer=-2, variance=6.0)])
 def test_noise_adds_up_to_one_around_its_answer(law, width):
     chances = np.exp(law.log_probabilities(EVERY, width))
@@ -34,7 +35,7 @@ def test_the_ratios_are_those_of_the_definition():
     assert half[1] / half[0] == pytest.approx(exp(-1), rel=1e-12)
 
 
-@pytest.mark.parametrize("scores", [[0.0, 1.0], [2.0, 0.0, 2.0, -1.0]])
+@in_one_test("scores", [[0.0, 1.0], [2.0, 0.0, 2.0, -1.0]])
 def test_permute_and_flip_by_enumeration(scores):
     """Over every order: the first head, where each head comes with exp(rate (score - best))."""
     heads = [exp(0.7 * (score - max(scores))) for score in scores]

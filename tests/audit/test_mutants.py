@@ -20,7 +20,7 @@ from audit.mutants import (
     with_mechanism,
     with_trial,
 )
-from support.slow_cases import slow_but
+from support.cases import slow_but
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import Case, MechanismTrial

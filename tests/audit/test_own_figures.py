@@ -8,6 +8,7 @@ from math import erfc, exp, inf, log, sqrt
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.audit.case import (
     Claim,
@@ -66,7 +67,7 @@ def test_losses_of_independent_numbers_add_up():
     assert both.chances == pytest.approx([1 / 16, 6 / 16, 9 / 16])
 
 
-@pytest.mark.parametrize(("epsilon", "refuted"), [(Fraction(3, 2), False), (Fraction(149, 100), True)])
+@in_one_test(("epsilon", "refuted"), [(Fraction(3, 2), False), (Fraction(149, 100), True)])
 def test_a_pure_claim_is_held_against_the_largest_loss(epsilon, refuted):
     assert (exact_share(laplace(0), laplace(3), Claim(epsilon=epsilon)) > 1) is refuted
 
@@ -91,7 +92,7 @@ GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=4, variance=Fraction(8))
 ROUNDED = RoundedGaussianEvent(squared_sensitivity=4, variance=Fraction(8))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("event", "epsilon", "rho"),
     [
         (LAPLACE, 1 / 2, 1 / 8),

@@ -3,13 +3,11 @@
 import itertools
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
-from audits.answers import DIGITS, ORDERS, Claim, audit_answers, gaussian_divergence, laplace_loss
+from audits.answers import Claim, audit_answers, laplace_loss
 from audits.neighbours import Breach, pairs
-from support.one_test import in_one_test
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
@@ -137,19 +135,3 @@ def test_the_laplace_loss_is_what_all_outputs_show() -> None:
     outputs = itertools.product(range(-6, 7), repeat=2)
     worst = max(int(np.abs(o - there).sum() - np.abs(o - here).sum()) for o in map(np.array, outputs))
     assert laplace_loss(here - there, scale) == worst / scale
-
-
-@pytest.mark.slow
-@in_one_test("order", ORDERS)
-@pytest.mark.parametrize("move", [1, 2, 5])
-@pytest.mark.parametrize("variance", [Fraction(1, 5), Fraction(13, 4), Fraction(400)])
-def test_the_divergence_is_the_theorems(variance, move, order) -> None:
-    """At most order move^2 / (2 variance) (Canonne, Kamath and Steinke 2020, Proposition 5), equal where order move
-    is an integer: there the two sums are shifts of each other."""
-    exact = order * move**2 / (2 * variance)
-    with mpmath.workdps(DIGITS):
-        found = gaussian_divergence(move, variance, order)
-        limit = mpmath.mpf(exact.numerator) / exact.denominator
-        assert found <= limit * (1 + mpmath.mpf(10) ** -30)
-        if (order * move).denominator == 1:
-            assert abs(found - limit) < limit * mpmath.mpf(10) ** -30

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from audits.choices import Claim, audit_choice, exponential_law, permute_and_flip_law
 from audits.neighbours import Breach, databases, pairs
+from support.cases import in_one_test
 from support.fakes import Says
-from support.one_test import in_one_test
 
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -99,17 +99,6 @@ def test_ten_percent_less_noise_is_rejected(case, choice, unit) -> None:
     claim = Claim.of(made(case, unit, choice))
     with pytest.raises(Breach):
         audit(replace(claim, rate=claim.rate * Fraction(10, 9)), unit)
-
-
-@pytest.mark.slow
-@in_one_test()
-@every_unit
-@every_choice
-@tight_cases
-def test_the_factor_two_of_scores_that_both_rise_and_fall_is_needed(case, choice, unit) -> None:
-    claim = Claim.of(made(case, unit, choice))
-    with pytest.raises(Breach):
-        audit(replace(claim, rate=2 * claim.rate), unit)
 
 
 @every_choice

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from audits.choices import Claim, exponential_law
 from scipy.stats import chisquare
+from support.cases import in_one_test
 from support.fakes import OpenFilter, Says
 
 from dpqr.domain.histogram import DenseHistogram
@@ -63,7 +64,7 @@ def gaussian(variance: float) -> Weight:
     return lambda k: np.exp(-(k**2) / (2 * variance))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("mechanism", "right", "wrong", "reach"),
     [
         (
@@ -79,7 +80,6 @@ def gaussian(variance: float) -> Weight:
             9,
         ),
     ],
-    ids=["laplace", "gaussian"],
 )
 def test_answers_are_the_truth_plus_the_audited_law(mechanism, right, wrong, reach) -> None:
     counts = DenseHistogram(np.arange(2 * CELLS).reshape(2, CELLS))

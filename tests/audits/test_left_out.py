@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits.neighbours import Breach
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Price
@@ -81,13 +82,13 @@ def audit(unit: PrivacyUnit, of_count: str, of_answer: str, wrap=for_dropped_rec
     return share
 
 
-@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+@in_one_test("unit", UNITS.values())
 @pytest.mark.parametrize(("of_count", "of_answer"), PRICES)
 def test_the_count_and_the_answer_cost_what_is_charged_and_no_less(unit, of_count, of_answer) -> None:
     assert audit(unit, of_count, of_answer) == 1
 
 
-@pytest.mark.parametrize(("of_count", "of_answer"), PRICES)
+@in_one_test(("of_count", "of_answer"), PRICES)
 def test_a_build_that_drops_the_charge_under_replace_is_rejected(of_count, of_answer) -> None:
     with pytest.raises(Breach):
         audit(REPLACED, of_count, of_answer, wrap=lambda mechanism, unit: DroppedRecordsMechanism(inner=mechanism))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
-from support.slow_cases import thinned
+from support.cases import thinned
 from support.small_universes import problem
 
 from dpqr.kernel.accountants.sums import Basic

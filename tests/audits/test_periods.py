@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 
 import pyarrow as pa
-import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost
@@ -81,7 +81,7 @@ def test_a_row_that_moves_pays_in_both_periods_so_replaced_rows_are_refused():
     assert moved == PRICES[JANUARY.name] + PRICES[FEBRUARY.name] > charged(parallel=True)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "more"),
     [
         ("days that are in both", timedelta(days=1)),

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from audits.neighbours import Breach
 from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, neighbours
-from support.one_test import in_one_test
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
@@ -68,7 +67,7 @@ def test_the_sensitivity_of_one_row_is_rejected_for_two(relation, blocks) -> Non
             audit(wrong, relation)
 
 
-@every_bound
+@pytest.mark.parametrize("most", [1, *slowly(2)])
 def test_the_sensitivity_of_the_other_relation_is_rejected(most) -> None:
     """A marginal under replace: two cells move, where an added person moves one."""
     added = Claim.of(unit(Neighbours.ADD_REMOVE, most), MARGINAL, as_built_once)

@@ -23,6 +23,7 @@ import numpy as np
 
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.values import replace
+from dpqr.releases.loop import SILENT
 from dpqr.releases.planning import read_documents
 from dpqr.releases.release import release
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
@@ -37,12 +38,6 @@ from error_bars import made, released
 
 SHAPES = {"chain": 0.75, "factor": 0.5, "independent": 0.0}
 """Made-up tables: how much a column follows the one before it, or one hidden column."""
-
-
-class Quiet:
-    def read(self, percent: int) -> None: ...
-
-    def finished(self, rounds: int, planned: int) -> None: ...
 
 
 def main() -> None:
@@ -101,7 +96,7 @@ def line(table: Path, sizes: dict[str, int], epsilon: str, given: argparse.Names
             "default": replace(plan, error_bars=None),
         }
         for name, asked in plans.items():
-            made = release(ReleaseRequest(source=source, plan=asked), Quiet(), noise=SeededNoise(seed))
+            made = release(ReleaseRequest(source=source, plan=asked), SILENT, noise=SeededNoise(seed))
             wrong = block_errors(made, truth)
             errors[name].append(wrong.mean())
             if made.bounds is not None:

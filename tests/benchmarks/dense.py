@@ -27,7 +27,7 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.designs.kronecker import designs
@@ -39,11 +39,6 @@ NAMES = {1: ("HEPTH", "MEDCOST", "NETTRACE"), 2: ("ADULT-2D", "STROKE")}
 HDMM = {(1024, "prefix"): 9.56, (1024, "rand2000"): 11.46, (4096, "prefix"): 12.98, (4096, "rand2000"): 15.22}
 REGIMES = {"s < 1": (0.0, 1.0), "s 1-5": (1.0, 5.0), "s > 5": (5.0, math.inf)}
 BARS = {"s < 1": 0.70, "s 1-5": 0.75, "s > 5": 1.05}
-
-
-class Quiet:
-    def finished(self, rounds: int, planned: int) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,7 @@ def closed_forms(plan: Plan, sizes: tuple[int, ...], workload: str, eps: float) 
 def square(plan: Plan, counts: np.ndarray) -> float:
     """Mean square over the queries, in squared records."""
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
-    estimate = iterative_construction(draws, plan, Quiet()).hypothesis
+    estimate = iterative_construction(draws, plan, SILENT).hypothesis
     block = plan.problem.workload.blocks[0]
     gaps = estimate.answer(block) - block.apply(counts)
     return float((gaps**2).mean())

@@ -8,8 +8,6 @@ Releases of marginals of made-up tables, each at its own number of rows and at -
 share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
 
 measured    part of the proved intervals that hold the true answer; nominal .95
-law         the same by the law of the integer noise itself: exact coverage of these intervals, without any draw
-least       exact coverage of the shortest intervals of whole records, centred at the draw, that cover .95 at least
 estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks (left out);
             and by size of the true answer (<10, 10-50, 50-500, >500)
 worst       coverage of estimate +- 1.96 errors that all but a twentieth of the blocks of ten answers and more exceed
@@ -28,12 +26,10 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from adult import OTHERS, SIZES
@@ -41,13 +37,11 @@ from shapes import Table, chain, classes, independent, skewed
 from task import Task
 
 from dpqr.domain.histogram import SparseHistogram
-from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
-from dpqr.kernel.noise.law import NoiseLaw
-from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import unmeasured_blocks
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
@@ -62,16 +56,11 @@ FEWEST = 10
 """Answers of a block whose coverage is looked at by itself."""
 
 
-class Quiet:
-    def finished(self, rounds: int, planned: int) -> None:
-        pass
-
-
 @dataclass
 class Found:
     """One release: of every answer its deviation from the truth, the truth, its error, the oracle's error, its block's
     number, whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the
-    bars; mean coverage of proved intervals by the noise law, and of the shortest ones."""
+    bars."""
 
     off: np.ndarray
     truth: np.ndarray
@@ -82,8 +71,6 @@ class Found:
     proved: np.ndarray
     run: float
     bars: float
-    law: float
-    least: float
 
     @property
     def covered(self) -> np.ndarray:
@@ -121,21 +108,22 @@ def adult(path: Path, ways: int) -> Task:
 
 
 def released(
-    task: Task, eps: str, delta: str, more: dict[str, str]
+    task: Task, eps: str, delta: str, more: dict[str, str], seed: int | None = None
 ) -> tuple[FinishedRun, SparseHistogram, float, float]:
     document = {"domain": task.sizes, "queries": [{"marginals": [list(names) for names in task.marginals]}]}
     plan = plan_release(PlanRequest(queries=document, domain=None, epsilon=eps, delta=delta, **more))
     counts = SparseHistogram(tuple(task.sizes.values()), task.codes, np.ones(task.records, dtype=np.int64))
     start = time.process_time()
-    draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
-    outcome = iterative_construction(draws, plan, Quiet())
+    noise = SystemNoise() if seed is None else SeededNoise(seed)
+    draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=noise)
+    outcome = iterative_construction(draws, plan, SILENT)
     middle = time.process_time()
     release = assemble(plan, outcome, {}, private=True)
     return release, counts, middle - start, time.process_time() - middle
 
 
-def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
-    release, counts, run, bars = released(task, eps, delta, more)
+def looked_at(task: Task, eps: str, delta: str, more: dict[str, str], seed: int | None) -> Found:
+    release, counts, run, bars = released(task, eps, delta, more, seed)
     left = {block.name for block in unmeasured_blocks(release.plan.problem.workload.blocks, release.transcript)}
     parts: list[tuple[np.ndarray, ...]] = []
     for number, answers in enumerate(release.answers):
@@ -147,48 +135,7 @@ def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
         proved = np.where(np.isnan(noisy.margin), np.nan, (noisy.lower <= truth) & (truth <= noisy.upper))
         same = np.full(len(off), number), np.full(len(off), name in left)
         parts.append((off, truth, error, oracle, *same, proved))
-    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars, *by_law(release))
-
-
-def by_law(release: FinishedRun) -> tuple[float, float]:
-    """`law` and `least` of a release, over the answers that have a proved interval."""
-    laws, found = {one.law for one in release.transcript.measurements}, []
-    for answers in release.answers:
-        known = ~np.isnan(answers.noisy.margin)
-        scale, deviations = float(answers.block.scale), answers.noisy.deviation[known]
-        for margin, deviation in set(zip(answers.noisy.margin[known].tolist(), deviations.tolist(), strict=True)):
-            number = int((answers.noisy.margin[known] == margin).sum())
-            law, draws = summands(deviation / scale, laws)
-            held = coverage(law, draws)
-            found.append((held[min(int(margin / scale), len(held) - 1)], held[np.argmax(held >= 0.95)], number))
-    law, least, numbers = np.array(found or [(np.nan, np.nan, 1.0)]).T
-    return float(np.average(law, weights=numbers)), float(np.average(least, weights=numbers))
-
-
-def summands(deviation: float, laws: set[NoiseLaw]) -> tuple[NoiseLaw, int]:
-    """The law, and the number of its draws whose sum has this deviation."""
-    ratios = {law: (deviation / law.deviation) ** 2 for law in laws}
-    law = min(ratios, key=lambda law: (abs(ratios[law] - max(1, round(ratios[law]))), ratios[law]))
-    return law, max(1, round(ratios[law]))
-
-
-@lru_cache(maxsize=4096)
-def coverage(law: NoiseLaw, draws: int) -> np.ndarray:
-    """Pr[|sum of independent draws| <= t], t = 0, 1, ...; by powers of the law's Fourier transform."""
-    cells = 2 ** int(np.ceil(np.log2(40 * law.deviation * draws**0.5 + 64)))
-    sizes = np.minimum(np.arange(cells), cells - np.arange(cells)).astype(float)
-    chances = odds(law, sizes)
-    sums = np.fft.irfft(np.fft.rfft(chances / chances.sum()) ** draws, cells)[: cells // 2]
-    return np.cumsum(np.concatenate([sums[:1], 2 * sums[1:]]))
-
-
-def odds(law: NoiseLaw, sizes: np.ndarray) -> np.ndarray:
-    """In proportion to the chance of each whole number of that size."""
-    if isinstance(law, RoundedGaussian):
-        deviation = float(law.variance) ** 0.5
-        return ndtr(-(sizes - 0.5) / deviation) - ndtr(-(sizes + 0.5) / deviation)
-    gaussian = isinstance(law, DiscreteGaussian)
-    return np.exp(-np.minimum(sizes**2 / (2 * float(law.variance)) if gaussian else sizes / float(law.scale), 700))
+    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars)
 
 
 def mean(values: np.ndarray) -> float:
@@ -209,8 +156,6 @@ def columns(releases: list[Found]) -> Iterator[tuple[str, float, tuple[float, fl
     squares = np.array([one.by_size(one.squares) for one in releases]).T
     wide = [one.error.sum() / one.oracle.sum() for one in releases if one.oracle.sum() > 0]
     yield "measured", mean(np.array([mean(one.proved) for one in releases])), free
-    yield "law", mean(np.array([one.law for one in releases])), free
-    yield "least", mean(np.array([one.least for one in releases])), free
     yield "estimate", mean(np.array([mean(one.covered) for one in releases])), free
     yield "left out", mean(np.array([mean(one.covered[one.left]) for one in releases])), free
     for name, shares in zip(CLASSES, sizes, strict=True):
@@ -249,12 +194,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--ways", type=int, choices=(2, 3), default=2)
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--seed", type=int, help="of the noise: the same draws again, to compare versions in pairs")
     given = parser.parse_args()
     more = {"error_bars": given.error_bars} if given.error_bars else {}
     headed = False
     for eps in given.eps:
         for name, tasks in groups(given).items():
-            releases = [looked_at(task, eps, given.delta, more) for task in tasks]
+            seeds = (None if given.seed is None else given.seed + number for number in range(len(tasks)))
+            releases = [looked_at(task, eps, given.delta, more, seed) for task, seed in zip(tasks, seeds, strict=True)]
             if not headed:
                 print(f"{'':<20} {'n':>4} " + "".join(f"{title:>8} " for title, _, _ in columns(releases)))
                 print(f"{'bars':<20} {'':>4} " + "".join(f"{bars(*limits):>8} " for _, _, limits in columns(releases)))

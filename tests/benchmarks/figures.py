@@ -32,9 +32,9 @@ from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.files.release_files import answers_table, figures_table
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
-from dpqr.releases.release_files import answers_table, figures_table
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
 from dpqr.strategies.guard import make_filter
@@ -131,16 +131,6 @@ def known(seed: int) -> tuple[pd.DataFrame, dict[str, dict[tuple[str, str], floa
     return rows, truths(rows), in_bins(rows)
 
 
-class Quiet:
-    """Nobody looks on."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        pass
-
-    def certified(self, stage: int, records: float) -> None:
-        pass
-
-
 @lru_cache(maxsize=8)
 def planned(entries: str, eps: str, delta: str | None) -> Plan:
     queries = {"queries": json.loads(entries)}
@@ -160,7 +150,7 @@ def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta:
     held = np.stack([codes[name].to_numpy() for name in domain.names], axis=1)
     counts = SparseHistogram(domain.shape, held, np.ones(len(rows), dtype=np.int64))
     draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
-    return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=True)
+    return assemble(plan, iterative_construction(draws, plan, SILENT), {}, private=True)
 
 
 def told(release: FinishedRun, weighted: bool) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ proxy and from an earlier release at epsilon 1 (like). Measured errors have othe
 --inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed. self: the
 forecast is simulated on the released table itself, so that nothing but few runs and the search are left to err.
 --made-up: from made-up tables alone, over published tables (`real_tables.py`, which --tables takes too) and made-up
-ones (`marginals/shapes.py`). Constants of `dpqr.releases.forecast_error.PUBLIC_TABLES` were set on one half and
+ones (`marginals/shapes.py`). Constants of `dpqr.releases.forecast.simulation.PUBLIC_TABLES` were set on one half and
 are reported on the other.
 FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
 """
@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from dpqr.kernel.values import replace
+from dpqr.releases.loop import SILENT
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
@@ -36,8 +37,8 @@ from real_tables import REAL, real_table
 from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
-from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, forecast, simulate, simulate_tables
+from dpqr.releases.forecast.by_epsilon import ForecastRequest, GoalRequest, forecast_releases
+from dpqr.releases.forecast.simulation import PublicTable, forecast, simulate, simulate_tables
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -50,12 +51,6 @@ DELTA, SEED, CONFIDENCE = "1e-9", 1000, 0.95
 EPSILONS, GOALS = ["0.1", "1", "10"], ["0.3", "3"]
 LARGEST = 10**6
 """Codes of a table: larger ones are left out of --made-up."""
-
-
-class Unwatched:
-    def read(self, percent): ...
-
-    def finished(self, rounds, planned): ...
 
 
 class Case:
@@ -95,7 +90,7 @@ class Case:
         if not self.like.exists():
             output = OutputRequest(directory=str(self.like), synthetic="rows")
             source = TableSource(paths=(str(self.folder / "table.csv"),))
-            release(ReleaseRequest(source=source, plan=self.request("auto"), output=output), Unwatched())
+            release(ReleaseRequest(source=source, plan=self.request("auto"), output=output), SILENT)
         return self.like
 
 

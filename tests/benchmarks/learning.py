@@ -47,7 +47,7 @@ from dpqr.kernel.noise.source import NoiseSource, SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.learning import LearnedCells, geometric_grid, grid_counts
 from dpqr.mechanisms.noisy_answers import GaussianAnswers
-from dpqr.releases.learning import DOUBLINGS
+from dpqr.releases.learned.learning import DOUBLINGS
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 

@@ -1,13 +1,8 @@
-"""The ledger under races, kills and age: figures of what must hold in every repeat, and how long one use takes.
+"""The ledger with age: what damage is found, and how long one use takes.
 
-python tests/benchmarks/ledger.py race [--repeats 20] [--jobs 24]
-python tests/benchmarks/ledger.py kills [--count 200] [--crowd 4]
 python tests/benchmarks/ledger.py damage
 python tests/benchmarks/ledger.py speed [--entries 1000 10000 100000]
 python tests/benchmarks/ledger.py jobs [--entries 1000 10000]
-
-Bars: in all repeats exactly 5 of 24 jobs win a budget of 5, and the ledger says so; after every kill, some of them on
-a full disk, the ledger verifies against its anchor and everything that was published had been paid.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support import postgres_server
-from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
+from support.ledger_jobs import draws, ledger_in, passed, reserve, terms
 
 from dpqr.kernel.budget import Cost
 from dpqr.ledger import chained_ledger as transactions
@@ -43,8 +38,6 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     for run, options in (
-        (race, {"--repeats": 20, "--jobs": 24}),
-        (kills, {"--count": 200, "--crowd": 4}),
         (damage, {}),
         (speed, {"--entries": [1000, 10000, 100000]}),
         (jobs, {"--entries": [1000, 10000]}),
@@ -55,38 +48,6 @@ def main() -> None:
         command_line.set_defaults(run=run)
     given = vars(parser.parse_args())
     given.pop("run")(**given)
-
-
-def race(repeats: int, jobs: int) -> None:
-    right, seconds = 0, []
-    for repeat in range(repeats):
-        with tempfile.TemporaryDirectory() as name:
-            ledger = ledger_in(Path(name))
-            ledger.open(terms(epsilon="5"))
-            began = time.perf_counter()
-            codes = command("race", name, "--jobs", jobs)
-            seconds.append(time.perf_counter() - began)
-            published = len(list((Path(name) / "published").iterdir()))
-            account = ledger.account("survey")
-            good = codes == {"0": 5, "4": jobs - 5} and published == account.spent == 5 and not unsound(Path(name))
-            right += good
-            print(
-                f"repeat {repeat + 1}: codes {codes}, published {published}, spent {account.spent.amount}, good {good}"
-            )
-    print(f"{right} of {repeats} repeats good; median {statistics.median(seconds):.2f} s")
-
-
-def kills(count: int, crowd: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        ledger = ledger_in(Path(name))
-        ledger.open(terms(epsilon="1000"))
-        began = time.perf_counter()
-        done = command("kills", name, "--count", count, "--crowd", crowd)
-        account, verified = ledger.account("survey"), ledger.verify()
-        published = len(list((Path(name) / "published").iterdir()))
-        print(f"killed {done['killed']}, ended otherwise {done['ended']}, unsound {done['unsound']}")
-        print(f"reserved {account.reservations}, published {published}, never settled {account.unsettled}")
-        print(f"{verified.mark.entries} entries, {time.perf_counter() - began:.1f} s")
 
 
 def damage() -> None:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from regret import SEED
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.releases.forecast_error import PublicTable, reaches, simulate
+from dpqr.releases.forecast.simulation import PublicTable, reaches, simulate
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.requests import PlanRequest
 

@@ -26,7 +26,7 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.answers.errors import ESTIMATE
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
@@ -46,11 +46,6 @@ ASKED: dict[str, dict[str, object]] = {
 }
 
 
-class Quiet:
-    def finished(self, rounds: int, planned: int) -> None:
-        pass
-
-
 def released(
     sizes: dict[str, int], codes: np.ndarray, schedule: str, epsilon: str, delta: str, asked: list[str]
 ) -> tuple[FinishedRun, SparseHistogram]:
@@ -62,7 +57,7 @@ def released(
     table = codes[:, [list(sizes).index(name) for name in names]]
     counts = SparseHistogram(plan.problem.domain.shape, table, np.ones(len(table), dtype=np.int64))
     draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
-    return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=True), counts
+    return assemble(plan, iterative_construction(draws, plan, SILENT), {}, private=True), counts
 
 
 def kind_of(name: str) -> str:

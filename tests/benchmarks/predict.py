@@ -35,6 +35,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from dpqr.kernel.values import replace
+from dpqr.releases.loop import SILENT
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -75,12 +76,6 @@ PINBALL = ("0.5", "0.9")
 CLASSES = (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded"))
 
 
-class Unwatched:
-    def reading(self, total: int | None) -> None: ...
-
-    def read(self, count: int) -> None: ...
-
-
 class Bench:
     """A train and a test file, and the domain file, in `folder`."""
 
@@ -107,7 +102,7 @@ class Bench:
             out=None if points else str(out),
         )
         started = time.process_time()
-        released = predict(request, Unwatched())
+        released = predict(request, SILENT)
         seconds = time.process_time() - started
         if points:
             return released.predictions, seconds

@@ -45,7 +45,7 @@ from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.releases.forecast_error import PublicTable, reaches, simulate
+from dpqr.releases.forecast.simulation import PublicTable, reaches, simulate
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan

@@ -26,18 +26,14 @@ from shapes import HALVES, made
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
-from dpqr.releases.forecast_error import PublicTable
-from dpqr.releases.loop import iterative_construction
-from dpqr.releases.release_files import synthesise
+from dpqr.releases.files.release_files import synthesise
+from dpqr.releases.forecast.simulation import PublicTable
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies.guard import make_filter
 
 FEW = 10
 """Records: rows are whole records, so they cannot follow answers that are off by fewer."""
-
-
-class Quiet:
-    def finished(self, rounds: int, planned: int) -> None: ...
 
 
 def main() -> None:
@@ -72,7 +68,7 @@ def compared(case: Case, epsilon: str, seed: int) -> tuple[float, float, float]:
     plan, truth = case.plan(epsilon, DEFAULT), case.table
     assert plan is not None
     draws = Draws(data=Private(truth.counts), accountant=make_filter(plan), noise=SeededNoise(seed))
-    outcome = iterative_construction(draws, plan, Quiet())
+    outcome = iterative_construction(draws, plan, SILENT)
     release = assemble(plan, outcome, {}, private=False)
     before = time.process_time()
     made_up = synthesise(release, "rows")

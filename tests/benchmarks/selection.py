@@ -31,7 +31,7 @@ from dpqr.kernel.values import replace
 from dpqr.mechanisms.box_scores import BoxSearch
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies import candidates
@@ -78,11 +78,6 @@ class Tally:
         BoxSearch._values, BoxSearch._work = counted, worked
 
 
-class Quiet:
-    def finished(self, rounds: int, planned: int) -> None:
-        pass
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--queries", type=int, nargs="+", default=[10**5, 10**6, 4 * 10**6])
@@ -112,7 +107,7 @@ def released(
     recorder = Recorder(plan.roles.update)
     plan = replace(plan, roles=replace(plan.roles, update=recorder))
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
-    iterative_construction(draws, plan, Quiet())
+    iterative_construction(draws, plan, SILENT)
     return plan, recorder.hypotheses
 
 

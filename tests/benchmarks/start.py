@@ -37,8 +37,8 @@ from dpqr.models.fit.evidence import EarlierTables
 from dpqr.models.hypothesis import prepare
 from dpqr.published.export import handed_on
 from dpqr.releases.draws import Draws
-from dpqr.releases.forecast_error import PublicTable
-from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.forecast.simulation import PublicTable
+from dpqr.releases.loop import SILENT, iterative_construction, released_hypothesis
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import make_filter
@@ -48,12 +48,6 @@ DRIFTS = {"still": 0.0, "slow": 0.02, "fast": 0.1, "changed": 0.0}
 MADE = SETTING | REPORTING
 LARGEST = 2 * 10**6
 """Codes of a table, at most: others take minutes."""
-
-
-class Unwatched:
-    def finished(self, rounds, planned): ...
-
-    def certified(self, stage, records): ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +79,7 @@ def planned(task: Task, eps: str, delta: str) -> Plan:
 def run_of(plan: Plan, start: EarlierTables | None, table: PublicTable, seed: int) -> Run:
     plan = replace(plan, problem=replace(plan.problem, start=start))
     draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
-    outcome = iterative_construction(draws, plan, Unwatched())
+    outcome = iterative_construction(draws, plan, SILENT)
     shown, blocks = released_hypothesis(plan, outcome), plan.problem.workload.blocks
     prepare(shown, blocks)
     table.counts.prefetch([block.axes for block in blocks])

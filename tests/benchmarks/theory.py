@@ -42,8 +42,9 @@ from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.releases import loop
 from dpqr.releases.draws import Draws
-from dpqr.releases.exact_errors import public_cells
-from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.forecast.exact_errors import public_cells
+from dpqr.releases.forecast.simulation import PublicTable
+from dpqr.releases.loop import SILENT
 from dpqr.releases.release import plan_without_output_checks
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.guard import make_filter
@@ -60,14 +61,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 RULES = ("multiplicative-weights", "perceptron", "median", "maximum-entropy")
 SEEDS = {"report": 5, "set": 11}
 HEAD = f"{'case':<9} {'update':<23} {'n':>11} {'certified':>10} {'worst':>10} {'true':>10}  rounds     hold      s"
-
-
-class Quiet:
-    def read(self, percent: int) -> None: ...
-
-    def finished(self, rounds: int, planned: int) -> None: ...
-
-    def certified(self, stage: int, records: float) -> None: ...
 
 
 def main() -> None:
@@ -208,7 +201,7 @@ def show(case: str, asked: ReleaseRequest, runs: int, given: argparse.Namespace,
     for seed in range(given.first, given.first + runs):
         draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SeededNoise(seed))
         with Watched(truth) as seen:
-            outcome = loop.iterative_construction(draws, plan, Quiet())
+            outcome = loop.iterative_construction(draws, plan, SILENT)
         shown = loop.released_hypothesis(plan, outcome)
         errors.append(furthest(shown, blocks, truth) / n)
         bounds.append(min(outcome.transcript.bounds, default=np.nan) / n)

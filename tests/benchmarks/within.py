@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, simulate
+from dpqr.releases.forecast.by_epsilon import ForecastRequest, GoalRequest, forecast_releases
+from dpqr.releases.forecast.simulation import PublicTable, simulate
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource

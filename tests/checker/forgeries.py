@@ -104,7 +104,7 @@ def places(part, path=()):
 
 
 def other(value):
-    """Another value of the same form, near the old one."""
+    """Another value of the same form, near the old one, and further off than floats for readers may be (1e-9)."""
     if isinstance(value, dict):
         changed = Fraction(value["exact"]) * Fraction(10001, 10000) + Fraction(1, 10**6)
         rounded = float(changed)
@@ -113,7 +113,7 @@ def other(value):
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        return value + 1
+        return value + 1 + abs(value) // 10**6
     if isinstance(value, float):
         return value * 1.001 + 0.001
     if value is None:

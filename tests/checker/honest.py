@@ -95,6 +95,7 @@ RELEASES = {
     "columns, gdp": ("columns", {**WITH_DELTA, "accountant": "gdp", "ledger": True}),
     "ordered": ("ordered", {}),
     "mixed, replace": ("mixed", {"neighbours": "replace", "n": 600, "schedule": "rounds"}),
+    "rows left out, persons": ("counts", {"unit": "person", "max_rows": 2, "count_dropped": "0.1"}),
     "counts, advanced": ("counts", {**WITH_DELTA, "accountant": "advanced", "schedule": "rounds"}),
     "counts, zcdp": ("counts", {**WITH_DELTA, "accountant": "zcdp", "schedule": "rounds"}),
     "counts, replace": ("counts", {"neighbours": "replace", "n": 600}),
@@ -115,6 +116,7 @@ RELEASES = {
     "by": ("by", {}),
     "by, strategy": ("by", {"schedule": "strategy"}),
     "mixed": ("mixed", {}),
+    "counts, theory": ("counts", {"schedule": "theory", "n": 600, "alpha": 0.3, "eps": 4}),
     "mixed, queries": ("mixed", {"schedule": "queries"}),
     "mixed, queries, zcdp": ("mixed", {**WITH_DELTA, "accountant": "zcdp", "schedule": "queries"}),
     "mixed, persons": ("mixed", {"unit": "person", "max_rows": 2}),
@@ -235,6 +237,25 @@ def release(where, name):
         export = where / f"{name}.jsonl"
         export.write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
     return out, export
+
+
+def counter(where):
+    """(the directory, the export of the ledger) of the third release of a counter of persons.
+
+    A person pays for one of the three at most, which together cost more than the budget.
+    """
+    field = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
+    domain = {"period": {"column": "day", "every": "month"}, "fields": [field]}
+    ledger = dpqr.Ledger(where / "counter.sqlite")
+    ledger.init("people", eps=1, unit="person")
+    paid = {"eps": 1, "unit": "person", "max_rows": 2, "dataset": "people", "ledger": ledger, "cumulative": 64}
+    for month in range(1, 4):
+        rows, before = table().assign(day="2026-01-05"), str(where / f"month {month - 1}") if month > 1 else None
+        step = {"period": f"2026-0{month}", "after": before, "out": str(where / f"month {month}")}
+        dpqr.release(rows, queries={"queries": [{"marginal": ["sex"]}]}, domain=domain, **paid, **step)
+    export = where / "counter.jsonl"
+    export.write_text("".join(f"{line}\n" for line in ledger.export()), encoding="ascii")
+    return where / "month 3", export
 
 
 def prediction(where, name):

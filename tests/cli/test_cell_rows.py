@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from support.cases import thinned
 from support.command_desk import QUERIES
 from support.refusal_form import assert_refusal
-from support.slow_cases import thinned
 
 PEOPLE = "who,sex,age,income\n" + "ann,F,31,100.5\n" * 4 + "bob,M,64,250\nbob,M,64,250\nbob,F,64,250\ncyd,F,12,50\n"
 UNIT = ("--unit", "who", "--max-rows", "3")
@@ -81,13 +81,3 @@ def test_the_domain_file_may_state_the_bound_and_options_only_a_lower_one(people
 )
 def test_what_cannot_keep_the_bound_refuses_before_anything_is_paid(people, options, code, words) -> None:
     assert_refusal(people.release(*options), code, words)
-
-
-def test_notes_say_what_is_counted_and_where_nothing_is_won(people) -> None:
-    def notes(*more):
-        return " ".join(people.release("--json", *more, "--dry-run").json["notes"])
-
-    assert "wins nothing under Laplace noise" in notes(*APART)
-    assert "wins nothing" not in notes(*APART, *SURE)
-    assert "is of the rows that its own table counts" in notes(*APART, *SURE)
-    assert "own table" not in notes(*UNIT, "--max-rows-per-cell", "3")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import slow_but
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
-from support.slow_cases import slow_but
 
 import dpqr
 
@@ -131,6 +131,8 @@ def test_the_domain_file_states_the_unit_and_no_run_another_one(people) -> None:
     ):
         write(wrong)
         assert_refusal(people.release(), 3, "a unit has one 'column', or several different 'columns'")
+    write({"columns": ["who"], "max_rows": 1})
+    assert_refusal(people.release(), 3, 'write one as "column": "who"')
 
 
 def test_a_column_with_a_comma_is_named_in_python(people) -> None:

@@ -7,7 +7,7 @@ import importlib
 import inspect
 from pathlib import Path
 
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.cli import budget
@@ -18,7 +18,7 @@ SAME = {
     "release": ("release", "dpqr.python.requests:release_request"),
     "plan": ("plan", "dpqr.python.requests:release_request"),
     "explain": ("forecast", "dpqr.python.forecast:forecast_request"),
-    "show": ("read_release", "dpqr.releases.read_release:read_release"),
+    "show": ("read_release", "dpqr.releases.files.read_release:read_release"),
     "predict": ("predict", "dpqr.python.predict:prediction_request"),
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
     "budget": ("Ledger", "dpqr.python.ledger:Ledger"),
@@ -26,7 +26,7 @@ SAME = {
     "check": ("check", "dpqr.releases.any_release:check_documents"),
     "domain": ("domain_file", "dpqr.python.documents:domain_file"),
     "schema": ("schema", "dpqr.python.documents:schema"),
-    "strategies": ("list_strategies", "dpqr.releases.explain:explain"),
+    "strategies": ("list_strategies", "dpqr.releases.forecast.explain:explain"),
     "evaluate": ("evaluate", "dpqr.python.evaluate:evaluate"),
     "audit": ("run_audit", "dpqr.python.build:run_audit"),
     "guide": ("guide", "dpqr.report.guide:read_topic"),
@@ -42,7 +42,7 @@ SAME = {
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""
-SHELL = {"completion", "man"}
+SHELL = {"completion"}
 """Commands that are of use in a shell alone."""
 LEDGER = {
     "init": "init",

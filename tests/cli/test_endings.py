@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from support.cases import slowly
 from support.command_desk import DOMAIN, PRIVATE
 from support.refusal_form import assert_refusal
-from support.slow_cases import slowly
 
 from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
 from dpqr.kernel.errors import BudgetRefused
@@ -76,7 +76,9 @@ def test_a_crash_inside_the_gate(desk, monkeypatch, error):
 
 def test_a_full_disk_leaves_no_draft(desk, monkeypatch):
     before = desk.everything()
-    monkeypatch.setattr("dpqr.releases.tidy.CsvFiles.write", breaking(OSError(28, "No space left on device", SECRET)))
+    monkeypatch.setattr(
+        "dpqr.releases.files.tidy.CsvFiles.write", breaking(OSError(28, "No space left on device", SECRET))
+    )
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 2, "--out out: cannot be written (No space left on device)")
     assert desk.everything() == before
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from support.cases import slow_but, thinned
 from support.command_desk import QUERIES
-from support.slow_cases import slow_but, thinned
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
+from support.cases import in_one_test
 from support.command_desk import PRIVATE
-from support.one_test import in_one_test
 
 from dpqr.cli.endings import UNEXPECTED, ending_of, failure_document
 from dpqr.kernel.errors import STAYS_SPENT, AlreadyThere, DocumentError, GoalMissed, LedgerError, UsageFault

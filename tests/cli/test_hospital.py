@@ -108,7 +108,7 @@ def test_top_diagnoses_without_a_list_of_codes(desk):
         (*release, "--dry-run"),
         (*release, "--out", "first", "--learn-share", "0.5"),
         ("verify", "first", "--ledger", "budgets.sqlite"),
-        ("label", "first"),
+        ("label", "first", "--ledger", "budgets.sqlite"),
         ("budget", "show", "hospital", "--ledger", "budgets.sqlite"),
     )
     ended = [desk.run(*arguments) for arguments in commands]
@@ -118,6 +118,7 @@ def test_top_diagnoses_without_a_list_of_codes(desk):
     assert "learned first: labels of 'icd': kept with probability 1/2 from" in planned
     assert any(line.split()[:2] == ["Epsilon", "60"] for line in card.splitlines())
     assert "in 2 reservations" in budget
+    assert "for this and 0 other runs" in " ".join(card.split())
     figures = list(csv.DictReader((desk.path / "first" / "figures.csv").read_text("utf-8").splitlines()))
     top = [row["detail"] for row in figures if row["figure"] == "top(icd)"]
     assert top[:3] == ["I21", "J18", "K35"]

@@ -1,7 +1,7 @@
 import click
 import pytest
 from click.testing import CliRunner
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.cli.main import main
 from dpqr.cli.options import Integer, Positive, keywords, takes

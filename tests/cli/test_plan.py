@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.refusal_form import assert_refusal
 
-from dpqr.releases.forecast_error import TUNING
+from dpqr.releases.forecast.simulation import TUNING
 
 PLAN = ("plan", "--queries", "q.json", "--runs", "1")
 ASKED = ("--queries", "q.json", "--eps", "1")

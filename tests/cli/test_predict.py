@@ -4,8 +4,8 @@ import json
 from itertools import pairwise
 
 import pytest
+from support.cases import slow_but, thinned
 from support.command_desk import PRIVATE
-from support.slow_cases import slow_but, thinned
 
 DOMAIN = {
     "malformed": "drop",

@@ -1,4 +1,4 @@
-"""`dpqr verify`, `dpqr reprice` and `dpqr compare`, for a person and for a job."""
+"""`dpqr verify`, `reprice` and `compare`, for a person, for a job and for a program: the same at each door."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import pytest
 
 import dpqr
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 
@@ -19,9 +19,10 @@ def released(desk):
     return desk
 
 
-@pytest.mark.slow
 def test_a_line_a_check(released):
-    ended = released.run("verify", "out")
+    ended, found = released.run("verify", "out"), dpqr.verify("out")
+    assert (found.passed, repr(found)) == (True, "Verification(passed)")
+    assert ended.out.startswith(str(found))
     lines = ended.out.splitlines()
     assert (ended.code, ended.err) == (0, "")
     assert lines[0].startswith("ok           record: release/1 of dpqr")
@@ -41,6 +42,11 @@ def test_a_mismatch_ends_with_six(released):
     found = released.run("verify", "out", "--json")
     assert found.code == 6
     assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")
+    same = dpqr.verify("out")
+    assert same.document() == found.json
+    assert repr(same) == f"Verification(FAILED       {said})"
+    with pytest.raises(dpqr.UsageFault):
+        dpqr.verify("out/nowhere")
 
 
 @pytest.mark.slow
@@ -87,22 +93,29 @@ def test_a_damaged_ledger_ends_with_seven(desk):
     assert "is no export of a ledger, or is damaged" in ended.err
 
 
-@pytest.mark.slow
 def test_prices_of_today(released):
     ended = released.run("reprice", "out")
     assert ended.code == 0
     assert "basic (charged)" in ended.out
-    assert released.run("reprice", "out", "--json").json["now"]["epsilon"]["basic"] == {"exact": "1", "float": 1.0}
+    prices = released.run("reprice", "out", "--json").json["now"]["epsilon"]
+    assert prices["basic"] == {"exact": "1", "float": 1.0}
+    found = dpqr.reprice("out").set_index("accountant")
+    assert (list(found.columns), sorted(found.index)) == (["stated", "now"], sorted(prices))
+    assert found.loc["basic"].tolist() == [1, 1]
 
 
-@pytest.mark.slow
 def test_side_by_side(released):
-    ended = released.run("compare", "out", "out")
+    ended, found = released.run("compare", "out", "out"), dpqr.compare("out", "out")
     assert ended.code == 0
-    assert ended.out.splitlines()[0].split() == ["A", "B"]
-    found = released.run("compare", "out", "out", "--proxy", "table.csv", "--json").json
-    assert [block["name"] for block in found["blocks"]] == ["marginal(sex,age)", "prefix(income)"]
-    assert all(block["apart"] == 0 and block["off"][0] >= 0 for block in found["blocks"])
+    assert ended.out.splitlines()[0].split() == list(found.facts.columns) == ["A", "B"]
+    assert str(found).split() == ended.out.split()
+    assert (repr(found), found._repr_html_()[:4]) == ("Comparison(2 queries in both)", "<pre")
+    assert found.blocks["apart"].eq(0).all()
+    beside = released.run("compare", "out", "out", "--proxy", "table.csv", "--json").json
+    assert json.loads(json.dumps(dpqr.compare("out", "out", proxy="table.csv").document())) == beside
+    assert [block["name"] for block in beside["blocks"]] == ["marginal(sex,age)", "prefix(income)"]
+    assert all(block["apart"] == 0 and block["off"][0] >= 0 for block in beside["blocks"])
+    assert beside["alone"] == [[], []]
 
 
 def test_the_schema_is_printed(desk):

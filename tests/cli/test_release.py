@@ -10,53 +10,17 @@ import math
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from support.cases import slow_but
 from support.command_desk import PRIVATE, QUERIES, TABLE
-from support.slow_cases import slow_but
 
 CERTAIN = "1000"
 """An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""
 
-ANSWERS = """\
-query cells measured noise lower upper basis
-marginal(sex,age) sex=F, age=[0, 25) 0 0 0 measured
-marginal(sex,age) sex=F, age=[25, 50) 2 2 2 measured
-marginal(sex,age) sex=F, age=[50, 75) 0 0 0 measured
-marginal(sex,age) sex=F, age=[75, 99] 0 0 0 measured
-marginal(sex,age) sex=F, age=(null) 0 0 0 measured
-marginal(sex,age) sex=M, age=[0, 25) 0 0 0 measured
-marginal(sex,age) sex=M, age=[25, 50) 0 0 0 measured
-marginal(sex,age) sex=M, age=[50, 75) 1 1 1 measured
-marginal(sex,age) sex=M, age=[75, 99] 0 0 0 measured
-marginal(sex,age) sex=M, age=(null) 1 1 1 measured
-prefix(income) < 100 1 1 1 measured
-prefix(income) < 200 2 2 2 measured
-prefix(income) <= 400 4 4 4 measured
-"""
 MEASURED = [0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 1, 2, 4]
 
 
 def measured(document):
     return [answer["measured"] for answer in document["answers"]]
-
-
-def squeezed(text):
-    """The table's lines without the estimates and their errors (the update rule's business), blanks made single."""
-    lines = [line.split() for line in text.splitlines()]
-    shown = ([*line[:-7], *line[-5:-4], *line[-3:]] for line in lines[1:])
-    return [" ".join([*lines[0][:2], *lines[0][4:]]), *map(" ".join, shown)]
-
-
-@pytest.mark.slow
-def test_the_table(desk):
-    ended = desk.release(eps=CERTAIN)
-    assert ended.code == 0
-    assert squeezed(ended.out) == ANSWERS.splitlines()
-    warning, said = ended.err.split("\nGuarantee  ")
-    assert warning.startswith("Warning    about 1 of 5 records were left out by the domain's rules (+-")
-    assert said.startswith("Differentially private with epsilon = 1000 (pure: delta = 0), for one row")
-    assert "Opening    1 measurement, eps 1000\n" in ended.err
-    assert not any(line != line.rstrip() for line in (ended.out + ended.err).splitlines())
-    assert desk.everything() == {"table.csv", "q.json"}
 
 
 def test_json_is_all_that_stdout_holds(desk):
@@ -66,7 +30,8 @@ def test_json_is_all_that_stdout_holds(desk):
     assert document["plan"]["dpqr"] == "plan/1"
     assert document["ledger"] == "none"
     assert [event["count"] for event in document["events"]] == [1, 1]
-    assert document["trust"] == document["plan"]["notes"]
+    # After the plan's notes: how the model came to be, where several were averaged.
+    assert document["trust"][: len(document["plan"]["notes"])] == document["plan"]["notes"]
     assert "Guarantee" in ended.err
 
 
@@ -147,13 +112,6 @@ def test_a_dry_run_opens_nothing(desk, monkeypatch):
     assert [(each.code, each.err) for each in ended] == [(0, "")] * 3
     assert len({each.out for each in ended}) == 1
     assert desk.everything() == {"table.csv", "q.json"}
-
-
-def test_a_dry_run_in_json(desk):
-    plan = desk.release("--dry-run", "--json", data="nowhere.csv").json
-    assert plan["dpqr"] == "plan/1"
-    assert plan["bytes"] > 30 * 8
-    assert plan["budget"]["epsilon"]["exact"] == "1"
 
 
 def test_notes_reach_plan_receipt_and_record(desk):

@@ -1,4 +1,4 @@
-"""`dpqr report`, `plan --html` and `evaluate --html`: what they write, and what they refuse."""
+"""`dpqr report` and `plan --html`: what they write, and what they refuse."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import yaml
+from support.cases import thinned
 from support.command_desk import DOMAIN, PRIVATE
-from support.pages import require_accessible, require_alone
-from support.slow_cases import thinned
+from support.pages import require_accessible
 
 HUMAN = (
     "--title",
@@ -69,7 +69,6 @@ PAGES = (
     ("report", "out"),
     ("plan", "--queries", "q.json", "--eps", "1"),
     ("plan", "--queries", "q.json", "--eps", "1,2"),
-    ("evaluate", "table.csv", "out", "--queries", "q.json"),
 )
 
 
@@ -80,7 +79,7 @@ def test_without_the_extra_one_line_says_what_to_install(desk, monkeypatch, miss
     for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.setattr("dpqr.releases.forecast.forecast_releases", None)
+    monkeypatch.setattr("dpqr.releases.forecast.by_epsilon.forecast_releases", None)
     for arguments in PAGES:
         ended = desk.run(*arguments, "--html", "r.html")
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1), arguments
@@ -115,27 +114,8 @@ def test_a_plan_is_a_page(desk, monkeypatch):
     ended = desk.run(*plan)
     assert ended.code == 0, ended.err
     require_accessible((desk.path / "p.html").read_text())
-    monkeypatch.setattr("dpqr.releases.forecast.forecast_releases", None)
+    monkeypatch.setattr("dpqr.releases.forecast.by_epsilon.forecast_releases", None)
     assert desk.run(*plan).code == 8, "before anything is simulated"
-
-
-@pytest.mark.slow
-def test_an_evaluation_is_a_page_that_is_not_for_release(desk, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
-    assert desk.release("--out", "out", "--synthetic", "rows").code == 0
-    ended = desk.run("evaluate", "table.csv", "out", "--queries", "q.json", "--rows", "--html", "e.html")
-    assert ended.code == 0, ended.err
-    text = (desk.path / "e.html").read_text()
-    require_alone(text)
-    assert "NOT FOR RELEASE" in text
-    assert "k-marginals" in text
-
-
-def test_a_private_table_gets_no_page(released):
-    rows = ("evaluate", "table.csv", "out", "--queries", "q.json", "--rows", "--html", "e.html")
-    ended = released.run(*rows, "--dataset", "survey", "--ledger", "l.sqlite")
-    assert ended.code == 4
-    assert not (released.path / "e.html").exists()
 
 
 # `dpqr label`: one card, on the terminal or in a new file.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from screens.cases import CASES, COLUMNS, FITTED, LINES, alike, kept, masked, prepare
-from support.one_test import in_one_test
+from support.cases import in_one_test, slowly
 from support.repeatable_noise import repeatable_noise
-from support.slow_cases import slowly
 from support.terminal import watch
 
 from dpqr.cli.main import main
@@ -27,7 +26,7 @@ def screens(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@in_one_test("name", CASES)
 def test_every_screen_is_as_it_was_kept(screens, name):
     """Made again, after a change that was meant: PYTHONPATH=tests python -m screens; then look at them."""
     lines = [line.rstrip() for line in screens[name].splitlines()]

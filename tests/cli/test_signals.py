@@ -10,8 +10,8 @@ import sys
 import time
 
 import pytest
+from support.cases import slowly
 from support.command_desk import TABLE
-from support.slow_cases import slowly
 
 from dpqr.kernel.errors import STAYS_SPENT
 

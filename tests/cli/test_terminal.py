@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from support.slow_cases import slow_but
+from support.cases import slow_but
 
 pytestmark = [
     pytest.mark.slow,  # every test starts a process

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from cli.odd_files import LEARNERS, LEARNERS_DESK
-from support.slow_cases import thinned
+from support.cases import thinned
 
 
 @pytest.fixture

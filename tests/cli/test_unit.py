@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.cases import slow_but, thinned
 from support.command_desk import QUERIES, women_and_men
 from support.refusal_form import assert_refusal
-from support.slow_cases import slow_but, thinned
 
 PEOPLE = """who,sex,age,income
 ann,F,31,100.5
@@ -122,12 +122,6 @@ def test_a_unit_in_the_domain_file_holds_for_every_run(contract) -> None:
     assert "at most 2 rows of each are used" in " ".join(contract.release("--dry-run").out.split())
 
 
-def test_fewer_rows_may_be_used_than_the_domain_file_states(contract) -> None:
-    document = contract.release("--json", "--max-rows", "1", eps=CERTAIN).json
-    assert women_and_men(document) == (2, 1)
-    assert document["plan"]["unit"]["max_rows"] == 1
-
-
 def test_explained_strategies_follow_the_domain_file_s_unit(contract, people) -> None:
     def noise() -> float:
         shown = people.run("strategies", "--explain", "--queries", "q.json", "--eps", "1", "--n", "100", "--json").json
@@ -178,3 +172,9 @@ def test_so_does_a_prediction(counted) -> None:
     assert ended.code == 0, ended.err
     assert WORDS in ended.json["guarantee"]
     assert WORDS in " ".join(ended.err.split())
+
+
+def test_a_table_of_persons_is_shown_by_the_name_that_it_was_asked_by(people) -> None:
+    people.write(q__json={**QUERIES, "queries": [{"persons": {"by": ["sex"]}, "name": "patients"}]})
+    assert people.release("--out", "out", *UNIT).code == 0
+    assert people.run("show", "out", "--query", "patients").out.startswith("patients (persons): ")

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Bins, Labels
 from dpqr.domain.columns import MAX_CELLS, code_bins, moment, require_few, whole_bins

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Bins, Codes, Labels, Rule
 from dpqr.domain.domain import (
@@ -108,7 +108,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
 EDGES = (Fraction(0), Fraction(1), Fraction(2))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("axis", "faults"),
     [
         (Labels(("a",)), ("null", "outside")),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain import domain_file as public_facts
 from dpqr.domain.attribute import Attribute, Codes

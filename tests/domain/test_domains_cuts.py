@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Rule
 from dpqr.domain.histogram import DenseHistogram
@@ -40,7 +41,7 @@ def attribute(ask, column: dict[str, Any], *entries: Any) -> Attribute:
     return document.domain.attributes[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "where", "cells"),
     [
         (AGES, "x >= 65", ("[0, 50)", "[50, 65)", "[65, 99]")),
@@ -72,7 +73,7 @@ def test_bins_are_cut_where_predicates_ask(titles, column, where, cells) -> None
     assert titles(column, where) == cells
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "where"),
     [
         (edged("number", 0, 50, 100), "x > 20"),

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Hierarchy, HierarchyLevel, Labels
 from dpqr.domain.domain_file import domain_text, read_domain

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram, Packing, PersonTable, PersonTotal, SeparateTables, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -42,14 +42,14 @@ def test_marginals_are_sums_in_the_order_that_was_asked_for(make, axes) -> None:
     assert (found == by_hand(TENSOR, axes)).all()
 
 
-@pytest.mark.parametrize("make", [dense, sparse])
+@in_one_test("make", [dense, sparse])
 def test_counts_beyond_floating_point_stay_exact(make) -> None:
     tensor = np.array([[2**60 + 1, 1], [2**53 + 1, 0]])
     assert make(tensor).marginal((0,)).tolist() == [2**60 + 2, 2**53 + 1]
     assert int(make(tensor).marginal(())) == 2**60 + 2**53 + 3
 
 
-@pytest.mark.parametrize("make", [dense, sparse])
+@in_one_test("make", [dense, sparse])
 def test_prefetch_changes_no_answer_and_leaves_nothing_to_sum(make) -> None:
     histogram = make(TENSOR)
     histogram.prefetch(every_axes())
@@ -59,7 +59,7 @@ def test_prefetch_changes_no_answer_and_leaves_nothing_to_sum(make) -> None:
     assert all(histogram.marginal(axes) is fetched[axes] for axes in every_axes())
 
 
-@pytest.mark.parametrize("make", [dense, sparse])
+@in_one_test("make", [dense, sparse])
 def test_nothing_that_is_given_out_can_be_written(make) -> None:
     histogram = make(TENSOR)
     histogram.prefetch([(0, 1)])
@@ -125,12 +125,12 @@ def test_words_hold_the_rows_and_compare_as_they_do(case) -> None:
     assert sorted(range(len(table)), key=packed.__getitem__) == sorted(range(len(table)), key=table.__getitem__)
 
 
-@pytest.mark.parametrize(("shape", "words"), [((2,) * 64, 1), ((2,) * 65, 2), ((10,) * 100, 6), ((2**32, 2**32), 1)])
+@in_one_test(("shape", "words"), [((2,) * 64, 1), ((2,) * 65, 2), ((10,) * 100, 6), ((2**32, 2**32), 1)])
 def test_words_are_filled(shape, words) -> None:
     assert len(Packing(shape).groups) == words
 
 
-@pytest.mark.parametrize(("size", "kind"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (2**32, np.uint32)])
+@in_one_test(("size", "kind"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (2**32, np.uint32)])
 def test_codes_take_the_smallest_type(size, kind) -> None:
     assert Packing((2, size)).code_type == kind
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -16,7 +17,7 @@ DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(3)) for name in NAMES))
 PLACE = Location("q").key("where")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "quoted"),
     [
         ("home region = 1", "`home region` = 1"),
@@ -41,7 +42,7 @@ def test_a_second_fault_is_left_to_the_writer() -> None:
     assert caught.value.faults[0].fix is None
 
 
-@pytest.mark.parametrize("text", ["age =", "age = 'home region", "`home region` = 1 and", "age > home region"])
+@in_one_test("text", ["age =", "age = 'home region", "`home region` = 1 and", "age > home region"])
 def test_other_faults_are_explained_as_ever(text: str) -> None:
     def said(read: Any) -> str:
         with pytest.raises(DocumentError) as caught:

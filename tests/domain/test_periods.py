@@ -3,13 +3,13 @@
 from datetime import date, timedelta
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.periods import EVERY, MOST_PERIODS, Period, PeriodTree
 from dpqr.kernel.errors import UsageFault
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "every", "start", "end", "following"),
     [
         ("2024-02-29", "day", "2024-02-29", "2024-03-01", "2024-03-01"),
@@ -48,7 +48,7 @@ def test_a_period_of_another_kind_is_refused() -> None:
         Period("week", date(2026, 1, 1))
 
 
-@pytest.mark.parametrize("every", EVERY)
+@in_one_test("every", EVERY)
 def test_every_day_is_in_one_period_and_periods_are_counted(every) -> None:
     first = Period.of(every, date(2023, 12, 30))
     period, number = first, 0
@@ -62,7 +62,7 @@ def test_every_day_is_in_one_period_and_periods_are_counted(every) -> None:
         assert (first.later(number), period.later(-number)) == (period, first)
 
 
-@pytest.mark.parametrize(("text", "steps"), [("0001", -1), ("9998", 1), ("0001-01-01", -1), ("2026", 10**9)])
+@in_one_test(("text", "steps"), [("0001", -1), ("9998", 1), ("0001-01-01", -1), ("2026", 10**9)])
 def test_the_calendar_ends(text, steps) -> None:
     with pytest.raises(UsageFault):
         Period.parse(text).later(steps)

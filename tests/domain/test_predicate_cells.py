@@ -3,7 +3,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.columns import whole_bins
@@ -24,7 +24,7 @@ def cells(text: str, domain: Domain) -> list[int]:
     return [index for index, held in enumerate(mask) if held]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("age >= 7", [7, 8, 9]),
@@ -51,7 +51,7 @@ def test_decidable_comparisons(text: str, expected: list[int], survey: Domain) -
     assert cells(text, survey) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         (

@@ -2,7 +2,7 @@ import random
 import re
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not, Or, parse, tokens
 from dpqr.domain.text.decoding import Location
@@ -55,7 +55,7 @@ def test_trees(text: str, tree: str) -> None:
         ("", "character 1: expected a column name"),
         ("a", "character 2: expected a comparison"),
         ("a =", "character 4: expected a number or 'text', got the end"),
-        ("a = b", "expected a number or 'text'; text stands in single quotes, got 'b'"),
+        ("a = b", "expected a number or 'text', got a name; if it is text, write it in single quotes: 'b'"),
         ("5 < a", "character 1: expected a column name"),
         ("'x' = a", "the column comes first"),
         ("a = 1 b = 2", "character 7: expected `and`, `or` or the end, got 'b'"),

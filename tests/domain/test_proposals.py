@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.open_columns import QueriedValue, queried_columns
@@ -29,7 +29,7 @@ BOUNDS = {"minimum": "FILL-IN", "maximum": "FILL-IN"}
 ENDS = ("FILL-IN: minimum", "FILL-IN: maximum")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "where", "kind", "edges"),
     [
         ({"type": "integer", "constraints": BOUNDS, "dpqr": {"bins": 10}}, "x between 18 and 64", "integer", [18, 65]),
@@ -113,6 +113,8 @@ def test_the_hint_names_all_of_them_and_the_option() -> None:
     assert hint is not None
     assert hint.startswith("columns 'person_id', 'Email' are named like identifiers; ")
     assert "--unit person_id --max-rows K" in hint
+    # A name that holds a blank is quoted for the shell.
+    assert "--unit 'Customer ID' --max-rows K" in str(identifier_hint(["Customer ID"]))
 
 
 # What queries name of the columns.

@@ -1,7 +1,7 @@
 """Keys that say how values are written: what they come to, and which are refused."""
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import PLAIN, Attribute, Spelling
 from dpqr.domain.domain_file import read_domain

@@ -117,11 +117,12 @@ def _ledger(desk: Path) -> Iterator[Case]:
 
 
 def _settings(desk: Path) -> Iterator[Case]:
-    """Commands under a dpqr.toml, on the ledger that is there by now."""
+    """Commands under a dpqr.toml, on the ledger that is there by now, on a screen so wide that no line breaks by the
+    length of this run's directory."""
     stated = desk / "dpqr.toml"
     stated.write_text('queries = "mixed.json"\ndataset = "survey"\nledger = "ledger.sqlite"\npurpose = "a test"\n')
     for what in (("release", SURVEY, "--eps", "0.25"), ("check",), ("budget", "show")):
-        said = _run(*what, DPQR_SETTINGS=str(stated))
+        said = _run(*what, DPQR_SETTINGS=str(stated), COLUMNS="400")
         yield f"settings/{what[0]}", re.sub(rf"\S*{re.escape(desk.name)}/", "", said)
 
 

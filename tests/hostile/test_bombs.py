@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 from hostile.bombs import BOMBS, run
-from support.slow_cases import slowly, thinned
+from support.cases import slowly, thinned
 
 SECONDS, MEGABYTES = 30, 3000
 GZIP = [bomb for bomb in BOMBS if not bomb.costly and bomb.name.startswith("gzip")]

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from hostile.bombs import BOMBS
 from hostile.tables import NEW, mistakes
+from support.cases import thinned
 from support.command_desk import QUERIES, TABLE, Desk
 from support.refusal_form import refused
-from support.slow_cases import thinned
 
 from dpqr.kernel.errors import STAYS_SPENT
 

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 RUN = ("=cmd|'/c calc'!A0", "+1+cmd", "-2+3+cmd", "@SUM(A1)", "\t=1", "'=1", "\uff1d1", '=HYPERLINK("x","y")')
 STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from support.cases import thinned
 from support.command_desk import TABLE
 from support.forged_parquet import table_bytes
 from support.refusal_form import assert_refusal
-from support.slow_cases import thinned
 
 ODD = "caf\udce9"
 """What Python calls the file whose name is the bytes of "caf" and 0xe9."""

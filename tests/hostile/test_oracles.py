@@ -10,7 +10,7 @@ from hostile.oracles.outputs import OUTPUTS
 from hostile.oracles.policies import POLICIES
 from hostile.oracles.rows import FAULTY
 from hostile.oracles.verdict import tried
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.values import replace
 

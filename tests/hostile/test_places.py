@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.cases import slow_but
 from support.command_desk import QUERIES, TABLE, Desk
 from support.refusal_form import assert_refusal
-from support.slow_cases import slow_but
 
 NOBODY = 65534
 LEDGER = ("--ledger", "book/ledger.sqlite")

@@ -15,8 +15,8 @@ from hostile.oracles.verdict import Trial
 from hostile.sources.attacks import ATTACKS, IN_A_SESSION
 from hostile.sources.mutants import any_source
 from hostile.sources.places import Engines, roles, server_address
+from support.cases import thinned
 from support.postgres_server import missing, running
-from support.slow_cases import thinned
 
 from dpqr.kernel.values import replace
 

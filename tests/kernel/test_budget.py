@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.losses import concentrated_rho
 from dpqr.kernel.budget import (
@@ -55,7 +55,7 @@ def test_decimal_text_is_exact(text, value):
     assert exact_decimal(text, option="--eps") == value
 
 
-@pytest.mark.parametrize("parse", [lambda text: PrivacyBudget.parse(text), lambda text: PrivacyBudget.parse("1", text)])
+@in_one_test("parse", [lambda text: PrivacyBudget.parse(text), lambda text: PrivacyBudget.parse("1", text)])
 def test_everything_else_is_refused_in_one_short_line(parse):
     for text in NO_NUMBERS:
         with pytest.raises(UsageFault) as refusal:
@@ -73,19 +73,19 @@ def test_an_epsilon_out_of_range_is_refused(text):
         PrivacyBudget.parse(text, "1e-9")
 
 
-@pytest.mark.parametrize("text", ["1", "1.0", "2", "9.9e-31", "1e-300", "1e-999", "1e999"])
+@in_one_test("text", ["1", "1.0", "2", "9.9e-31", "1e-300", "1e-999", "1e999"])
 def test_a_delta_out_of_range_is_refused(text):
     with pytest.raises(UsageFault, match=r"--delta .*: delta must be 0"):
         PrivacyBudget.parse("1", text)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("1e-9", "1e-30"), ("1000", "0.999999999999999999999")])
+@in_one_test(("epsilon", "delta"), [("1e-9", "1e-30"), ("1000", "0.999999999999999999999")])
 def test_the_ends_of_the_ranges_belong(epsilon, delta):
     budget = PrivacyBudget.parse(epsilon, delta)
     assert (budget.epsilon, budget.delta) == (Fraction(epsilon), Fraction(delta))
 
 
-@pytest.mark.parametrize("delta", [None, "0", "0.000", "0e5"])
+@in_one_test("delta", [None, "0", "0.000", "0e5"])
 def test_no_delta_is_pure(delta):
     budget = PrivacyBudget.parse("0.3", delta)
     assert budget.pure
@@ -150,7 +150,7 @@ def test_whatever_is_bought_with_rho_costs_at_most_rho(numerator, denominator):
         assert price.rho * (1 - Fraction(1, 2**46)) <= concentrated_rho(event) <= price.rho
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "figures",
     [
         {},
@@ -230,7 +230,7 @@ def test_fewer_digits_are_rounded_too_and_what_is_left_is_rounded_down():
     assert downward_text(Fraction("0.1")) == "0.1"
 
 
-@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(10**40 + 1, 7)])
+@in_one_test("value", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(10**40 + 1, 7)])
 def test_float_is_the_smallest_that_is_not_below(value):
     shown = upward(value)
     assert Fraction(shown) >= value

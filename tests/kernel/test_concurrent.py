@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 MESSAGES, ROUNDS = (0, 1), 2
 Path = tuple[tuple[int, int], ...]

@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.periods import PeriodTree
 from dpqr.kernel.accountants.known import PREDICTING, RELEASING
@@ -88,7 +88,7 @@ def test_the_tree_has_the_least_error_that_the_accountant_allows(accountant, pow
     assert errors[chosen.base] == min(errors.values())
 
 
-@pytest.mark.parametrize("accountant", sorted({*RELEASING, *PREDICTING, "by-count"} - {*ADDITIVE_ACCOUNTANTS}))
+@in_one_test("accountant", sorted({*RELEASING, *PREDICTING, "by-count"} - {*ADDITIVE_ACCOUNTANTS}))
 def test_theorems_of_a_schedule_that_is_fixed_in_advance_prove_no_counter(accountant):
     with pytest.raises(UsageFault, match="choose basic, zcdp, gdp"):
         Counter.of(3, PrivacyBudget.parse("1", "1e-9"), accountant, PrivacyUnit())

@@ -2,8 +2,8 @@ import random
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 from support.ledger_jobs import draws
-from support.one_test import in_one_test
 
 from dpqr.kernel.accountants.known import PREDICTING
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, zcdp_to_epsilon
@@ -34,7 +34,7 @@ def test_epsilon_and_rho_add_up_by_the_law_of_each_draw():
         currency("basic").price(((noise, 1),))
 
 
-@pytest.mark.parametrize("name", ["advanced", "optimal", "pld", "", "rho"])
+@in_one_test("name", ["advanced", "optimal", "pld", "", "rho"])
 def test_only_filters_are_charged_for_life(name):
     assert set(CURRENCIES) == {"basic", "zcdp", "gdp"}
     with pytest.raises(UsageFault, match="basic"):
@@ -68,13 +68,13 @@ def test_delta_is_asked_where_it_is_needed_and_only_there():
         currency("zcdp").limit(PrivacyBudget(Fraction(2)))
 
 
-@pytest.mark.parametrize("left", [Fraction(1, 3), Fraction(5), Fraction("0.123456789"), Fraction("1e-8")])
+@in_one_test("left", [Fraction(1, 3), Fraction(5), Fraction("0.123456789"), Fraction("1e-8")])
 def test_the_largest_epsilon_fits_and_the_next_of_six_digits_does_not(left):
     found = currency("basic").largest_epsilon(left, Fraction(0))
     assert found <= left < found * (1 + Fraction(1, 10**5)) + Fraction(1, 10**20)
 
 
-@pytest.mark.parametrize("left", ["0.0881526", "0.01", "1e-6", "3"])
+@in_one_test("left", ["0.0881526", "0.01", "1e-6", "3"])
 def test_the_largest_epsilon_in_rho_fits_a_plan_of_that_budget(left):
     left = Fraction(left)
     found = currency("zcdp").largest_epsilon(left, DELTA)
@@ -102,7 +102,7 @@ def test_a_guard_admits_what_was_paid_and_no_more():
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100))
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
+@in_one_test("name", ["basic", "zcdp", "gdp"])
 def test_a_run_that_stopped_early_pays_for_what_it_drew(name):
     money = currency(name)
     paid = money.price(EVENTS)
@@ -122,7 +122,7 @@ def test_a_budget_covers_the_rho_that_is_converted_and_no_sum_with_a_delta():
     assert not currency("basic").covers(PrivacyBudget(Fraction(2)), Cost(Fraction(1), DELTA))
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
+@in_one_test("name", ["basic", "zcdp", "gdp"])
 def test_a_recorded_cost_proves_itself_and_what_is_cheaper(name):
     money, cost = currency(name), Cost(HALF)
     assert money.proves(cost, cost)
@@ -168,7 +168,7 @@ def test_a_run_costs_what_its_own_accountant_proves_and_its_delta(accountant, ev
     assert PAIR.price(events, by(accountant)) == Cost(PREDICTING[accountant].epsilon(events, delta), delta)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("pricing", "events", "said"),
     [
         (PURE, GAUSSIAN_RUN, "basic accountant has no price"),
@@ -238,18 +238,6 @@ def test_a_price_may_differ_by_rounding_and_no_more():
     assert PAIR.proves(cost, Cost(ROUNDING, MICRO))
     assert not PAIR.proves(cost, Cost(ROUNDING + Fraction(1, 10**12), MICRO))
     assert not PAIR.proves(cost, Cost(Fraction(1), MICRO * ROUNDING))
-
-
-def test_one_draw_is_what_its_pair_says():
-    """The worst (epsilon, delta) there is, drawn twice: never beyond the sums (basic composition, by enumeration)."""
-    epsilon, delta = 0.5, 0.125
-    # Two outcomes that give the neighbour away with probability delta, and randomised response otherwise.
-    growth = 2.718281828459045**epsilon
-    one = {"away": delta, "yes": (1 - delta) * growth / (1 + growth), "no": (1 - delta) / (1 + growth), "home": 0.0}
-    other = {"away": 0.0, "yes": one["no"], "no": one["yes"], "home": delta}
-    both = [(one[a] * one[b], other[a] * other[b]) for a in one for b in one]
-    excess = sum(max(0.0, p - 2.718281828459045 ** (2 * epsilon) * q) for p, q in both)
-    assert delta < excess <= 2 * delta
 
 
 def test_installed_is_asked_of_pld_alone(monkeypatch):

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import (
@@ -78,7 +78,7 @@ def test_an_event_without_an_exact_finite_cost_cannot_be_made(make):
         make()
 
 
-@pytest.mark.parametrize("make", [*whole(0), *epsilon(Fraction(0))])
+@in_one_test("make", [*whole(0), *epsilon(Fraction(0))])
 def test_an_event_may_cost_nothing(make):
     assert make() == make()
 

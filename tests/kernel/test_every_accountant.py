@@ -5,11 +5,8 @@ from fractions import Fraction
 from functools import cache
 
 import mpmath
-import numpy as np
 import pytest
-from scipy.special import expit, ndtri
-from scipy.stats import norm
-from support.slow_cases import slow_one, thinned
+from support.cases import in_one_test, slow_one, thinned
 
 from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
 from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
@@ -242,7 +239,7 @@ EPSILONS = [
 ]
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@in_one_test("epsilon", EPSILONS)
 def test_the_cost_is_the_least_one_rounded_up(epsilon):
     with mpmath.workdps(60):
         level = mpmath.mpf(epsilon.numerator) / epsilon.denominator
@@ -253,7 +250,7 @@ def test_the_cost_is_the_least_one_rounded_up(epsilon):
         assert 0 <= reached / level - 1 < mpmath.mpf(10) ** -25
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@in_one_test("epsilon", EPSILONS)
 def test_what_a_price_buys_costs_no_more(epsilon):
     bought = pure_of_squared_mu(epsilon)
     assert squared_mu_of_pure(bought) <= epsilon
@@ -265,26 +262,6 @@ def test_nothing_costs_nothing_and_no_epsilon_is_too_small_or_too_large():
     assert 0 < squared_mu_of_pure(Fraction(1, 10**80)) == squared_mu_of_pure(SMALLEST) < Fraction(1, 10**39)
     assert squared_mu_of_pure(Fraction(10**80)) == 8 * 10**80
     assert Fraction(99, 100) < squared_mu_of_pure(Fraction(LARGE)) / (8 * LARGE) < 1
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
-def test_no_draw_of_bounded_range_needs_more_mu(epsilon):
-    """Two outcomes whose log-odds move by epsilon, wherever they lie: probit p - probit q is largest in the middle."""
-    middles = np.linspace(-12, 12, 2001)
-    needed = ndtri(expit(middles + epsilon / 2)) - ndtri(expit(middles - epsilon / 2))
-    cost = float(squared_mu_of_ranged(Fraction(epsilon))) ** 0.5
-    assert needed.max() == pytest.approx(cost, rel=1e-9)
-    assert (needed <= cost * (1 + 1e-9)).all()
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0])
-def test_randomised_response_stays_below_the_curve_of_its_mu_and_touches_it(epsilon):
-    mu = float(squared_mu_of_pure(Fraction(epsilon))) ** 0.5
-    levels = np.linspace(-epsilon, epsilon, 401)
-    spent = (np.exp(epsilon) - np.exp(levels)) / (1 + np.exp(epsilon))
-    curve = norm.cdf(mu / 2 - levels / mu) - np.exp(levels) * norm.cdf(-mu / 2 - levels / mu)
-    assert (spent <= curve + 1e-12).all()
-    assert spent[200] == pytest.approx(curve[200], rel=1e-9)
 
 
 # Which theorems survive prices that are chosen on the way, told by their types.
@@ -307,13 +284,13 @@ def test_the_registry_of_strategies_offers_the_same_ones_and_pld_where_it_is_nam
     assert strategies.CHECKS.offered == tuple(strategies.CHECKS.builtins)
 
 
-@pytest.mark.parametrize(("share", "count"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])
+@in_one_test(("share", "count"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])
 def test_a_portion_without_share_or_with_a_negative_count_is_refused(share, count):
     with pytest.raises(InfeasiblePlan):
         Portion(share=share, count=count)
 
 
-@pytest.mark.parametrize("draws", [1, 3, 7, 1390, 2999])
+@in_one_test("draws", [1, 3, 7, 1390, 2999])
 def test_equal_parts_add_up_to_the_whole(draws):
     """With floats about half of these sums miss the whole."""
     budget = PrivacyBudget.parse("0.1")
@@ -322,7 +299,7 @@ def test_equal_parts_add_up_to_the_whole(draws):
     assert ACCOUNTANTS["basic"].epsilon(((event, 2 * draws),), Fraction(0)) == budget.epsilon
 
 
-@pytest.mark.parametrize("accountant", FILTERS.values(), ids=FILTERS)
+@in_one_test("accountant", FILTERS.values())
 def test_a_filter_needs_no_plan_and_stops_where_its_theorem_does(accountant):
     """Prices halve and double on the way; what was admitted is within the budget, and one more like it is not."""
     made = accountant.filter(BUDGET)

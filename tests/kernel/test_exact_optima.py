@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -105,7 +105,7 @@ def test_laplace_noise_on_one_integer(draws, shift, scale, delta):
     assert found <= textbook_advanced(draws, shift / scale, float(delta)) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("delta", DELTAS, ids=float)
+@in_one_test("delta", DELTAS)
 def test_a_mixture_of_selections_and_measurements(delta):
     """Optimum of the measurements alone, and of all draws as if they were any pure ones: between the two."""
     picked, measured = (

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from support.cases import in_one_test
 from support.disk_faults import small_disk
 
 from dpqr.kernel.files import PIECE, Ballast, data_directory, fill, sync_directory, write_whole
@@ -48,7 +49,7 @@ def test_what_fills_a_file_is_no_line_and_cannot_be_compressed():
     assert len(zlib.compress(PIECE, 9)) > 0.8 * len(PIECE)
 
 
-@pytest.mark.parametrize("largest", [1, 7, 10**6])
+@in_one_test("largest", [1, 7, 10**6])
 def test_writes_end_whole_where_the_system_takes_them_in_pieces(tmp_path, monkeypatch, largest):
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:largest]))
@@ -63,7 +64,7 @@ def test_a_system_that_takes_nothing_is_no_endless_loop(tmp_path, monkeypatch):
         write_whole(opened.fileno(), b"x")
 
 
-@pytest.mark.parametrize("size", [0, 1, len(PIECE), len(PIECE) + 1])
+@in_one_test("size", [0, 1, len(PIECE), len(PIECE) + 1])
 def test_a_file_is_filled_to_the_byte(tmp_path, size):
     with (tmp_path / "file").open("wb") as opened:
         fill(opened.fileno(), size)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
@@ -74,7 +74,7 @@ def test_nothing_is_charged_or_opened_when_the_charge_is_refused_or_has_no_price
         assert diary.lines == []
 
 
-@pytest.mark.parametrize("nothing", [None, 0, (), False, BaseException()])
+@in_one_test("nothing", [None, 0, (), False, BaseException()])
 def test_a_mechanism_may_return_nothing_or_anything(nothing):
     assert run(Diary(), lambda value, noise: nothing).value is nothing
 
@@ -163,7 +163,7 @@ def test_an_interrupt_stays_one_but_forgets_where_it_struck():
     assert_frames_are_clean(error)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "act",
     [
         lambda value, noise: warnings.warn(value, stacklevel=1),
@@ -200,7 +200,7 @@ def test_a_batch_pays_for_every_draw_of_every_event_and_is_then_opened():
     assert diary.lines == ["charged 1/10"] * 3 + ["charged 1/5"] * 2 + ["opened"]
 
 
-@pytest.mark.parametrize("limit", [Fraction(n, 10) for n in range(1, 7)])
+@in_one_test("limit", [Fraction(n, 10) for n in range(1, 7)])
 def test_a_batch_beyond_the_budget_is_not_opened(limit):
     """Seven tenths are asked, one after the other; whatever the budget ends among, nothing is drawn."""
     diary = Diary()

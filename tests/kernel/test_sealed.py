@@ -9,7 +9,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import SumFilter, require_pure
 from dpqr.kernel.accountants.known import available
@@ -84,7 +84,7 @@ def test_misuse_is_an_error_that_tells_nothing(misuse):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("show", [repr, str, ascii, lambda p: "%s %r" % (p, p), lambda p: pprint.pformat([p])])  # noqa: UP031
+@in_one_test("show", [repr, str, ascii, lambda p: "%s %r" % (p, p), lambda p: pprint.pformat([p])])  # noqa: UP031
 def test_showing_it_shows_the_seal(show):
     assert SECRET not in show(Private(SECRET))
     assert "Private(...)" in show(Private(SECRET))

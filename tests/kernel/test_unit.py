@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit, named_unit
@@ -14,7 +14,7 @@ HOW = {
 }
 
 
-@pytest.mark.parametrize(("relation", "how"), HOW.items())
+@in_one_test(("relation", "how"), HOW.items())
 def test_a_unit_is_a_row_a_person_whatever_the_bound_or_a_record_of_a_histogram(relation, how) -> None:
     row, record = PrivacyUnit(neighbours=relation), PrivacyUnit(neighbours=relation, counted="n")
     words = f"one row of the table {how.format('rows')}"
@@ -32,7 +32,7 @@ def test_the_number_of_rows_is_public_only_where_rows_are_replaced() -> None:
     assert [unit.rows_public for unit in units] == [False, True, False, False]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "said"),
     [
         *(({**more, "rows": rows}, "--max-rows") for more, rows in (({}, 2), ({}, 0), ({"columns": ("pid",)}, 0))),
@@ -91,7 +91,7 @@ def test_words_are_read_back_and_no_two_units_have_the_same() -> None:
     assert {named_unit(unit.words) for unit in rows} == {((), None)}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "given", [{"columns": ("a", "a")}, {"columns": ("a", "")}, {"columns": ("a",), "per": "day"}, {"per": "day"}]
 )
 def test_columns_that_name_no_unit_are_refused(given) -> None:

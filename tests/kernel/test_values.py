@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from msgspec import Struct
+from support.cases import in_one_test
 
 from dpqr.kernel.values import field_names, is_frozen, replace
 
@@ -50,7 +51,7 @@ def test_fields_of_values_and_of_their_classes(kind):
     assert is_frozen(kind)
 
 
-@pytest.mark.parametrize("other", [object(), int, "text", None])
+@in_one_test("other", [object(), int, "text", None])
 def test_what_is_no_value_has_no_fields(other):
     assert field_names(other) == ()
     assert not is_frozen(type(other))

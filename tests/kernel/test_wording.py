@@ -1,12 +1,12 @@
 from fractions import Fraction
 
-import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.wording import amount, bytes_words, count_words, figures_words, optional, plain, price_words
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "shown"),
     [
         ("[20, 30)", "[20, 30)"),
@@ -21,7 +21,7 @@ def test_what_a_terminal_would_obey_or_hide_is_escaped(text, shown):
     assert plain(text) == shown
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "cases"),
     [
         (amount, {-0.0: "0", 7.0593: "7.06", 99.96: "100", 123.5: "124", -1234567.0: "-1,234,567"}),

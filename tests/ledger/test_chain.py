@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from support.cases import in_one_test
 from support.disk_calls import recorded
 from support.ledger_jobs import draws, ledger_in, passed, reserve, terms
 
@@ -40,7 +41,7 @@ def test_a_stretch_goes_on_from_the_seal_before_it():
             chain_segment(rows[1:], first, before)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "broken",
     [
         lambda rows: rows[1:],

@@ -59,16 +59,6 @@ class TestLife:
             ledger.open(terms(epsilon="100"))
         assert rows(ledger.store) == before
 
-    def test_a_reservation_of_another_ledger_settles_nothing(self, ledger, tmp_path):
-        (tmp_path / "other").mkdir()
-        other = ledger_in(tmp_path / "other")
-        other.open(terms())
-        mine, theirs = reserve(ledger, 1), reserve(other, 1)
-        assert mine.number == theirs.number
-        with pytest.raises(LedgerError, match="another ledger"):
-            ledger.settle(theirs, (), note="")
-        assert ledger.account("survey").spent == 1
-
     @pytest.mark.file
     def test_only_the_owner_reads_the_files_and_no_other_file_stays(self, ledger):
         ledger.settle(reserve(ledger, 1), (), note="")

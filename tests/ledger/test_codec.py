@@ -7,6 +7,7 @@ from typing import get_args, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import in_one_test
 from support.ledger_jobs import draws, terms
 
 from dpqr.domain.periods import Period
@@ -49,7 +50,7 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind)
+@in_one_test("entry", ENTRIES)
 def test_an_entry_comes_back_as_it_was(entry):
     text = encode_entry(entry)
     assert decode_entry(text, "seal") == replace(entry, hash="seal")
@@ -63,7 +64,7 @@ def test_budgets_are_exact_text_and_never_floats():
     assert not any(isinstance(value, float) for value in document.values())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "",
@@ -87,7 +88,6 @@ def test_budgets_are_exact_text_and_never_floats():
         encode_entry(RESERVE).replace('"note"', '"purpose":7,"note"'),
         encode_entry(RESERVE).replace('"note"', '"by":"a\\u001b[2J","note"'),
     ],
-    ids=lambda text: text[:20],
 )
 def test_anything_else_is_a_damaged_ledger(text):
     with pytest.raises(LedgerError, match="cannot read"):
@@ -142,7 +142,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(("one", "other"), PARTS.values(), ids=PARTS)
+@in_one_test(("one", "other"), PARTS.values())
 def test_every_part_of_the_terms_is_sealed_and_read(one, other):
     assert {*Policy.__struct_fields__} == {*POLICIES}
     assert {*PeriodBudgets.__struct_fields__} == {*PERIODS}
@@ -181,7 +181,7 @@ PULL = GaussianObjectiveEvent(
 )
 
 
-@pytest.mark.parametrize("lacking", [(), ("tapered",), ("opposite",), ("opposite", "tapered")], ids=str)
+@in_one_test("lacking", [(), ("tapered",), ("opposite",), ("opposite", "tapered")])
 def test_the_text_of_a_version_without_a_parameter_comes_back_as_it_was(lacking):
     """The seal is of that text; the event and its price are those of the parameter's default."""
     (now,) = encode_events(((PULL, 3),))
@@ -227,7 +227,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, each in UNREADABLE.items() for value in each])
+@in_one_test(("name", "value"), [(name, value) for name, each in UNREADABLE.items() for value in each])
 def test_anything_else_is_refused(name, value):
     lacking = {each: value for each, value in LAPLACE.items() if each != "scale"}
     for part in (LAPLACE | {name: value}, lacking):
@@ -301,7 +301,7 @@ def test_every_field_and_kind_is_here():
     assert {name for content in CONTENTS.values() for name in content} == {*ANOTHER} - {"number", "time"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "field"), [(kind, field) for kind, content in CONTENTS.items() for field in ("number", "time", *content)]
 )
 def test_a_changed_field_changes_the_text(kind, field):
@@ -314,7 +314,7 @@ def test_a_changed_field_changes_the_text(kind, field):
 UNSET = {"reason": Reason(), "plan": "", "period": "", "layer": None, "pricing": None, "drawn": ""}
 
 
-@pytest.mark.parametrize("kind", ["approve", "reserve", "settle"])
+@in_one_test("kind", ["approve", "reserve", "settle"])
 def test_what_is_unset_is_left_out_so_older_entries_keep_their_text(kind):
     held = set(CONTENTS[kind]) - ({"plan"} if kind == "approve" else set())
     named = {name: value for name, value in UNSET.items() if name in held}

@@ -10,8 +10,8 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from support.cases import slowly, thinned
 from support.ledger_jobs import terms
-from support.slow_cases import slowly, thinned
 
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import PURE, Cost, Pricing, PrivacyBudget

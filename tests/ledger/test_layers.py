@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.periods import Period, PeriodRows, PeriodTree
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -120,7 +120,7 @@ def dearest(layers, relation):
     return total
 
 
-@pytest.mark.parametrize("relation", Neighbours, ids=lambda each: each.value)
+@in_one_test("relation", Neighbours)
 def test_the_total_of_a_budget_is_what_the_dearest_person_pays(relation):
     """Releases of two layers, beside others that are in none."""
     whole = Cost(Fraction(1, 3))
@@ -137,7 +137,7 @@ def test_the_total_of_a_budget_is_what_the_dearest_person_pays(relation):
             assert terms(relation).total({"": whole}, nodes).amount == whole.amount + dearest(layers, relation)
 
 
-@pytest.mark.parametrize("spans", list(product(SPANS, repeat=2)), ids=str)
+@in_one_test("spans", list(product(SPANS, repeat=2)))
 def test_a_period_pays_for_every_release_of_a_layer_that_reads_it(spans):
     """And for the releases of no layer, whose sums it had before."""
     budgets = PeriodBudgets(column="day", every="month", share=Cost(Fraction(1)), parallel=False)
@@ -153,7 +153,7 @@ def test_a_period_pays_for_every_release_of_a_layer_that_reads_it(spans):
     assert spent == {"": Cost(Fraction(1, 7)), "2026-02": Cost(Fraction(1, 5))}
 
 
-@pytest.mark.parametrize("base", [2, 3, 5, 25])
+@in_one_test("base", [2, 3, 5, 25])
 def test_the_layers_of_one_counter_are_its_levels(base):
     tree, nodes = PeriodTree(periods=24, base=base), []
     for number in range(1, 25):

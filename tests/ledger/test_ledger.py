@@ -1,6 +1,7 @@
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 from support.ledger_jobs import draws, terms
 
 from dpqr.kernel.budget import Cost, Pricing
@@ -43,14 +44,14 @@ def test_words_say_what_was_stated():
     assert NO_REASON.words == ""
 
 
-@pytest.mark.parametrize("text", ["a\nb", "\x1b[2J", "\u202e", "x" * (LONGEST_REASON + 1)], ids=repr)
+@in_one_test("text", ["a\nb", "\x1b[2J", "\u202e", "x" * (LONGEST_REASON + 1)])
 @pytest.mark.parametrize("name", ["purpose", "by"])
 def test_it_is_one_printable_line(name, text):
     with pytest.raises(UsageFault, match=f"--{name}: give one line of at most 200 printable characters"):
         Reason(**{name: text})
 
 
-@pytest.mark.parametrize(("accountant", "cost"), [("basic", "1/2"), ("zcdp", "1/32")])
+@in_one_test(("accountant", "cost"), [("basic", "1/2"), ("zcdp", "1/32")])
 def test_a_reservation_guards_in_the_ledgers_currency(accountant, cost):
     paid = Reservation(
         dataset="survey",
@@ -67,7 +68,7 @@ def test_a_reservation_guards_in_the_ledgers_currency(accountant, cost):
         guard.charge(event)
 
 
-@pytest.mark.parametrize(("accountant", "delta", "fits"), [("basic", "0", 2), ("zcdp", "1/1000000", 4)])
+@in_one_test(("accountant", "delta", "fits"), [("basic", "0", 2), ("zcdp", "1/1000000", 4)])
 def test_a_reservation_in_pairs_guards_by_the_runs_own_accountant(accountant, delta, fits):
     """Of zcdp draws of another size fit as far as rho does: four of half the epsilon, not two; of a pure sum two."""
     pricing, paid = Pricing(accountant=accountant, delta=Fraction(delta)), draws("1/2")
@@ -95,7 +96,7 @@ def test_a_reservation_in_pairs_guards_by_the_runs_own_accountant(accountant, de
 ZCDP = terms(epsilon="2", delta="1e-6", accountant="zcdp")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("account", "asked", "said"),
     [
         (
@@ -122,7 +123,6 @@ ZCDP = terms(epsilon="2", delta="1e-6", accountant="zcdp")
             "dataset 'survey': asked epsilon 1, spent 5 of 5, left 0\nnothing more can be released from this dataset",
         ),
     ],
-    ids=["not settled", "rounded to the safe side", "in rho", "empty"],
 )
 def test_the_refusal_tells_asked_spent_left_and_what_fits(account, asked, said):
     assert str(over_limit(account, asked)) == said
@@ -138,7 +138,7 @@ def test_a_cap_is_named():
 ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(columns=("id",)), PrivacyUnit(counted="n")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("held", "same", "others", "said"),
     [
         (ROW, ROW, [PrivacyUnit(neighbours=Neighbours.REPLACE)], "--neighbours replace.*--neighbours add-remove"),
@@ -151,7 +151,6 @@ ROW, PERSONS, RECORDS = PrivacyUnit(), PrivacyUnit(columns=("id",)), PrivacyUnit
             "one record counted in column 'n'",
         ),
     ],
-    ids=["relation", "row", "person", "record"],
 )
 def test_another_unit_is_refused_naming_both(held, same, others, said):
     """Persons are the same persons whatever rows a release keeps of them."""
@@ -161,7 +160,7 @@ def test_another_unit_is_refused_naming_both(held, same, others, said):
             require_unit(terms(unit=held), other)
 
 
-@pytest.mark.parametrize("name", ["survey", "Adult-2024_v1.2", "0", "x" * LONGEST_NAME])
+@in_one_test("name", ["survey", "Adult-2024_v1.2", "0", "x" * LONGEST_NAME])
 def test_plain_names_pass(name):
     assert require_name(name) == name
 
@@ -169,13 +168,13 @@ def test_plain_names_pass(name):
 ODD = ["", "a b", "a\n", "a\0", "\u0430dult", "\u0663", "a\u200b", "x" * (LONGEST_NAME + 1)]
 
 
-@pytest.mark.parametrize("name", [".", "-x", "_x", "a/b", "ädult", *ODD])
+@in_one_test("name", [".", "-x", "_x", "a/b", "ädult", *ODD])
 def test_names_that_could_be_mistaken_for_another_do_not(name):
     with pytest.raises(UsageFault, match="ASCII"):
         require_name(name)
 
 
-@pytest.mark.parametrize("text", ["a\nb", "\x1b[31m", "x" * (LONGEST_NOTE + 1), "\u202e", "\ud800"])
+@in_one_test("text", ["a\nb", "\x1b[31m", "x" * (LONGEST_NOTE + 1), "\u202e", "\ud800"])
 def test_notes_are_one_printable_line(text):
     assert require_text("release ü of 7 blocks", what="a note")
     with pytest.raises(UsageFault, match="a note"):

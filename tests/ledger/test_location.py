@@ -3,6 +3,7 @@ import stat
 import sys
 
 import pytest
+from support.cases import in_one_test
 from support.disk_calls import recorded
 
 from dpqr.kernel.errors import UsageFault
@@ -24,7 +25,7 @@ def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_
     assert anchor_path(str(tmp_path / "d"), {"DPQR_ANCHOR": "x"}) == tmp_path / "d"
 
 
-@pytest.mark.parametrize("given", ["", "a\0b", "somewhere/"])
+@in_one_test("given", ["", "a\0b", "somewhere/"])
 def test_a_path_without_a_name_is_refused(given):
     with pytest.raises(UsageFault, match="--ledger"):
         ledger_path(given, {})
@@ -89,7 +90,7 @@ def test_the_name_of_a_new_ledger_outlives_a_crash(tmp_path, monkeypatch):
     assert calls == [("fsync", ".", b"")]
 
 
-@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@in_one_test("ending", ["-journal", "-wal", "-shm"])
 def test_what_sqlite_would_open_beside_a_ledger_is_a_regular_file_or_missing(tmp_path, ending):
     ledger, beside = tmp_path / "ledger", tmp_path / f"ledger{ending}"
     ledger.touch()
@@ -114,7 +115,7 @@ a line of another kind
 """
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("directory", "found"),
     [
         ("/", "ext4"),

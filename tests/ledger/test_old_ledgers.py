@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.ledger.codec import ENTRY_FORMATS, decode_entry, encode_entry
 from dpqr.ledger.record import entry_line, read_export

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
+from support.cases import slowly
 from support.ledger_jobs import another, draws, ledger_in, terms
-from support.slow_cases import slowly
 
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost

@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import UsageFault
@@ -26,7 +27,7 @@ def paid_by(unit, spent):
     return sum((cost.amount for cost in read), Fraction(0)), sum((cost.delta for cost in read), Fraction(0))
 
 
-@pytest.mark.parametrize("parallel", [True, False], ids=["rows", "persons"])
+@in_one_test("parallel", [True, False])
 def test_no_unit_pays_more_than_the_total_and_no_figure_of_it_is_in_vain(parallel):
     budgets = PeriodBudgets(column="day", every="month", share=SHARE, parallel=parallel)
     months = NAMES[1:]
@@ -41,7 +42,7 @@ def test_no_unit_pays_more_than_the_total_and_no_figure_of_it_is_in_vain(paralle
         assert all(budgets.of(month, spent) <= budgets.of(ALL_PERIODS, spent) for month in months)
 
 
-@pytest.mark.parametrize("parallel", [True, False], ids=["rows", "persons"])
+@in_one_test("parallel", [True, False])
 def test_the_largest_request_fits_and_no_larger_one_does(parallel):
     budgets, life = (
         PeriodBudgets(column="day", every="month", share=SHARE, parallel=parallel),
@@ -66,9 +67,7 @@ def test_a_release_of_several_periods_charges_each_of_them():
     assert held.paying(ALL_PERIODS) == (ALL_PERIODS,)
 
 
-@pytest.mark.parametrize(
-    "name", ["2026-02/2026-01", "2026-01/2026-01", "2026-01/", "2026-01/2026", "2026-W01/2026-W03"]
-)
+@in_one_test("name", ["2026-02/2026-01", "2026-01/2026-01", "2026-01/", "2026-01/2026", "2026-W01/2026-W03"])
 def test_other_names_of_several_periods_are_refused(name):
     with pytest.raises(UsageFault):
         PeriodBudgets(column="day", every="month", share=Cost(Fraction(1))).paying(name)

@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from support.cases import slow_but
 from support.ledger_jobs import ledger_in, reserve, terms
-from support.slow_cases import slow_but
 
 from dpqr.kernel.errors import DpqrError
 

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from support.cases import in_one_test
 from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve, terms
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
@@ -42,7 +43,7 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "one",
     [POLICY, Policy(), replace(POLICY, encoding="cp1252"), *(replace(POLICY, source=source) for source in SOURCES)],
 )
@@ -55,9 +56,7 @@ def test_a_policy_comes_back_as_it_was(one):
 UNREADABLE = {"records": ["1", True], "fail": [1, None], "counts": [1], "delimiter": ["ab"], "encoding": [None, 1]}
 
 
-@pytest.mark.parametrize(
-    "change", [{"more": 1}, *({name: value} for name, each in UNREADABLE.items() for value in each)], ids=str
-)
+@in_one_test("change", [{"more": 1}, *({name: value} for name, each in UNREADABLE.items() for value in each)])
 def test_any_other_document_is_a_damaged_ledger(change):
     entry = LedgerEntry(number=2, kind="policy", time="T", dataset="survey", policy=POLICY)
     document = json.loads(encode_entry(entry))
@@ -166,7 +165,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     ledger.verify()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "stated",
     [{}, {"address": ""}, {"address": 1}, {"address": "a", "query": ""}, {"address": "a", "more": 1}, "duckdb:a", 7],
 )

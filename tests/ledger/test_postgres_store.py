@@ -258,6 +258,14 @@ class TestTables:
             _until(lambda: server.execute("SHOW fsync") == [("on",)])
         assert reserve(ledger, 1)
 
+    def test_a_table_that_a_crash_would_empty_is_refused(self, server, ledger):
+        table = f"{ledger.store.address.schema}.entries"
+        server.execute(f"ALTER TABLE {table} SET UNLOGGED")
+        with pytest.raises(LedgerError, match="none that dpqr has made"):
+            reserve(ledger, 1)
+        server.execute(f"ALTER TABLE {table} SET LOGGED")
+        assert reserve(ledger, 1)
+
     def test_a_server_that_takes_no_writes_is_named_so(self, server, ledger):
         address = f"{server.address(ledger.store.address.schema)}&options=-c%20default_transaction_read_only%3Don"
         standby = ChainedLedger(store=ledger_store(address), anchor=ledger.anchor)

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
+from support.cases import slow_but
 from support.ledger_jobs import command, draws, ledger_in, publish, reserve, terms, unsound
-from support.slow_cases import slow_but
 
 from dpqr.kernel.budget import Cost
 

@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 from support.ledger_jobs import UNIT, draws, ledger_in, reserve, terms
 
 from dpqr.kernel.budget import Cost
@@ -200,7 +201,7 @@ def test_honest_entries_pass_and_an_old_price_that_was_too_high():
     prove(init(terms()), reservation("1/2", draws("1/3")))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "entries",
     [
         (init(terms()), reservation("1/3", draws("1/2"))),

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support.cases import slow_one, thinned
 from support.disk_faults import Faults, Killed, small_disk
 from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import TABLE, lay, run
 from support.postgres_server import running
-from support.slow_cases import slow_one, thinned
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 

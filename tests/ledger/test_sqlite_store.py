@@ -6,6 +6,7 @@ import signal
 import sqlite3
 
 import pytest
+from support.cases import in_one_test
 from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
 
 from dpqr.kernel.errors import LedgerError
@@ -77,7 +78,7 @@ def test_a_changed_file_is_no_ledger(path, statement):
         entries(session)
 
 
-@pytest.mark.parametrize("content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"%PDF-1.4"])
+@in_one_test("content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"%PDF-1.4"])
 def test_garbage_is_no_ledger(tmp_path, content):
     path = tmp_path / "ledger"
     path.write_bytes(content)
@@ -101,16 +102,6 @@ def test_a_commit_is_synced_through_a_rollback_journal_even_where_the_file_was_p
             assert session.rows("PRAGMA journal_mode") == [("delete",)]
             assert session.rows("PRAGMA synchronous") == [(3,)]
             assert len(entries(session)) == 2
-
-
-def test_damage_outside_the_entries_is_found_by_the_integrity_check(path):
-    sound = bytearray(path.read_bytes() + bytes(4096))
-    sound[28:32] = (len(sound) // 4096).to_bytes(4, "big")
-    path.write_bytes(sound)
-    with SqliteStore(path).reading(WAIT) as session:
-        assert len(entries(session)) == 2
-    with pytest.raises(LedgerError, match="damaged"), SqliteStore(path).reading(WAIT) as session:
-        session.require_integrity()
 
 
 def test_a_path_with_signs_of_an_address_is_taken_as_it_is(tmp_path):
@@ -156,15 +147,6 @@ def killed(owner, name, ledger, paid, *, after):
             os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     return {path.name for path in ledger.store.path.parent.iterdir()}
-
-
-def test_a_settlement_erases_the_key(ledger, tmp_path):
-    paid = reserve(ledger, 1)
-    key = ledger.key(paid)
-    assert holding(tmp_path, key) == {"ledger.sqlite"}
-    settle(ledger, paid)
-    assert holding(tmp_path, key) == set()
-    assert "ledger.sqlite-journal" not in {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize(("owner", "name", "after"), [(SqliteSession, "commit", True), (Anchor, "publish", False)])

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
+from support.cases import slow_but, thinned
 from support.ledger_jobs import another, draws, kept, ledger_in, read, reserve, restore, rows, session_of, tamper, terms
-from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError
 from dpqr.kernel.events import ExponentialEvent

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -103,7 +103,7 @@ def test_units_are_what_one_record_moves() -> None:
     assert [error_unit(FIRST, unit) for unit in (replaced, three)] == [2, 3]
 
 
-@pytest.mark.parametrize("groups", GROUPS)
+@in_one_test("groups", GROUPS)
 @pytest.mark.parametrize("largest", [False, True])
 def test_a_draw_costs_its_price_and_no_less(groups, largest) -> None:
     made = errors(GROUPS[groups], EXPECTED["between"], largest=largest)
@@ -115,7 +115,7 @@ def test_a_draw_costs_its_price_and_no_less(groups, largest) -> None:
     assert concentrated_rho(concentrated.event) == Fraction(1, 9)
 
 
-@pytest.mark.parametrize("price", [Price(epsilon=Fraction(1, 7)), Price(rho=Fraction(1, 9))])
+@in_one_test("price", [Price(epsilon=Fraction(1, 7)), Price(rho=Fraction(1, 9))])
 def test_every_integer_has_the_next_draw_of_the_law_that_the_event_states(price) -> None:
     """Noise is what the release adds to the exact integers: the law's own draws from the same bits, each used once."""
     made = errors(GROUPS["each"], EXPECTED["between"])
@@ -135,7 +135,7 @@ def test_what_could_overflow_is_refused_before_any_data() -> None:
         errors(((FIRST,) * 3,), lambda block: np.full(3, 2.0**58), records=2**54)
 
 
-@pytest.mark.parametrize("price", [Price(epsilon=Fraction(1, 2**60)), Price(rho=Fraction(1, 2**120))])
+@in_one_test("price", [Price(epsilon=Fraction(1, 2**60)), Price(rho=Fraction(1, 2**120))])
 def test_a_price_that_buys_no_noise_is_refused(price) -> None:
     with pytest.raises(InfeasiblePlan, match="the noise would need"):
         noisy_errors(errors(GROUPS["each"], EXPECTED["nothing"]), price)

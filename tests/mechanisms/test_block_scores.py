@@ -9,7 +9,7 @@ import pytest
 from audits.neighbours import pairs
 from support import brute_force_persons as persons
 from support.brute_force_persons import person
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -103,7 +103,7 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(groups, expecte
     assert largest_move(made, unit) <= made.sensitivity(unit)
 
 
-@pytest.mark.parametrize(("unit", "sensitivity"), [(ADD_REMOVE, 1), (REPLACE, 2)])
+@in_one_test(("unit", "sensitivity"), [(ADD_REMOVE, 1), (REPLACE, 2)])
 def test_a_marginals_score_moves_by_all_that_its_sensitivity_says(unit, sensitivity) -> None:
     made = scores((marginal(0),), (marginal(1),), expected=((np.array([5, 0]),), (np.zeros(3, dtype=np.int64),)))
     assert made.multipliers == (1, 1)
@@ -144,7 +144,7 @@ def test_unlike_sensitivities_share_the_resolution(unit) -> None:
     assert shares == [math.ceil(RESOLUTION * Fraction(3, 10)), RESOLUTION, RESOLUTION, RESOLUTION]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("made", "more"),
     [
         (marginal(0), {"multipliers": (2 * WIDE,), "records": 2**37}),

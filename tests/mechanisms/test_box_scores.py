@@ -9,7 +9,7 @@ from audits.neighbours import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.brute_force_persons import largest_move, person
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.domain.histogram import DenseHistogram, dense_marginal
@@ -59,7 +59,7 @@ def test_scores_that_could_overflow_are_refused() -> None:
             scores(**wrong)
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@in_one_test("rows", [1, 3])
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_a_person_moves_a_score_by_all_of_their_rows(relation, rows) -> None:
     shape, blocks, unit = (2, 2), (boxes((0, 1), 30, 1, shape=(2, 2)),), person(relation, rows)

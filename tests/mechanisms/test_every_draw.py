@@ -10,9 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
+from support.cases import in_one_test, thinned
 from support.fakes import Told
-from support.one_test import in_one_test
-from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -84,7 +83,7 @@ def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(nor
     assert weights.event.closing == weights.closing_epsilon
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@in_one_test("width", WIDTHS)
 def test_every_weight_prediction_and_moment_has_the_next_draw(width):
     values, variance, scale = np.linspace(-0.9, 0.9, width), Fraction(900), Fraction(2**22)
     told = Told(values)
@@ -116,7 +115,7 @@ class Sums:
         return np.arange(self.width * (self.width + 1) // 2 + self.width)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@in_one_test("width", WIDTHS)
 def test_every_moment_has_the_next_draw(width):
     moments = NoisyMoments(learner=Sums(width), variance=Fraction(2**50))
     count = width * (width + 1) // 2 + width
@@ -151,7 +150,7 @@ def test_every_label_is_drawn_at_half_of_epsilon_a_vote(epsilon, labels, touched
         assert votes.events == ((type(votes.events[0][0])(epsilon=epsilon), 200),)
 
 
-@pytest.mark.parametrize("touched", [1, 3])
+@in_one_test("touched", [1, 3])
 def test_every_count_of_votes_and_every_sum_has_a_draw_of_its_own(touched):
     panel, scale = Panel(2, touched), Fraction(5)
     averages = LaplaceAverages(ensemble=panel, scale=scale)
@@ -201,7 +200,7 @@ def test_blocks_that_are_drawn_together_are_charged_for_all_of_them(relation, ro
     assert (laplace.event.coordinates == 1) == alone
 
 
-@pytest.mark.parametrize("blocks", TOGETHER, ids=lambda each: "+".join(one.name for one in each))
+@in_one_test("blocks", TOGETHER)
 def test_every_answer_of_every_block_has_the_next_draw(blocks):
     counts, unit = DenseHistogram(np.array([4, 0, 7])), person(Neighbours.ADD_REMOVE, 1)
     for mechanism in (

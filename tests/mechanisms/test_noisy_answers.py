@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import RECORDS, DenseHistogram
 from dpqr.kernel.accountants.accountant import in_parallel
@@ -62,7 +62,7 @@ def test_events_follow_from_the_blocks_and_the_noise(blocks, unit, l1, squared) 
     assert gaussian.law.variance == VARIANCE
 
 
-@pytest.mark.parametrize("maker", [LaplaceAnswers, GaussianAnswers])
+@in_one_test("maker", [LaplaceAnswers, GaussianAnswers])
 def test_tiny_noise_leaves_the_exact_answers_block_by_block(maker) -> None:
     tiny = {"scale": Fraction(1, 500)} if maker is LaplaceAnswers else {"variance": Fraction(1, 500)}
     made, before = maker(blocks=(PREFIX, MARGINAL), unit=REPLACE, **tiny), COUNTS.marginal((0,)).copy()
@@ -76,7 +76,7 @@ def test_tiny_noise_leaves_the_exact_answers_block_by_block(maker) -> None:
     np.testing.assert_array_equal(COUNTS.marginal((0,)), before)
 
 
-@pytest.mark.parametrize("maker", [LaplaceAnswers, GaussianAnswers])
+@in_one_test("maker", [LaplaceAnswers, GaussianAnswers])
 def test_what_could_overflow_is_refused_before_any_data(maker) -> None:
     noise = {"scale": SCALE} if maker is LaplaceAnswers else {"variance": VARIANCE}
     maker(blocks=(query(2**26 - 1, 0, 0),), unit=REPLACE, **noise)
@@ -101,7 +101,7 @@ def test_the_largest_table_that_is_allowed_is_answered_exactly() -> None:
     assert measured.values[0].tolist() == [(2**36 - 5) * (2**26 - 1) - 15]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@in_one_test("rows", [1, 2, 3])
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_a_person_moves_the_answers_by_no_more_than_the_events_say(relation, rows) -> None:
     """All that one person's rows can be; a marginal attains both norms."""
@@ -125,7 +125,7 @@ def test_the_largest_answer_is_attained_and_the_ceiling_itself_is_refused() -> N
         refuse_beyond(CEILING, "q", RECORDS)
 
 
-@pytest.mark.parametrize(("least", "most"), [(None, 2**52), (Fraction(1, 64), 2**100)])
+@in_one_test(("least", "most"), [(None, 2**52), (Fraction(1, 64), 2**100)])
 def test_noise_outside_the_samplers_range_is_refused(least, most) -> None:
     more = () if least is None else (least,)
     refuse_noise(Fraction(least or most), most, "a scale of", *more)

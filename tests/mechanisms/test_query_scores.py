@@ -7,9 +7,8 @@ import pytest
 from audits.neighbours import pairs
 from support import brute_force_persons as persons
 from support.brute_force_persons import person
+from support.cases import in_one_test, thinned
 from support.fakes import Given
-from support.one_test import in_one_test
-from support.slow_cases import thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.accountant import SumFilter, require_pure
@@ -40,19 +40,12 @@ def weighted(*coefficients):
     return QueryBlock(name="weighted", factors=(Factor(axes=(0,), sizes=(2,), matrix=matrix),))
 
 
-@pytest.mark.parametrize("price", PRICES[1:])
-def test_one_direction_halves_the_noise_under_rho_and_mu(price):
-    one, two = (AboveThreshold.at(price, unit, 1) for unit in (ROWS, REPLACE))
-    assert two.threshold_scale == pytest.approx(2 * one.threshold_scale, rel=1e-6)
-    assert two.answer_scale == pytest.approx(2 * one.answer_scale, rel=1e-6)
-
-
 def opened(side=1):
     epoch = AboveThreshold.at(Price(epsilon=Fraction(60)), ROWS, side)
     return open_threshold(epoch, SumFilter(limit=Fraction(60), cost=require_pure, unit="epsilon"), SeededNoise(1))
 
 
-@pytest.mark.parametrize(("side", "near", "far"), [(1, 450, 350), (-1, 550, 650)])
+@in_one_test(("side", "near", "far"), [(1, 450, 350), (-1, 550, 650)])
 def test_a_side_looks_one_way_and_a_pass_ends_the_epoch(side, near, far):
     """At epsilon 60 there is no noise but with probability below 1e-12: rates of 30 a record."""
     watch = opened(side)
@@ -110,7 +103,7 @@ WEIGHTS = [(1, 0), (1, 1), (0, 3), (5, 2)]
 NAMES = [f"{unit.neighbours.value}-{'-'.join(unit.columns)}-{unit.rows}" for unit in UNITS]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@in_one_test("unit", UNITS)
 def test_an_epoch_costs_its_price_and_no_neighbour_loses_more(unit):
     """By the law: Z and N are geometric, so a shift of K costs K over the scale. One direction loses a + b, in rho and
     mu^2 a range of a + 2 b; two directions a + 2 b."""
@@ -153,7 +146,7 @@ def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(uni
         assert seen == {True, False}
 
 
-@pytest.mark.parametrize("weights", [(-1, 5), (5, -1), (-1, -1)])
+@in_one_test("weights", [(-1, 5), (5, -1), (-1, -1)])
 def test_no_negative_coefficient_is_asked_beside_whatever_others(weights):
     """Of one factor, or of one of several: a record could then move the answer against the epoch's direction."""
     other = Factor(axes=(1,), sizes=(2,), matrix=Dense(np.array([[1, 1]])))

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import marginal, measured, problem
 
 from dpqr.domain.domain import PublicFacts, Region
@@ -35,16 +36,16 @@ def test_the_parts_of_split_noise_are_uncorrelated():
         np.testing.assert_allclose((added * taken).mean(), -9.0, rtol=5 * (2 / 40_000) ** 0.5)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_test("seed", range(5))
 def test_shares_are_the_nearest_weighted_mean(seed):
     """Against all shares of three models on a grid."""
     generator = np.random.default_rng(seed)
-    held = HeldOutAnswers(
-        evidence=(), values=generator.standard_normal(30), columns=[*generator.standard_normal((3, 30))]
-    )
+    values, columns = generator.standard_normal(30), generator.standard_normal((3, 30))
+    gaps = columns - values
+    held = HeldOutAnswers(evidence=(), values=values, gaps=[*gaps], products=gaps @ gaps.T)
     loss, shares = held.best()
     grid = [(one, other, 20 - one - other) for one in range(21) for other in range(21 - one)]
-    each = [float(((np.array(own) / 20 @ np.stack(held.columns) - held.values) ** 2).sum()) for own in grid]
+    each = [float(((np.array(own) / 20 @ gaps) ** 2).sum()) for own in grid]
     assert shares.sum() == pytest.approx(1.0)
     assert (shares >= 0.0).all()
     assert loss <= min(each) * (1 + 1e-6)
@@ -73,14 +74,19 @@ PAIRS = tuple(combinations(range(4), 2))
 
 @pytest.mark.slow
 def test_independent_columns_are_answered_as_independent():
-    """Pairs full of noise of columns that nothing joins: the fit keeps the noise, one class does not."""
+    """Pairs full of noise of columns that nothing joins: the fit is near independence, and one class nearer."""
     shape = (6, 5, 7, 4)
     counts = np.full(shape, 1)
-    ratios = []
+    exact, alone, mean, noise = DenseHistogram(counts), [], [], []
     for seed in range(5):
-        _, _, alone, mean, blocks = fitted(counts, PAIRS, 12.0, seed)
-        ratios.append(error(mean, blocks, counts) / error(alone, blocks, counts))
-    assert np.mean(ratios) < 0.8
+        _, history, last, average, blocks = fitted(counts, PAIRS, 12.0, seed)
+        alone.append(error(last, blocks, counts))
+        mean.append(error(average, blocks, counts))
+        pairs = [(one.blocks[0], one.values[0]) for one in history if len(one.blocks[0].axes) == 2]
+        noise.append(sum(float(np.abs(values - block.answer(exact)).sum()) for block, values in pairs))
+    # 119 of the 179 noisy cells are interactions. Without them .35 would remain, the sums of single columns merged.
+    assert np.mean(alone) < 0.5 * np.mean(noise)
+    assert np.mean(mean) < np.mean(alone)
 
 
 def test_what_classes_cannot_follow_is_left_to_the_tree():

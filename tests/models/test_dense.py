@@ -2,6 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -66,7 +67,7 @@ def test_the_loop_sees_raw_answers_and_a_release_what_a_database_could_answer():
     assert clipped.answer(QueryBlock(name="total")).tolist() == [10] == [clipped.total]
 
 
-@pytest.mark.parametrize("rowwise", [False, True])
+@in_one_test("rowwise", [False, True])
 def test_extremes_are_those_of_the_written_out_rows(rowwise):
     rng = np.random.default_rng(1)
     factors = (

@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from models.trees import calibrated, shaped, summed
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -14,7 +14,7 @@ from dpqr.models.junction_tree import JunctionTree
 from dpqr.workload.block import QueryBlock
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_test("seed", range(5))
 def test_answers_marginals_and_weights_are_those_of_the_cells(seed):
     tree = shaped(seed)
     cells, beliefs = calibrated(tree, seed)
@@ -108,7 +108,7 @@ def test_no_records_single_values_and_a_separator_value_without_mass():
     assert 0 <= codes.min() <= codes.max() <= 59
 
 
-@pytest.mark.parametrize("cached", [(), ((0, 5),)])
+@in_one_test("cached", [(), ((0, 5),)])
 def test_many_pairs_that_are_announced_are_computed_together(cached):
     shape = (130, 130) + (2,) * 20
     tree = JunctionTree.over(shape, [(0, 1)])

@@ -4,10 +4,9 @@ import tracemalloc
 from itertools import combinations, permutations
 
 import numpy as np
-import pytest
 from models.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.models.factored import (
     LARGEST_SEPARATOR,
@@ -43,7 +42,7 @@ def test_marginals_of_any_attributes_in_any_order(seed):
     assert all(np.abs(table - summed(cells, axes)).max() < ROUNDING * cells.size for axes, table in pairs)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "groups", "small"),
     [
         ((MOST_VALUES // 2,) * 2, [], True),
@@ -56,7 +55,7 @@ def test_pairs_are_computed_together_where_tables_on_the_way_are_small(shape, gr
     assert fits(JunctionTree.over(shape, groups)) is small
 
 
-@pytest.mark.parametrize(("length", "size"), [(60, 50), (400, 3)])
+@in_one_test(("length", "size"), [(60, 50), (400, 3)])
 def test_the_ends_of_a_long_chain(length, size):
     """Each attribute equals the last one plus a little noise; one chain is longer than the stack is deep."""
     cliques = [Clique(axes=(0, 1), parent=None, separator=())]
@@ -123,14 +122,13 @@ def test_a_contraction_is_the_sum_of_products():
     assert np.allclose(found, np.einsum("abc,cda->abd", left, right))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "groups", "wanted", "shared", "sides"),
     [
         ((90, 80, 2, 70, 60), [(0, 1), (1, 2), (2, 3), (3, 4)], (0, 4), {(2,)}, {(0,), (4,)}),
         ((50,) * 9, [(axis, axis + 1) for axis in range(8)], (0, 8), {(3,), (4,), (5,)}, {(0,), (8,)}),
         ((50, 60, 70, 80), [(0, 1), (2, 3)], (0, 1, 3), {()}, {(0, 1), (3,)}),
     ],
-    ids=["the narrowest", "a chain is halved", "components"],
 )
 def test_where_the_wanted_attributes_part(shape, groups, wanted, shared, sides):
     parted = Separations(JunctionTree.over(shape, groups)).between(wanted)

@@ -2,10 +2,10 @@ import math
 from itertools import combinations, permutations
 
 import numpy as np
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.models import junction_tree
-from dpqr.models.junction_tree import SMALL, Clique, JunctionTree, _growth, by_size, cells, maximal_cliques, within
+from dpqr.models.junction_tree import SMALL, Clique, JunctionTree, by_size, cells, maximal_cliques, within
 
 
 def random_tree(seed):
@@ -124,11 +124,10 @@ def test_a_tree_grows_by_what_is_foretold_or_more(seed):
     chain = [(axis, axis + 1) for axis in range(8)]
     drawn = [tuple(sorted(map(int, rng.choice(9, 2, replace=False)))) for _ in range(4)]
     tree = frozenset(maximal_cliques(shape, [*chain, *drawn]))
-    masks = [sum(1 << axis for axis in clique) for clique in tree]
-    foretold = []
+    part, foretold = junction_tree._component(shape, tree, 2**40), []
     for pair in combinations(range(9), 2):
         grown = cells(shape, maximal_cliques(shape, [*tree, pair])) - cells(shape, tree)
-        foretold.append(_growth(shape, masks, frozenset([pair])))
+        foretold.append(junction_tree._growth(shape, part, frozenset([pair])))
         assert grown >= foretold[-1]
     assert 0 in foretold
     assert max(foretold) > 0

@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
@@ -31,7 +31,7 @@ def test_no_answer_across_groups_and_no_deviation_without_a_closed_form() -> Non
         assert ESTIMATE.deviations(block) is None
 
 
-@pytest.mark.parametrize("factors", [(CDF,), (CDF, Factor.identity(0, 2)), (Factor.identity(0, 2),)])
+@in_one_test("factors", [(CDF,), (CDF, Factor.identity(0, 2)), (Factor.identity(0, 2),)])
 def test_deviations_are_those_of_the_strategy(factors) -> None:
     block = QueryBlock(name="block", factors=factors)
     written = np.stack(list(STRATEGY.coefficients())).astype(float)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.rounding_error import summed
 from support.small_universes import dense, marginal
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.domain import Region
 from dpqr.kernel.values import replace
@@ -134,7 +135,7 @@ def test_a_gain_is_what_one_record_takes_off_the_gap_and_less_within_the_spread_
     assert more[0] / FULL == pytest.approx([1.0, 1 / 101, 1.0], abs=1e-3)
 
 
-@pytest.mark.parametrize("faces", [1, 14, 500, 5000])
+@in_one_test("faces", [1, 14, 500, 5000])
 def test_gains_of_all_faces_add_up_in_16_bits(faces):
     gap = np.array([[-1e6, 1e6]])
     for gains in Face.of((0, 1), 1, gap, np.zeros_like(gap)).gains(faces):

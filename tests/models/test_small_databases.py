@@ -4,13 +4,14 @@ from math import comb
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.models.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.workload.block import QueryBlock
 
 
-@pytest.mark.parametrize(("size", "cells"), [(1, 1), (3, 1), (1, 4), (4, 3), (5, 5)])
+@in_one_test(("size", "cells"), [(1, 1), (3, 1), (1, 4), (4, 3), (5, 5)])
 def test_every_database_is_listed_once(size, cells):
     members = every_database(size, cells)
     assert members.shape == (cells, comb(size + cells - 1, size))
@@ -19,7 +20,7 @@ def test_every_database_is_listed_once(size, cells):
     }
 
 
-@pytest.mark.parametrize(("cells", "level"), [(2, Fraction(1, 5)), (3, Fraction(1, 6)), (4, Fraction(1, 4))])
+@in_one_test(("cells", "level"), [(2, Fraction(1, 5)), (3, Fraction(1, 6)), (4, Fraction(1, 4))])
 def test_rounding_size_is_enough(cells, level):
     """Every distribution of a fine grid has a member within the level for all queries (half the L1 distance)."""
     size = rounding_size(cells, level)
@@ -29,7 +30,7 @@ def test_rounding_size_is_enough(cells, level):
     assert distance.max() < 2 * level * 12 * size
 
 
-@pytest.mark.parametrize("size", [2, 3, 5])
+@in_one_test("size", [2, 3, 5])
 def test_one_record_less_is_too_few_for_an_even_universe(size):
     """The distribution whose remainders are all one half is |X|/(4m) away from every database of m records."""
     level = Fraction(4, 4 * size)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import slowly, thinned
 from support.hostile_fits import (
     CORNERED,
     SMOOTH,
@@ -15,7 +16,6 @@ from support.hostile_fits import (
     hostile_fit,
     hostile_pull,
 )
-from support.slow_cases import slowly, thinned
 
 from dpqr.prediction.learners.corners import Corner, CornerSolver, Pivots
 from dpqr.prediction.learners.losses import ExactHinge

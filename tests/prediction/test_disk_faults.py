@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from support.disk_faults import Faults, Killed, small_disk
 from support.ledger_jobs import ledger_in, terms
-from support.paid_releases import Unwatched, payer
+from support.paid_releases import payer
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.sealed import ReleasedValue
 from dpqr.prediction import plan as drawing
+from dpqr.releases.loop import SILENT
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.sessions.predictions import (
     AskPredictions,
@@ -51,7 +52,7 @@ def opened(tmp_path_factory):
         target="buys", domain=DOMAIN, epsilon="60", n=60, learner="aggregate", parts=3, predictions=9
     )
     run = PredictionRequest(table=TableSource(paths=(str(place / "table.csv"),)), plan=plan, payer=payer(place))
-    open_predictions(OpenPredictions(name="desk", run=run), Unwatched())
+    open_predictions(OpenPredictions(name="desk", run=run), SILENT)
     return place
 
 
@@ -74,7 +75,7 @@ def ended(place, number):
     asked = AskPredictions(name="desk", payer=payer(place), points=TableSource(paths=(str(place / "points.csv"),)))
     with patch.object(drawing, "measure_together", drawn):
         try:
-            ask_predictions(asked, Unwatched())
+            ask_predictions(asked, SILENT)
         except Killed:
             return "killed"
         except DpqrError as error:

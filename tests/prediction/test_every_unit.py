@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import (
     LOSSES,
     TAPERED,
@@ -20,7 +20,6 @@ from support.prediction_tables import (
     pair,
     streamed,
 )
-from support.slow_cases import thinned
 
 from dpqr.kernel.budget import root_below
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -54,8 +53,8 @@ def moved(unit, part, gradient):
     return unit.rows * (2 if unit.neighbours is Neighbours.REPLACE else 1) * (1 + TAPER) * gradient
 
 
-@pytest.mark.parametrize("part", [False, True])
-@pytest.mark.parametrize("unit", UNITS_OF, ids=NAMES)
+@in_one_test("part", [False, True])
+@pytest.mark.parametrize("unit", UNITS_OF)
 def test_a_scale_counts_every_record_of_a_unit(unit, part):
     scale = LossScale(unit=unit, records=10, part=part)
     gradient, modulus = Fraction(3), Fraction(1, 7)
@@ -68,7 +67,7 @@ def test_a_scale_counts_every_record_of_a_unit(unit, part):
     assert (scale.weight(5) == scale.weight(10**6)) == is_public(unit, part)
 
 
-@pytest.mark.parametrize("radius", RADII)
+@in_one_test("radius", RADII)
 def test_squares_pull_as_far_as_their_ball_is_wide(radius):
     """2 (R + 1) one record, 2 D(R) two that replace each other; D(R) by the definition, over angles."""
     angles = np.linspace(0, np.pi, 20_001)
@@ -82,7 +81,7 @@ def test_squares_pull_as_far_as_their_ball_is_wide(radius):
         assert square_distance(scale, Fraction(radius), Fraction(1, 9)) == pulls / (Fraction(1, 9) * 50)
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if name not in ("exact hinge", "exact pinball")])
+@in_one_test("name", [name for name in LOSSES if name not in ("exact hinge", "exact pinball")])
 def test_a_descent_moves_by_its_reach_times_the_gradients(name):
     for unit, part in product(UNITS_OF, (False, True)):
         stable = descent(name, AXIS, radius=1, horizon=Fraction(5), unit=unit, records=50, part=part)

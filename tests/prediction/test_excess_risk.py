@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import UNITS, counts, domain, online
-from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.histogram import DenseHistogram
@@ -101,7 +100,7 @@ def of_numbers(stability, relation=Neighbours.REPLACE, **given):
     return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_the_parts_of_least_squares_by_hand(relation):
     """lambda R^2, 8 N(lambda) / m but for the largest leverage, and the noise's variance beside the solver's rest."""
     plan = of_numbers(Stability(radius=Fraction(1, 2)), relation)
@@ -123,7 +122,7 @@ def test_a_smoothness_has_its_constants_and_its_bound_is_above_the_least_loss_of
     assert (found.radius, found.assumed, found.smoothness) == (Fraction(1, 2), True, Fraction(1, 4))
 
 
-@pytest.mark.parametrize(("name", "power", "factor"), [("svm", 1, 8 / 7), ("logistic", 1 / 2, 2**0.5)])
+@in_one_test(("name", "power", "factor"), [("svm", 1, 8 / 7), ("logistic", 1 / 2, 2**0.5)])
 def test_a_sign_errs_by_the_comparison_theorem(name, power, factor):
     found = excess_risk(planned(stable(name), records=10**5), 10**5)
     assert found.sign == pytest.approx(factor * found.total**power)
@@ -202,7 +201,7 @@ def test_more_smoothness_than_one_is_as_good_as_one():
     assert smooth.after(1000) == most.after(1000)
 
 
-@pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
+@in_one_test("theta", ["51/100", "3/4", "99/100"])
 def test_the_steps_noise_is_not_below_the_sum_that_it_bounds(theta):
     """sum_i eta_i^2 ((i + t0) / N)^2 min(1, 1 / (2 e S_i)), with the sums S_i as they are."""
     steps = Steps(theta=Fraction(theta))

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import (
@@ -27,7 +28,7 @@ STEPS = 2**20
 """Grid steps in a learner's bound."""
 
 
-@pytest.mark.parametrize("width", [1, 2, 10, 257])
+@in_one_test("width", [1, 2, 10, 257])
 def test_all_weights_of_a_function_move_together(width):
     """In L2 by the bound, half a step a weight at either end, and one for the grid's step."""
     form = FunctionForm(width=width)
@@ -55,7 +56,7 @@ def test_one_prediction_moves_by_the_bound_and_its_rounding():
     )
 
 
-@pytest.mark.parametrize("touched", [1, 4])
+@in_one_test("touched", [1, 4])
 def test_an_ensemble_moves_by_the_parts_that_a_unit_changes(touched):
     """A member's number lies in [-1, 1]: two bounds a part. A share of votes moves by one a part."""
     averages = AveragesForm(count=3, touched=touched).event(PURE, "laplace")

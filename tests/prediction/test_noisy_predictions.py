@@ -5,9 +5,9 @@ from math import isqrt
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.fakes import Told
 from support.fakes import neighbouring_weights as neighbours
-from support.one_test import in_one_test
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
@@ -59,7 +59,7 @@ def test_one_prediction_moves_by_the_bound_one_rounding_and_the_arithmetic():
         assert int(np.abs(round_to_grid(one, asked.step) - round_to_grid(two, asked.step)).max()) <= 2**20 + 1
 
 
-@pytest.mark.parametrize("own", [False, True])
+@in_one_test("own", [False, True])
 def test_every_prediction_has_the_next_draw_of_the_stated_law_and_is_charged(own):
     """At public points, or at the learner's own, whose values it fits."""
     points = np.random.default_rng(3).normal(size=(30, 2)) / 10
@@ -78,7 +78,7 @@ def test_every_prediction_has_the_next_draw_of_the_stated_law_and_is_charged(own
 # The grid of a learner's weights, and how far they move on it.
 
 
-@pytest.mark.parametrize("width", [1, 2, 7, 100])
+@in_one_test("width", [1, 2, 7, 100])
 def test_neighbouring_weights_stay_within_the_sensitivity_after_rounding(width):
     for one, two, grid in neighbours(width):
         moved = round_to_grid(one, grid) - round_to_grid(two, grid)
@@ -122,7 +122,7 @@ def test_a_function_release_is_the_weights_on_a_grid_and_noise_of_its_events_law
     assert spherical.sample(None, NOISE) * grid == pytest.approx([1, -2], abs=90 * grid)
 
 
-@pytest.mark.parametrize("width", [1, 2, 40])
+@in_one_test("width", [1, 2, 40])
 def test_every_weight_has_the_next_draw_of_the_stated_law(width):
     """Noise is what the release adds to the weights on their grid: the law's own draws from the same bits."""
     told = Told(np.linspace(-3, 2, width))

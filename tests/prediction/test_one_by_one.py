@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, slowly
 from support.prediction_tables import domain
-from support.slow_cases import slowly
 
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain

@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.losses import log_above, pure_epsilon
@@ -18,7 +17,7 @@ def figures(changes=1, **given):
     return Perturbation(**{**usual, "changes": changes, **given})
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
+@in_one_test("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
 def test_what_a_price_buys_costs_the_price(epsilon):
     event = figures().event(epsilon)
     assert pure_epsilon(event) == epsilon

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
-from support.one_test import in_one_test
+from support.cases import in_one_test, slow_but, slowly, thinned
 from support.prediction_tables import UNITS, counts, examples
-from support.slow_cases import slow_but, slowly, thinned
 
 from dpqr.kernel.accountants.analytic import Analytic, free_curvature, smallest
 from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -78,7 +77,7 @@ def test_the_loss_is_nearly_reached_by_one_row():
     assert moved >= 0.85 * stated
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@in_one_test("rows", [1, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_event_is_what_is_drawn(relation, rows):
     unit = PrivacyUnit(neighbours=relation, **({"columns": ("p",), "rows": rows} if rows > 1 else {}))
@@ -261,7 +260,7 @@ def test_a_tapered_loss_pays_for_more_curvature_than_is_free():
     assert found[1] <= float(delta)
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
+@in_one_test("sign", [-1, 1])
 def test_both_ends_of_the_slope_of_a_median_are_nearly_reached(sign):
     """Strongly pulled from between two crowds, one record's slope is full on either side: forgetting the other one's
     curve, or half of the deviation, has more than the stated delta."""

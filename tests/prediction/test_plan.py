@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -52,7 +52,7 @@ def aggregate(**given):
     return Aggregate(features=FEATURES, base=RidgeBase(), **given)
 
 
-@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+@in_one_test("delta", ["0", "1/1000000"])
 def test_a_stable_learners_draws(delta):
     plan = planned(LOGISTIC, delta=delta)
     assert plan.predictions(plan.learner(100), np.zeros((7, 1), dtype=int)).events == plan.events
@@ -60,7 +60,7 @@ def test_a_stable_learners_draws(delta):
     assert ((function.weights(function.learner(100)).event, 1),) == function.events
 
 
-@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+@in_one_test("delta", ["0", "1/1000000"])
 def test_an_exact_kernels_draws(delta):
     wide = domain(30, 40, 50)
     table = Domain((*wide.attributes, NUMBERS.attributes[1]))
@@ -118,7 +118,7 @@ def test_a_label_is_selected_by_the_named_mechanism_for_no_more_than_its_price(n
 KINDS = {"exponential": "ExponentialEvent", "permute-and-flip": "PermuteAndFlipEvent"}
 
 
-@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+@in_one_test("delta", ["0", "1/1000000"])
 def test_numbers_are_clipped_to_their_bounds_and_scores_are_not(delta):
     squares = StableRecipe(name="least-squares", features=FEATURES, method="output")
     for recipe, table, limit in ((squares, NUMBERS, 1), (LOGISTIC, LABELS, None)):
@@ -128,7 +128,7 @@ def test_numbers_are_clipped_to_their_bounds_and_scores_are_not(delta):
         assert plan.predictions(plan.learner(1), np.zeros((7, 1), dtype=int)).asked.bound <= (2 if limit else 10**9)
 
 
-@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+@in_one_test("delta", ["0", "1/1000000"])
 def test_what_is_bought_first(delta):
     """A count of records, a choice of lambda, then the form's own draws; together they spend the budget."""
     plan = planned(replace(LOGISTIC, tuning=Fraction(1, 5)), delta=delta, records=None)
@@ -191,7 +191,7 @@ def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records
             guard.charge(event)
 
 
-@pytest.mark.parametrize("records", [1000, None])
+@in_one_test("records", [1000, None])
 def test_a_perturbed_objective_is_taken_where_its_noise_is_forecast_to_be_least(records):
     """At delta 0 always; it buys no count of records and costs the whole budget."""
     plan = least_spread(wanted(records=records, budget=PrivacyBudget.parse("1"), method=None))
@@ -254,7 +254,7 @@ class Broken(Basic):
         return None if self.times is None else super().epsilon(events, delta) * self.times
 
 
-@pytest.mark.parametrize("times", [2, None])
+@in_one_test("times", [2, None])
 def test_no_plan_above_the_budget_is_taken_and_draws_that_a_theorem_does_not_cover_are_not_free(times):
     pure = replace(wanted(points=3, budget=PrivacyBudget.parse("1")), accountants=[Broken(times=times)])
     with pytest.raises(InfeasiblePlan, match="no accountant can prove"):

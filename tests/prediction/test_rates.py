@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import UNITS, domain
-from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Bins, Codes
 from dpqr.domain.domain import Domain
@@ -135,7 +134,7 @@ def test_it_is_never_below_the_sources_bound(error, dimension):
         assert least_records(error, dimension, epsilon) >= dimension / (32 * error * epsilon)
 
 
-@pytest.mark.parametrize(("error", "epsilon"), [(0.05, 0.5), (0.2, 1.0), (0.3, 0.2), (0.45, 1.0)])
+@in_one_test(("error", "epsilon"), [(0.05, 0.5), (0.2, 1.0), (0.3, 0.2), (0.45, 1.0)])
 def test_with_one_record_fewer_the_hard_rules_cost_more_than_the_error(error, epsilon):
     """Over all masses 1 - p of one point: p / (1 + exp(epsilon n p / (d - 1))), and all points alike."""
     dimension = 12
@@ -179,7 +178,7 @@ def ensemble(**given):
     return Aggregate(features=CellFeatures(domain=without(DOMAIN_OF_LABELS, TARGET)), base=RidgeBase(), **given)
 
 
-@pytest.mark.parametrize(("relation", "flips"), [(Neighbours.ADD_REMOVE, 2), (Neighbours.REPLACE, 1)])
+@in_one_test(("relation", "flips"), [(Neighbours.ADD_REMOVE, 2), (Neighbours.REPLACE, 1)])
 def test_a_plans_figures(relation, flips):
     """Ten labels at 0.1 each, d = 1 + 2 + 3; a label that is flipped goes and comes under add-remove."""
     found = sample_size(planned(ensemble(error=Fraction(1, 10)), relation))

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -45,7 +45,7 @@ def test_a_stream_of_persons_has_a_slot_for_each_of_their_rows_and_moves_by_all_
 SLOTS = Domain((*domain(4, 6).attributes, NUMBERS.attributes[1]))
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@in_one_test("rows", [1, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_column_of_slots_moves_by_the_records_that_come_and_that_go(relation, rows):
     """A record that is replaced leaves one slot and comes to another."""
@@ -80,7 +80,7 @@ def test_every_release_has_learned_from_its_part_of_the_slots_and_the_last_from_
     assert [stream.learner(problem(PERSONS), 50, 1.0, release).slots for release in range(4)] == [37, 75, 112, 150]
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=3)])
+@in_one_test("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=3)])
 def test_no_stream_where_records_come_and_go(unit):
     with pytest.raises(InfeasiblePlan, match="move all later ones"):
         recipe("online").require(problem(unit))
@@ -103,7 +103,7 @@ def replace_features(kernel):
     return kernel.of(domain(30, 40, 50))
 
 
-@pytest.mark.parametrize("name", ["logistic", "svm", "quantile", "least-squares"])
+@in_one_test("name", ["logistic", "svm", "quantile", "least-squares"])
 def test_lambda_is_a_number_of_two_digits_within_its_bounds(name):
     scale = LossScale(unit=REPLACED, records=1000)
     for spread in (0.0, 1e-300, 0.37, 12.3456, 1e9, 1e40):

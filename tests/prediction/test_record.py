@@ -9,7 +9,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import domain
 
 from dpqr.domain.attribute import Attribute, Bins
@@ -131,7 +131,7 @@ def places(document, path=()):
             yield from places(value, (*path, name))
 
 
-@pytest.mark.parametrize("path", list(places(MODEL)), ids="-".join)
+@in_one_test("path", list(places(MODEL)))
 def test_whatever_stands_in_a_field(tmp_path, path):
     for odd in ODD:
         changed = copy.deepcopy(MODEL)
@@ -143,7 +143,7 @@ def test_whatever_stands_in_a_field(tmp_path, path):
             read(tmp_path, changed)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "change",
     [
         {"plan": MODEL["plan"] | {"target": {"name": "age", "positive": None}}},

@@ -7,8 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.budget import Price
 from dpqr.prediction.forms import PointsForm, noise_deviation
@@ -71,7 +70,7 @@ def measured(penalty, records, runs, drawn):
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("penalty", [0.01, 0.1])
+@in_one_test("penalty", [0.01, 0.1])
 def test_measured_risks_of_least_squares_stay_below_the_bound(penalty):
     """With the noise of labels that are -1 or 1 they are more than a fortieth of it; a decay makes it smaller."""
     found = measured(penalty, 1000, 30, np.random.default_rng(2))
@@ -101,7 +100,7 @@ def test_parts_of_lipschitz_losses_by_hand():
     assert (bound.fitted(0.04), bound.sample(0.04)) == pytest.approx((9 * 0.2, 4 / 4))
 
 
-@pytest.mark.parametrize("loss", [ExactHinge(), Hinge(), Logistic()])
+@in_one_test("loss", [ExactHinge(), Hinge(), Logistic()])
 def test_a_wrong_sign_loses_what_the_comparison_says(loss):
     """For every probability of the label: the least loss of a wrong sign, that is at 0, above the least of all."""
     ones = np.ones(1)
@@ -127,7 +126,7 @@ def test_the_comparison_is_sharp_near_a_coin_and_unknown_elsewhere():
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 
 
-@pytest.mark.parametrize(("noise", "price"), [("laplace", PURE), ("gaussian", RHO)])
+@in_one_test(("noise", "price"), [("laplace", PURE), ("gaussian", RHO)])
 def test_mean_and_tail_of_noise_by_its_law(noise, price):
     event = PointsForm(count=1).event(price, noise)
     if noise == "laplace":

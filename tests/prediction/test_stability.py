@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import UNITS, VALUES, examples
 
 from dpqr.kernel.errors import UsageFault
@@ -102,7 +102,7 @@ def test_a_radius_and_a_smoothness_are_no_two_ways_nor_are_a_ball_and_a_radius_w
     Stability(radius=Fraction(1), decay=Fraction(2)).require(**{**given, "ball": True})
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_lambda_of_least_squares_makes_the_bound_least(relation):
     """Beside every other length; and a fast decay, which is less to learn, asks for less of it."""
     scale = LossScale(unit=UNITS[relation], records=10**4)

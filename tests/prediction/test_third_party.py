@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.guide_rule import LEARNER, LOSS, made_of
 from support.prediction_tables import domain
 
@@ -52,13 +53,13 @@ def test_a_learner_states_its_bound_and_chooses_no_lambda():
 # The trial of a loss' constants: sound ones pass; what `tests/audit/conformance/test_learners.py` plants is found.
 
 
-@pytest.mark.parametrize("kind", [Logistic, Hinge, Pinball])
+@in_one_test("kind", [Logistic, Hinge, Pinball])
 def test_the_built_in_losses_keep_their_constants(kind):
     named = type("Named", (kind,), {"classifies": kind is not Pinball})()
     assert list(loss_faults(named)) == []
 
 
-@pytest.mark.parametrize("shift", [0.25, -0.25])
+@in_one_test("shift", [0.25, -0.25])
 def test_slopes_that_are_all_too_large_or_all_too_small_are_found(shift):
     class Shifted(Logistic):
         classifies, lipschitz = True, Fraction(2)

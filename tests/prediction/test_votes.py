@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import counts, domain, examples
 
 from dpqr.audit.law import Flips, Selection
@@ -44,9 +44,7 @@ class Panel:
         return np.array([5, -5]) * FINENESS
 
 
-@pytest.mark.parametrize(
-    ("kind", "event"), [(ExponentialVotes, ExponentialEvent), (PermuteAndFlipVotes, PermuteAndFlipEvent)]
-)
+@in_one_test(("kind", "event"), [(ExponentialVotes, ExponentialEvent), (PermuteAndFlipVotes, PermuteAndFlipEvent)])
 def test_votes_follow_half_the_epsilon_and_have_an_event_of_their_own(kind, event):
     votes = kind(ensemble=Panel(), epsilon=Fraction(40))
     assert votes.rate == 20
@@ -157,7 +155,7 @@ def test_a_threshold_at_one_half_is_told_from_the_coin():
     assert binomtest(found, TRIALS, second(4, 3, scale)).pvalue > UNLIKELY > binomtest(found, TRIALS, cut).pvalue
 
 
-@pytest.mark.parametrize("ones", range(4))
+@in_one_test("ones", range(4))
 def test_with_next_to_no_noise_the_coin_is_the_share_of_votes(ones):
     found = drawn(3, ones, Fraction(1, 100))
     if ones in (0, 3):
@@ -220,12 +218,12 @@ def test_a_part_that_cannot_learn_votes_for_the_usual_lambda():
 def test_one_record_moves_one_vote():
     five = [candidate(penalty, 0.3) for penalty in ("1/1000", "1/100", "1/10", "1", "10")]
     drawn = np.random.default_rng(4)
-    for _ in range(20):
+    for _ in range(8):
         rows = [(int(drawn.integers(4)), int(drawn.integers(2)), int(drawn.integers(PARTS))) for _ in range(30)]
         one, two = (voters(*five).votes(table(*each), TUNING_NOISE) for each in (rows, [*rows, (0, 0, 1)]))
         assert np.abs(one - two).sum() in (0, 2)
 
 
-@pytest.mark.parametrize(("epsilon", "parts"), [("100", 8), ("1", 13), ("1/10000", MOST_PARTS)])
+@in_one_test(("epsilon", "parts"), [("100", 8), ("1", 13), ("1/10000", MOST_PARTS)])
 def test_the_number_of_parts_is_public(epsilon, parts):
     assert tuning_parts(Fraction(epsilon)) == parts

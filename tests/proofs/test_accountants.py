@@ -15,7 +15,7 @@ from proofs.exact import (
     rho_to_epsilon,
     two_sided_geometric,
 )
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.accountants.accountant import PlanFilter
 from dpqr.kernel.accountants.analytic import GaussianDP
@@ -72,7 +72,7 @@ def test_p32_p33_no_equal_draws_lose_more_and_optimal_is_the_exact_figure(epsilo
     assert min(formula, count * step) - LEAST <= advanced <= min(formula, count * step) * (1 + mpf(10) ** -8)
 
 
-@pytest.mark.parametrize("count", [150, 400])
+@in_one_test("count", [150, 400])
 def test_p32_p33_many_small_draws_by_the_binomial_law_of_their_losses(count):
     """k randomised responses of epsilon 1/10: l of them have the loss -1/10."""
     step, draws = mpf(1) / 10, ((PermuteAndFlipEvent(epsilon=Fraction(1, 10)), count),)
@@ -95,7 +95,7 @@ def test_p32_unequal_draws_lose_no_more_than_advanced_composition_states():
     assert smallest_epsilon(pairs, real(DELTA), mpf(2)) <= Advanced().epsilon(draws, DELTA)
 
 
-@pytest.mark.parametrize("rho", [Fraction(1, 200), Fraction(1, 2), Fraction(20)])
+@in_one_test("rho", [Fraction(1, 200), Fraction(1, 2), Fraction(20)])
 def test_p34_rhos_add_up_and_convert_as_the_best_order_does(rho):
     draws = (
         (ExponentialEvent(epsilon=Fraction(1)), 4),

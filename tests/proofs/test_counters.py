@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement, product
 import pytest
 from mpmath import mpf
 from proofs.exact import gaussian_curve, real, rho_to_epsilon
+from support.cases import in_one_test
 
 from dpqr.domain.periods import PeriodTree
 from dpqr.kernel.accountants.analytic import largest_squared_mu
@@ -50,7 +51,7 @@ def dearest(periods, base, most, power, relation):
     return max(sum(Fraction(max(k, other), most) ** power for k, other in zip(*pair, strict=True)) for pair in pairs)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize(("periods", "base"), [(4, 2), (3, 4), (3, 2)])
 def test_p3_no_person_pays_more_than_the_stated_number_of_prices(periods, base, relation):
     for most in (1, 2):
@@ -64,7 +65,7 @@ def test_p3_no_person_pays_more_than_the_stated_number_of_prices(periods, base, 
             assert true[0] == counter.prices
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_p3_no_row_pays_more_than_the_stated_number_of_prices(relation):
     for periods, base in ((12, 2), (9, 3), (5, 6)):
         holding = [sum(p in node_periods(node, base) for node in range(1, periods + 1)) for p in range(1, periods + 1)]
@@ -77,7 +78,7 @@ def test_p3_no_row_pays_more_than_the_stated_number_of_prices(relation):
         assert counter.prices == max(holding) * (2 if relation is Neighbours.REPLACE else 1)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize("accountant", ["basic", "zcdp", "gdp"])
 def test_p3_the_nodes_of_one_unit_together_keep_the_budget_of_the_life(accountant, relation):
     delta = Fraction(0) if accountant == "basic" else Fraction(1, 10**6)
@@ -96,7 +97,7 @@ def test_p3_the_nodes_of_one_unit_together_keep_the_budget_of_the_life(accountan
         assert gaussian_curve(whole ** (mpf(1) / 2), mpf(1)) <= real(delta) * (1 + mpf(10) ** -6)
 
 
-@pytest.mark.parametrize("largest", [1, 2])
+@in_one_test("largest", [1, 2])
 def test_p4_no_person_pays_more_for_a_layer_than_its_dearest_releases(largest):
     """Exact: every way in which at most K rows of one person (or of two, where persons are replaced) fall on the
     releases of a layer."""

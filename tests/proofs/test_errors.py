@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpmath import exp, log
 from proofs.exact import real
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 from support.staged_runs import N, planned, stated
 
 from dpqr.domain.histogram import DenseHistogram
@@ -111,7 +111,7 @@ PLANS = {"declared": {}, "bought": {"n": None, "unit": PrivacyUnit(), "most": N}
 
 def stages_of(plan):
     problem = plan.problem
-    return Stages.of(problem, plan.budget, plan.roles, problem.n or problem.most)
+    return Stages.of(problem, plan.price("search"), plan.roles, problem.n or problem.most)
 
 
 @pytest.mark.parametrize("name", thinned(PLANS, 2))
@@ -126,7 +126,7 @@ def test_p6_the_gammas_of_all_rounds_of_all_stages_add_up_to_beta(name):
         assert together == beta * (1 - Fraction(1, doublings + 2)) < beta
 
 
-@pytest.mark.parametrize("name", PLANS)
+@in_one_test("name", PLANS)
 def test_p6_every_price_buys_both_tails_and_none_is_a_hundredth_too_high(name):
     stages = stages_of(planned(stated(**PLANS[name])))
     queries = len(stages.tails.candidates)

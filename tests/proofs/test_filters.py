@@ -17,8 +17,7 @@ from proofs.exact import (
     rho_to_epsilon,
     trade_off_slack,
 )
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.accountants.accountant import in_parallel
 from dpqr.kernel.accountants.analytic import GaussianDP
@@ -35,7 +34,7 @@ from dpqr.workload.block import QueryBlock
 BUDGETS = [PrivacyBudget(Fraction(eps), Fraction(1, 10**digits)) for eps in ("1/10", "1", "5") for digits in (5, 9)]
 
 
-@pytest.mark.parametrize(("first", "rest"), list(product((Fraction(3, 2), Fraction(4)), repeat=2)))
+@in_one_test(("first", "rest"), list(product((Fraction(3, 2), Fraction(4)), repeat=2)))
 def test_p1_every_pair_of_continuations_is_within_epsilon_and_delta(first, rest):
     """Exact: e^eps_0, e^(eps - eps_0), delta are rational. A continuation is pure, or leaks with probability delta."""
     for delta in (Fraction(0), Fraction(1, 100), Fraction(1, 3)):
@@ -56,7 +55,7 @@ def test_p1_every_pair_of_continuations_is_within_epsilon_and_delta(first, rest)
         assert worst == delta
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: f"{float(budget.epsilon)} {float(budget.delta):.0e}")
+@in_one_test("budget", BUDGETS)
 def test_p1_what_the_filter_admits_after_the_count_is_within_what_the_count_leaves(budget):
     first = ByCount().first(budget).pure
     (pure, _), (normal, _) = ByCount().sums(budget)
@@ -221,7 +220,7 @@ def test_p10_two_exponential_mechanisms_keep_to_the_curve():
                 assert hockey_stick(*laws, exp(real(place))) <= stated.delta(place)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(8)])
+@in_one_test("epsilon", [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(8)])
 def test_p12_a_pure_draw_is_mu_gdp_and_no_smaller_mu_does(epsilon):
     ratio = exp(real(epsilon))
     pair = randomised_response(ratio)

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from mpmath import exp
 from proofs.exact import LEAST, real
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.domain import LearnedRows
 from dpqr.kernel.noise.keeping import KeepingLaw
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.mechanisms.learning import LabelSelection, grid_counts, person_counts
-from dpqr.releases.person_rows import ForecastErrors, RowChoice
+from dpqr.releases.learned.person_rows import ForecastErrors, RowChoice
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -57,7 +56,7 @@ def test_p43_by_bins_of_a_total_a_person_moves_one_count_of_a_cell(unit, cells, 
     assert [sensitivity((block,), norm, unit) for norm in (Norm.LARGEST, Norm.L1, Norm.L2_SQUARED)] == [1, moved, moved]
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@in_one_test(("epsilon", "delta"), BUDGETS)
 def test_p44_a_kept_label_keeps_both_bounds_and_the_largest_law_is_near(epsilon, delta):
     law = KeepingLaw(epsilon, delta)
     growth, added, best = exp(real(epsilon)), real(delta), real(0)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from mpmath import exp, findroot, inf, linspace, log, mpf, pi, quad, sqrt
 from proofs.exact import LEAST, gaussian_curve, real, renyi
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import Given
-from support.slow_cases import thinned
 
 from dpqr.kernel.accountants.analytic import Analytic, smallest
 from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -162,7 +161,7 @@ def test_p14_the_divergence_of_a_threshold_between_the_ends_is_within_rho(opposi
     assert stated == (real(squared) / 2) * (1 + opp**2) + real(curvature) + mpf(10) ** -24 / 2
 
 
-@pytest.mark.parametrize("curvature", [Fraction(1, 100), Fraction(1), Fraction(30)])
+@in_one_test("curvature", [Fraction(1, 100), Fraction(1), Fraction(30)])
 def test_p13_the_pull_and_the_determinant_bound_every_ratio(curvature):
     """One record beside none in one dimension, x = 1, L'' up to its bound: exact densities on a grid."""
     scale, strength = mpf(4), mpf(1)
@@ -306,7 +305,7 @@ def test_p8_the_gap_of_any_pair_bounds_the_distance():
 # P9: square pulls.
 
 
-@pytest.mark.parametrize("radius", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(7)])
+@in_one_test("radius", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(7)])
 def test_p9_no_two_records_pull_further_apart_than_is_stated(radius):
     """A grid of directions in three dimensions, with short rows and targets between; the stated figure is the largest
     over s of 2 sin s (1 + R cos s)."""
@@ -367,7 +366,7 @@ def test_p15_the_taper_bounds_what_one_more_record_changes():
         assert abs(Fraction(scale.weight(m)) - weight(m) / records) <= Fraction(1, 2**50)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_p16_no_two_tables_have_minimisers_further_apart(relation):
     """Exact minimisers of hinge and median in one dimension: all pairs of neighbours of small tables."""
     records, penalty = 3, Fraction(1, 8)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from mpmath import exp, log, mpf, sqrt
 from proofs.exact import LEAST, exponential_law, permute_and_flip_law, real
+from support.cases import in_one_test, thinned
 from support.prediction_tables import UNITS, descent, examples, online
-from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION, step, weights_sensitivity
@@ -35,7 +35,7 @@ def hinge_descent(rows, eta, steps, radius, share):
     return f
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_p18_no_neighbours_end_a_descent_further_apart_than_is_stated(relation):
     records, radius, horizon = 3, 2, Fraction(8)
     learner = descent(
@@ -56,7 +56,7 @@ def test_p18_no_neighbours_end_a_descent_further_apart_than_is_stated(relation):
     assert worst >= real(learner.distance) / 5
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_p18_slopes_that_stay_full_use_all_of_what_is_stated(relation):
     """One record of a hinge that no step satisfies: f ends at eta T either way; its label turns round, or it comes."""
     horizon = Fraction(4, 5)
@@ -105,7 +105,7 @@ def test_p20_a_mean_over_parts_moves_by_a_parts_share():
     assert Averaged(learner=learner, parts=10).distance == learner.distance / 10
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
+@in_one_test("epsilon", [Fraction(1, 2), Fraction(3)])
 def test_p20_no_vote_that_changes_moves_a_label_by_more_than_epsilon(epsilon):
     """One member changes its vote: every way, with votes of three labels."""
     ensemble, worst, range_of_losses = Parts(5), mpf(0), mpf(0)
@@ -134,7 +134,7 @@ def test_p20_sums_and_counts_of_members_move_by_what_their_events_say():
     assert np.int64(summed.sensitivity) == summed.sensitivity
 
 
-@pytest.mark.parametrize("width", [1, 3, 40])
+@in_one_test("width", [1, 3, 40])
 def test_p40_weights_within_the_bound_are_within_the_sensitivity_on_their_grid(width):
     """Exact: pairs of rationals at the distance of the bound, rounded to halves of the grid that go apart."""
     bound, drawn = Fraction(1, 10), np.random.default_rng(4)

@@ -20,7 +20,7 @@ from proofs.exact import (
     rounded_normal,
     two_sided_geometric,
 )
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.accountants.analytic import Analytic
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -51,7 +51,7 @@ def moments(law):
     return sqrt(sum(k**2 * p for k, p in law.items())), sum(abs(k) * p for k, p in law.items())
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(7, 2)])
+@in_one_test("scale", [Fraction(1, 3), Fraction(2), Fraction(7, 2)])
 def test_p21_a_shift_of_laplace_noise_loses_exactly_what_is_stated(scale):
     law = two_sided_geometric(scale, 60)
     for shift in (1, 2, 5):
@@ -83,7 +83,7 @@ def test_p22_one_sided_noise_keeps_its_ratio_below_and_above():
     assert Geometric(scale).mean == pytest.approx(float(sum(k * p for k, p in law.items())), rel=1e-9)
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 2), Fraction(4), Fraction(25)])
+@in_one_test("variance", [Fraction(1, 2), Fraction(4), Fraction(25)])
 def test_p23_discrete_normal_noise_diverges_by_no_more_than_its_rho(variance):
     law = discrete_normal(variance, 60)
     for shift in (1, 2):
@@ -100,7 +100,7 @@ def test_p23_discrete_normal_noise_diverges_by_no_more_than_its_rho(variance):
     )
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(4)])
+@in_one_test("variance", [Fraction(1, 4), Fraction(4)])
 def test_p24_rounded_normal_noise_keeps_to_the_curve_and_the_rho_of_the_normal(variance):
     law = rounded_normal(variance, 40)
     for shift in (1, 3):
@@ -120,7 +120,7 @@ def test_p24_rounded_normal_noise_keeps_to_the_curve_and_the_rho_of_the_normal(v
     )
 
 
-@pytest.mark.parametrize("width", [1, 2, 5])
+@in_one_test("width", [1, 2, 5])
 def test_p25_spherical_noise_has_the_stated_ratio_and_deviation(width):
     """Densities on a grid of places and moves; the norm's law is the gamma law of `width`."""
     scale, drawn = Fraction(3), np.random.default_rng(5)

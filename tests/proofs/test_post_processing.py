@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from proofs.exact import hockey_stick
-from support.slow_cases import thinned
+from support.cases import thinned
 from support.staged_runs import COUNTS, NET, PREDICATES, Watching, planned
 
 from dpqr.domain.histogram import DenseHistogram

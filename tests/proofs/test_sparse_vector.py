@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from mpmath import exp, mpf
 from proofs.exact import LEAST, geometric, losses, real, renyi
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
 from dpqr.kernel.budget import Price, squared_mu_of_ranged

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+from support.cases import in_one_test
 from support.guide_pages import ROOT, topic
-from support.one_test import in_one_test
 
 PAGE = topic("proofs").text
 CHECKS = Path(__file__).parent

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -71,7 +71,7 @@ def test_p28_p29_no_neighbours_move_answers_further_and_some_move_them_so_far(na
             assert true[norm] == stated
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@in_one_test("name", BLOCKS)
 def test_p28_a_replaced_row_moves_at_most_twice_as_far_as_an_added_one(name):
     blocks = (QueryBlock(name=name, factors=(BLOCKS[name][0],)),)
     one, other = (PrivacyUnit(neighbours=relation) for relation in (Neighbours.ADD_REMOVE, Neighbours.REPLACE))
@@ -99,7 +99,7 @@ def test_p29_the_most_squared_counts_of_a_person():
             assert (true == unit.most_squared) if rows <= 4 * most else (true <= unit.most_squared)
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@in_one_test("most", [1, 2])
 def test_p30_the_kept_rows_of_all_others_do_not_depend_on_a_person(most):
     """Every table of three persons with up to three rows each, with and without each of them, under one key."""
 
@@ -122,7 +122,7 @@ def test_p30_the_kept_rows_of_all_others_do_not_depend_on_a_person(most):
             assert kept(fewer) == {person: words for person, words in whole.items() if person != gone}
 
 
-@pytest.mark.parametrize("parallel", [True, False], ids=["rows", "persons"])
+@in_one_test("parallel", [True, False])
 def test_p39_a_unit_pays_for_all_that_reads_its_rows(parallel):
     """A row lies in one period or in none; a person may have rows in every one. Releases of no period read all rows."""
     budgets = PeriodBudgets(column="day", every="month", share=Cost(Fraction(9)), parallel=parallel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.published import checks as checks_of_draws

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import DiscreteLaplaceEvent
@@ -34,7 +35,7 @@ def test_a_release_that_no_ledger_paid_is_held_against_a_ledger_that_is_given(ev
         ledger(stating(evidence, ledger="none"))
 
 
-@pytest.mark.parametrize("changed", [{}, {"dataset": "other"}, {"epsilon": Fraction(1, 2)}, {"seal": "0"}])
+@in_one_test("changed", [{}, {"dataset": "other"}, {"epsilon": Fraction(1, 2)}, {"seal": "0"}])
 def test_the_entry_that_paid_for_a_learned_domain(changed):
     draw = DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(1))
     entry = SimpleNamespace(kind="reserve", dataset="s", number=0, hash="1", events=((draw, 1),))

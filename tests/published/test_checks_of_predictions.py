@@ -5,11 +5,11 @@ import shutil
 
 import pandas as pd
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 import dpqr
 from dpqr.published.verify import PREDICTIONS
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200, "price": [3.0, 9.0] * 200})

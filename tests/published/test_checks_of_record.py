@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
@@ -128,7 +129,7 @@ NEAR, FAR = Fraction(1, 10**10), Fraction(1, 10**6)
 AROUND = [1 - FAR, 1 - NEAR, Fraction(1), 1 + NEAR, 1 + FAR]
 
 
-@pytest.mark.parametrize("exactly", [False, True])
+@in_one_test("exactly", [False, True])
 @pytest.mark.parametrize("name", ["basic", "pld"])
 def test_a_price_is_what_the_events_cost(name, exactly):
     """Exact sums to the digit, others but for rounding; of an older version it may be too high, and a price may have
@@ -162,7 +163,7 @@ def test_old_prices_are_stated_at_the_delta_of_the_release_and_at_another():
     assert (found.delta_before, found.delta, found.now["basic"]) == (0, Fraction(1, 1000), 1)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("place", "delta"), [(OLD / "0.2.0", "1"), (OLD / "0.2.0", "1e-99"), (OLD / "0.2.0", "small"), (OLD, None)]
 )
 def test_no_delta_and_no_release(place, delta):
@@ -170,7 +171,7 @@ def test_no_delta_and_no_release(place, delta):
         reprice(str(place), delta)
 
 
-@pytest.mark.parametrize("change", [{"events": [{"kind": "magic", "count": 1}]}, {"events": 3}])
+@in_one_test("change", [{"events": [{"kind": "magic", "count": 1}]}, {"events": 3}])
 def test_a_damaged_one(tmp_path, change):
     shutil.copytree(OLD / "0.2.0", tmp_path / "out")
     path = tmp_path / "out/release.json"

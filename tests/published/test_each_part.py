@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.kernel.accountants.known import PREDICTING, available
@@ -20,9 +21,9 @@ from dpqr.published import prediction_checks as checks_of_predictions
 from dpqr.published.checks import names_plan
 from dpqr.published.evidence import NotRepeated, ReleaseEvidence, Sameness
 from dpqr.published.repeat import _require_order
+from dpqr.releases.files.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
 from dpqr.releases.record.parts import versions_part
 from dpqr.releases.record.plan_document import SEAL, seal_document
-from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
 
 ANSWERS = "answers.csv"
 FILES = [f"{FIGURES_FILE}csv", f"{VIEWS_FILE}csv", f"{CUMULATIVE}.csv"]
@@ -92,7 +93,7 @@ def predicted(path, draws, *, target=None, learner="logistic", count=3):
 STEP = 0.25
 
 
-@pytest.mark.parametrize("changed", [None, 0, 1, 2, "score"])
+@in_one_test("changed", [None, 0, 1, 2, "score"])
 def test_every_label_and_score_follows_from_its_draw(tmp_path, changed):
     numbers, labels = [3, -1, 2], ["yes", "no", "yes"]
     scores = [number * STEP for number in numbers]
@@ -109,7 +110,7 @@ def test_every_label_and_score_follows_from_its_draw(tmp_path, changed):
             checks_of_predictions.draws(evidence)
 
 
-@pytest.mark.parametrize("factor", [1, 1 + 1e-14, 1 + 1e-9, 0.95])
+@in_one_test("factor", [1, 1 + 1e-14, 1 + 1e-9, 0.95])
 def test_every_number_follows_from_its_draw_to_the_last_digits(tmp_path, factor):
     """In the target's own unit, clipped to its bounds."""
     draws = {"numbers": [1, -2, 9], "step": STEP, "bounds": [10.0, 20.0]}
@@ -123,7 +124,7 @@ def test_every_number_follows_from_its_draw_to_the_last_digits(tmp_path, factor)
             checks_of_predictions.draws(evidence)
 
 
-@pytest.mark.parametrize(("shown", "count"), [(2, 3), (4, 3), (3, 2)])
+@in_one_test(("shown", "count"), [(2, 3), (4, 3), (3, 2)])
 def test_as_many_predictions_as_draws_that_were_charged(tmp_path, shown, count):
     session_table(tmp_path / "p.csv", (["yes"] * 4)[:shown], ([0.25] * 4)[:shown])
     evidence = predicted(tmp_path / "p.csv", {"numbers": [1, 1, 1], "step": STEP}, count=count)
@@ -145,7 +146,7 @@ def priced(**changed):
     return SimpleNamespace(document=document, planned=EVENTS)
 
 
-@pytest.mark.parametrize("factor", ["1/2", "999/1000", "1", "1001/1000", "2"])
+@in_one_test("factor", ["1/2", "999/1000", "1", "1001/1000", "2"])
 def test_predictions_state_the_price_of_their_events_and_no_higher_one(factor):
     evidence = priced(basic={"exact": factor, "float": 1.0})
     if factor == "1":

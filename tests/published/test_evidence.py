@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import in_one_test
 from support.verified_release import changed
 
 from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, require_same_text
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -20,7 +21,7 @@ def evidence(request, scratch):
     return ReleaseEvidence(request, scratch)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "passes"),
     [
         ('{"a": [1.0, "\\"x y\\""], "b": null}', True),

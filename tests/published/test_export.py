@@ -21,9 +21,9 @@ from dpqr.published.export import (
     facts_table,
     write_duckdb,
 )
-from dpqr.releases.answer_tables import read_answers_frame
-from dpqr.releases.files import reserve_file
-from dpqr.releases.read_release import read_release
+from dpqr.releases.files.answer_tables import read_answers_frame
+from dpqr.releases.files.atomic import reserve_file
+from dpqr.releases.files.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 
@@ -124,6 +124,15 @@ def test_facts_are_texts():
     facts = {one["fact"]: one["value"] for one in facts_table(RECORD).to_pylist()}
     assert (facts["version"], facts["epsilon"], facts["delta"], facts["dataset"]) == ("0.6.0", "1/10", "0", "survey")
     assert (facts["sha256 of answers.csv"], facts["note 1"], facts["publisher"]) == ("12", "look", None)
+
+
+def test_the_budget_is_that_with_what_the_learned_domain_has_cost():
+    whole = {"epsilon": {"exact": "3/10", "float": 0.3}, "delta": {"exact": "1/1000000", "float": 1e-6}}
+    facts = {
+        one["fact"]: one["value"]
+        for one in facts_table({**RECORD, "plan": RECORD["plan"] | {"whole": whole}}).to_pylist()
+    }
+    assert (facts["epsilon"], facts["delta"]) == ("3/10", "1/1000000")
 
 
 # A DuckDB file is there whole, or nothing is.

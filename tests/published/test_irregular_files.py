@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 import dpqr
 from dpqr.python.verify import reprice
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 READERS = (

@@ -7,21 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
+from support.staged_runs import run
 from support.verified_release import ASKED, changed, make
 
-from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.published.later import AnswerRequest, answer, answer_from_model
-from dpqr.releases.draws import Draws
-from dpqr.releases.files import document_text
-from dpqr.releases.loop import SILENT, iterative_construction
+from dpqr.releases.files.atomic import document_text
+from dpqr.releases.files.read_release import block_records, read_answers, read_figures, read_release
 from dpqr.releases.planning import plan_release
-from dpqr.releases.read_release import block_records, read_answers, read_figures, read_release
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.guard import make_filter
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Workload
@@ -33,8 +29,7 @@ COUNTS = np.random.default_rng(23).integers(200, 900, tuple(SIZES.values()))
 def ended(seed=1, **options):
     queries = {"domain": SIZES, "queries": [{"marginal": ["a", "b"]}, {"marginal": ["c"]}]}
     plan = plan_release(PlanRequest(queries=queries, epsilon="1", **options))
-    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=make_filter(plan), noise=SeededNoise(seed))
-    return plan, iterative_construction(draws, plan, SILENT)
+    return plan, run(plan, seed=seed, counts=COUNTS)
 
 
 def identity(*axes):
@@ -165,7 +160,13 @@ def test_cells_stay_those_of_the_release(place, entry, words):
     assert "the release holds the columns 'sex', 'age', 'income', in its own cells" in str(refusal.value)
 
 
-@pytest.mark.parametrize("version", ["0.1.0", "0.2.0", "0.3.0", None])
+def test_several_faults_are_listed_one_by_one(place):
+    with pytest.raises(DocumentError) as refusal:
+        asked(place, {"marginal": ["day"]}, {"average": "age"})
+    assert len(refusal.value.faults) == 2
+
+
+@in_one_test("version", ["0.1.0", "0.2.0", "0.3.0", None])
 def test_older_releases_hold_no_model(version):
     said = "holds no model that can be asked: " if version else "is no release directory"
     with pytest.raises(UsageFault, match=said):

@@ -17,17 +17,18 @@ from published.test_checks_of_predictions import made_predictions
 from sessions.test_interactive import DOMAIN as COLUMNS
 from sessions.test_interactive import SURPRISE, WHERE
 from sessions.test_interactive import TABLE as RECORDS
+from support.cases import slowly, thinned
 from support.counters import released
 from support.ledger_jobs import ledger_in, terms
-from support.paid_releases import Unwatched, payer
-from support.slow_cases import slowly, thinned
+from support.paid_releases import payer
 from support.verified_release import ASKED, changed, make
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import verify
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
+from dpqr.releases.loop import SILENT
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session
@@ -86,9 +87,9 @@ def questions(place):
     plan = PlanRequest(epsilon="40", domain=COLUMNS, surprises=6)
     run = ReleaseRequest(source=TableSource(paths=(str(place / "table.csv"),)), plan=plan, payer=payer(place))
     with patch("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds))):
-        open_session(OpenRequest(name="desk", run=run), Unwatched())
+        open_session(OpenRequest(name="desk", run=run), SILENT)
         for queries in (WHERE, SURPRISE):
-            ask(AskRequest(name="desk", payer=payer(place), queries=queries), Unwatched())
+            ask(AskRequest(name="desk", payer=payer(place), queries=queries), SILENT)
         close("desk", payer(place), OutputRequest(directory=str(place / "out")))
     return Place(place / "out", place / "out/release.json", str(place / "ledger.sqlite"))
 

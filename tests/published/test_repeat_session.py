@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
+from support.cases import thinned
 from support.paid_releases import payer
-from support.slow_cases import thinned
 from support.verified_release import ASKED, make
 
 from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
 from dpqr.published.repeat import NoNoise, recorded_reason
 from dpqr.published.verify import CHECKS, verify
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest
 from dpqr.sessions.interactive import close

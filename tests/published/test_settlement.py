@@ -19,7 +19,7 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.record import read_export
 from dpqr.published.checks import require_bound
 from dpqr.published.evidence import NotChecked
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest

@@ -12,8 +12,8 @@ from support.handmade_release import make_release
 
 import dpqr
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.published.show import show, show_answers
-from dpqr.releases.files import document_text, reserve
+from dpqr.published.show import show, show_answers, stored_receipt
+from dpqr.releases.files.atomic import document_text, reserve
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.release import write_release
@@ -45,6 +45,11 @@ def test_a_record_without_a_receipt_says_what_it_has_in_words(place):
     changed(place, receipt=[], warning="look", trust=["the fit is heuristic"])
     names = [name for name, _ in show(str(place)).receipt]
     assert names == ["Not verified", "Warning", "Guarantee", "Accuracy", "Note"]
+
+
+def test_of_a_receipt_that_is_none_nothing_is_shown():
+    """Predictions and models have no form that is checked when they are shown."""
+    assert stored_receipt({"receipt": True, "warning": "look"}) == (("Warning", "look"),)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import json
 from pathlib import Path
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
 from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.values import replace
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import CHECKS, require_verified, verify
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.domain.histogram import RECORDS
@@ -20,7 +21,7 @@ def test_the_most_records_are_those_that_mechanisms_count_exactly():
     assert MOST_RECORDS == RECORDS
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "text"),
     [
         (1, "1"),

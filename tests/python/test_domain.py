@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.domain.domain_file import read_domain
@@ -73,7 +74,7 @@ def test_rules():
         domain.rules("age", null="drop")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stated", "said"),
     [
         (FRAME.dtypes, "may come from the rows"),

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.cli.main import COMMANDS, main
@@ -60,7 +61,7 @@ OWN = {
 SHELL = SCREEN | {"sql", "top", "max_error", "max_l1", "listed"}
 
 
-@pytest.mark.parametrize("function", OWN, ids=lambda function: function.__qualname__)
+@in_one_test("function", OWN)
 def test_the_options_of_a_command_are_keywords_of_its_function(function):
     command, own = OWN[function]
     files = {"ledger", "anchor"} if function is dpqr.Ledger.budgets else set()
@@ -76,7 +77,7 @@ def test_a_flag_is_either_a_name_with_dashes_or_stated():
             assert len(flags) == len(set(flags))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "options",
     [
         {"n": 1.5},

@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 import pytest
+from support.cases import in_one_test
 from support.door_checks import without
 
 import dpqr
@@ -150,7 +151,7 @@ def test_a_plan_is_made_for_a_usual_number_of_predictions():
     assert prediction_request("a.csv", ASKED | {"points": "b.csv", "delimiter": ";"}).points.delimiter == ";"
 
 
-@pytest.mark.parametrize("given", [{"n": 0}, {"penalty": []}, {"form": "votes"}, {"trust": 7}, {"degree": True}])
+@in_one_test("given", [{"n": 0}, {"penalty": []}, {"form": "votes"}, {"trust": 7}, {"degree": True}])
 def test_values_of_another_kind_are_refused(given):
     with pytest.raises(dpqr.UsageFault):
         prediction_request("a.csv", ASKED | {"points": "b.csv"} | given)

@@ -4,6 +4,7 @@ import datetime
 import json
 
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.workload.form import KINDS
@@ -81,7 +82,7 @@ def test_a_builder_is_a_value():
         start.entries = ()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wrong", "said"),
     [
         (lambda: dpqr.queries(DOMAIN).marginal("agee"), "age"),

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support.cases import thinned
 from support.command_desk import QUERIES
-from support.slow_cases import thinned
 
 import dpqr
 from dpqr.releases import paying as paid_run
@@ -129,16 +129,6 @@ def test_a_rehearsal_opens_no_table(desk, tmp_path):
         dpqr.release(None, queries="q.json", eps=1)
 
 
-def test_a_finished_release_is_skipped_or_replaced(frame):
-    asked = {"queries": "q.json", "eps": 1, "out": "out", "purpose": "a test", "by": "nobody"}
-    first = dpqr.release(frame, **asked)
-    again = dpqr.release(frame, **asked, if_exists="skip")
-    pd.testing.assert_frame_equal(again.answers, first.answers)
-    with pytest.raises(dpqr.AlreadyThere):
-        dpqr.release(frame, **asked)
-    dpqr.release(frame, **asked, if_exists="replace")
-
-
 def test_the_total_alone(desk):
     """No column of the file is wanted."""
     queries = {"domain": QUERIES["domain"], "queries": [{"marginal": []}]}
@@ -164,9 +154,6 @@ def test_a_killed_release_of_a_frame_is_continued(desk, frame):
     ledger = ledger_of(desk)
     paid = {"queries": "q.json", "eps": 1, "rounds": 2, "dataset": "survey", "ledger": ledger, "out": "out"}
 
-    def run(directory, **more):
-        dpqr.release(frame, **paid)
-
     child = os.fork()
     if child == 0:
         try:
@@ -177,7 +164,7 @@ def test_a_killed_release_of_a_frame_is_continued(desk, frame):
                 os._exit(9)
 
             paid_run.LedgerJournal.same_table = fatal
-            run(desk.path)
+            dpqr.release(frame, **paid)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
@@ -229,12 +216,6 @@ def test_whatever_a_row_holds_the_release_ends_alike(desk):
     for cells in ([0, 1], ["x", None], [[1], {2}], [np.nan, 1e300], []):
         table = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
         assert len(dpqr.release(table, queries=dpqr.queries().marginal("a"), domain=domain, eps=1).answers) == 2
-
-
-# A release of this process, and its files read back, give the same parts.
-
-
-# A release of this process, and its files read back, give the same parts.
 
 
 # Answers of one query as a table.

@@ -10,8 +10,6 @@ import dpqr
 from dpqr.kernel.errors import AlreadyThere
 from dpqr.python.shown import Receipt
 
-# Texts that a notebook shows.
-
 
 def test_a_receipt_is_a_text_with_its_own_html():
     receipt = Receipt.of(lambda: "1 < 2\n[bold]x[/bold]")

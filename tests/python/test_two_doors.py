@@ -6,9 +6,9 @@ import json
 
 import pandas as pd
 import pytest
+from support.cases import thinned
 from support.command_desk import DOMAIN
 from support.door_checks import without
-from support.slow_cases import thinned
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise

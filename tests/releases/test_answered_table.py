@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.cases import in_one_test, thinned
 from support.handmade_release import make_release
-from support.slow_cases import thinned
 
 import dpqr
 from dpqr.domain.periods import Period, PeriodTree
@@ -19,7 +19,9 @@ from dpqr.kernel.errors import AlreadyThere, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.published.verify import VerifyRequest, verify
-from dpqr.releases.answer_tables import (
+from dpqr.releases.answers.answered import AnsweredBlock, CellColumn, Earlier, answered_block
+from dpqr.releases.answers.errors import NO_BASIS
+from dpqr.releases.files.answer_tables import (
     answered_table,
     answers_file,
     cumulative_table,
@@ -27,14 +29,12 @@ from dpqr.releases.answer_tables import (
     handed_on,
     handed_over,
 )
-from dpqr.releases.answers.answered import AnsweredBlock, CellColumn, Earlier, answered_block
-from dpqr.releases.answers.errors import NO_BASIS
-from dpqr.releases.files import document_text, reserve
-from dpqr.releases.read_release import read_release
+from dpqr.releases.files.atomic import document_text, reserve
+from dpqr.releases.files.read_release import read_release
+from dpqr.releases.files.views import Nodes, view_records, views_of
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.release import write_release
 from dpqr.releases.requests import OutputRequest
-from dpqr.releases.views import Nodes, view_records, views_of
 from dpqr.strategies.counter import Counter, CounterStep
 
 
@@ -59,7 +59,7 @@ def test_one_row_an_answer():
     assert {one["basis"] for one in records} == {None}
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@in_one_test("form", ["csv", "json", "parquet"])
 def test_files_by_their_endings(tmp_path, form):
     place = answers_file(str(tmp_path / f"new.{form}"))
     place.write(BLOCKS, figures_of([]))

@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
+from support.cases import thinned
 from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
-from support.slow_cases import thinned
 
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, DocumentError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.files import reserve, reserve_file
+from dpqr.releases.files.atomic import read_record, reserve, reserve_file
 
 
 def record_of(**texts):
@@ -91,7 +91,7 @@ def test_a_run_that_is_killed_leaves_no_release_and_the_next_one_succeeds(tmp_pa
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from dpqr.releases.files import reserve\n"
+        "from dpqr.releases.files.atomic import reserve\n"
         "def die(*ignored): os.kill(os.getpid(), signal.SIGKILL)\n"
         "target = reserve(sys.argv[1])\n"
         "if sys.argv[2] == 'publish': Path.rename = die\n"
@@ -171,6 +171,13 @@ def test_a_record_beyond_all_measure_and_a_linked_one_make_no_release(older, tmp
     assert "holds no dpqr release" in refusal(tmp_path / "other", force=True)
     os.truncate(older / "release.json", 2**40)
     assert "holds no dpqr release" in refusal(older, force=True)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", r'"\ud800"'])
+def test_a_value_that_no_record_can_hold_makes_no_record(tmp_path, value):
+    (tmp_path / "release.json").write_text(f'{{"plan": [{value}]}}')
+    with pytest.raises(ValueError, match=r"JSON compliant|surrogates"):
+        read_record(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "people.csv"])

@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test, thinned
 from support.fakes import OpenFilter, Says
-from support.one_test import in_one_test
 from support.plan_phases import without
-from support.slow_cases import thinned
 
 from dpqr.audit.cases.releases import Crash, Tape
 from dpqr.domain.attribute import Attribute, Codes

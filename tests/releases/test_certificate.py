@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.fakes import OpenFilter, Says
-from support.one_test import in_one_test
 from support.plan_phases import without
 
 from dpqr.domain.attribute import Attribute, Codes

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, problem
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
@@ -37,7 +37,7 @@ def answers(*measured, stage=STAGE):
     return found
 
 
-@pytest.mark.parametrize(("value", "updates"), [(4_599, 0), (4_600, 1), (3_401, 0), (3_400, 1)])
+@in_one_test(("value", "updates"), [(4_599, 0), (4_600, 1), (3_401, 0), (3_400, 1)])
 def test_an_answer_contradicts_from_six_times_the_noise_on(value, updates, monkeypatch):
     monkeypatch.setattr(consistent, "MOST", 1)
     found = restore_consistency(MultiplicativeWeights(), PROBLEM, UNIFORM, answers((FIRST, value)), STAGE)
@@ -46,7 +46,7 @@ def test_an_answer_contradicts_from_six_times_the_noise_on(value, updates, monke
         assert np.sign(found.answer(FIRST)[0] - 4_000) == np.sign(value - 4_000)
 
 
-@pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron()])
+@in_one_test("rule", [MultiplicativeWeights(), Perceptron()])
 def test_afterwards_none_contradicts(rule):
     known = answers((FIRST, 7_000), (CELLS, [5_000, 2_000, 900, 100]))
     start = start_rule(rule, PROBLEM)

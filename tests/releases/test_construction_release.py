@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
@@ -52,7 +53,7 @@ def theory(unit):
     return changed(replace(plan, problem=replace(plan.problem, unit=unit), roles=roles), "selection", single=True)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("unit", "stopped", "moved"),
     [
         (PrivacyUnit(), True, False),
@@ -98,7 +99,7 @@ def test_noise_that_repeats_is_told_first_and_so_is_a_run_that_measured_nothing(
     assert any("nothing was measured" in sentence for sentence in trust(lost=True))
 
 
-@pytest.mark.parametrize(("promise", "odds"), [("proved", True), ("stated", False), ("heuristic", False)])
+@in_one_test(("promise", "odds"), [("proved", True), ("stated", False), ("heuristic", False)])
 def test_how_rarely_a_rule_runs_out_is_told_where_it_is_proved_alone(promise, odds):
     plan = replace(make_plan(), stop=StopTest(threshold=Fraction(1), promise=promise))
     trust = assemble(plan, ended(TinyHypothesis(WEIGHTS), exhausted=True), {}, private=True).trust

@@ -7,8 +7,8 @@ import shutil
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test
 from support.counters import DOMAIN, MONTHS, QUERIES, TABLE, released, women
-from support.one_test import in_one_test
 
 import dpqr
 from dpqr.domain.periods import Period
@@ -45,7 +45,7 @@ def test_a_release_gets_a_node_s_share_and_reads_its_periods():
     assert with_counter_strategies(other) is other
 
 
-@pytest.mark.parametrize("unit", [{}, {"unit": "person", "max_rows": 3}], ids=["rows", "persons"])
+@in_one_test("unit", [{}, {"unit": "person", "max_rows": 3}])
 @pytest.mark.parametrize(("period", "first"), [("2024-10", "2024-06"), ("2024-11", "2024-11")])
 def test_a_release_reads_every_day_of_its_node_and_persons_are_counted_from_the_first_on(period, first, unit):
     rows = plan_release(changed(period=period, **unit)).problem.period
@@ -81,7 +81,7 @@ def test_refusals(options, words):
 RULED = {**DOMAIN, "malformed": "drop", "fields": [{**DOMAIN["fields"][0], "dpqr": {"otherwise": "drop"}}]}
 
 
-@pytest.mark.parametrize(("relation", "prices"), [("add-remove", 2), ("replace", 4)])
+@in_one_test(("relation", "prices"), [("add-remove", 2), ("replace", 4)])
 def test_a_counter_of_persons_bounds_their_rows_over_the_life(relation, prices):
     plan = plan_release(changed(unit="person", max_rows=3, neighbours=relation, domain=RULED))
     turn, rows = plan.problem.turn, plan.problem.period

@@ -7,6 +7,7 @@ import json
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import in_one_test
 from support.codebooks import SAMPLES
 
 from dpqr.domain.domain_file import read_domain
@@ -53,7 +54,7 @@ def test_a_column_that_no_codebook_describes_is_said(table):
 NAMES = "person_id,sex,age,income,interview_date\n"
 
 
-@pytest.mark.parametrize("rows", ["", "SECRET,7,old,much,never\n", "1,f,20,3.5,2024-01-01\n" * 9])
+@in_one_test("rows", ["", "SECRET,7,old,much,never\n", "1,f,20,3.5,2024-01-01\n" * 9])
 def test_a_header_alone_proposes_types_by_its_names_and_no_row_has_a_say(tmp_path, rows):
     (tmp_path / "t.csv").write_text(NAMES + rows)
     fields, remarks = made(data=str(tmp_path / "t.csv"))

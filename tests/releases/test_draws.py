@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test, thinned
 from support.fakes import OpenFilter, Says
-from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -130,7 +130,7 @@ def test_what_is_measured_is_the_candidate_that_was_drawn():
     assert choice.charges == (1,)
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)], ids=["apart", "both"])
+@in_one_test("unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)])
 def test_draws_from_left_out_records_are_of_them_and_charged_in_parallel_where_a_unit_lies_apart(unit):
     """A row that comes or goes is kept or left out; one that is replaced may leave one part for the other."""
     plan, guard, price = make_plan(), OpenFilter(), Price(epsilon=Fraction(10**6))

@@ -6,10 +6,10 @@ import json
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.explain import USUAL_ALPHA, explain, explanation_document
+from dpqr.releases.forecast.explain import USUAL_ALPHA, explain, explanation_document
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.known import SCHEDULES, UPDATES

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
+from support.cases import in_one_test
 from support.handmade_release import make_plan
 from support.ordered_releases import planned
 from support.plan_phases import changed
@@ -38,7 +38,7 @@ raise FORM in dpqr/releases/fingerprints.py, pin the new digests here, and say i
 were begun before cannot be resumed. A change of a sentence, a name or a module must not bring you here."""
 
 
-@pytest.mark.parametrize("name", PINNED)
+@in_one_test("name", PINNED)
 def test_the_digest_of_a_plan_is_that_of_its_form(name):
     made, digest = PINNED[name]
     assert module.FORM == 2

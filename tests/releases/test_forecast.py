@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.cases import in_one_test, slowly
 from support.command_desk import DOMAIN, QUERIES
-from support.one_test import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.values import replace
-from dpqr.releases.forecast import (
+from dpqr.releases.forecast.by_epsilon import (
     ForecastRequest,
     Goal,
     GoalRequest,
@@ -21,7 +21,7 @@ from dpqr.releases.forecast import (
     forecasts_document,
     smallest_epsilon,
 )
-from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast, PublicTable
+from dpqr.releases.forecast.simulation import ErrorDistribution, ExpectedBlockError, PlanForecast, PublicTable
 from dpqr.releases.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -136,15 +136,14 @@ def test_noisy_counts_of_a_domain_say_it_where_they_are_of_the_same_units(people
     assert others.points[0].forecast.left_out is None
 
 
-def test_where_nothing_public_says_what_is_left_out_no_figure_does(people):
-    for outlook in (
-        people(2, 3, proxy=None),
-        people(2, 3, proxy="bare.csv"),
-        people(2, 3, max_rows_per_cell=1, delta="1e-6"),
-    ):
-        assert [point.forecast.left_out for point in outlook.points] == [None, None]
-        assert outlook.notes[0].endswith("is not public, and no error here counts it")
-        assert "left_out" not in forecasts_document(outlook)["forecasts"][0]
+@pytest.mark.parametrize(
+    "stated", [{"proxy": None}, *slowly({"proxy": "bare.csv"}, {"max_rows_per_cell": 1, "delta": "1e-6"})]
+)
+def test_where_nothing_public_says_what_is_left_out_no_figure_does(people, stated):
+    outlook = people(2, 3, **stated)
+    assert [point.forecast.left_out for point in outlook.points] == [None, None]
+    assert outlook.notes[0].endswith("is not public, and no error here counts it")
+    assert "left_out" not in forecasts_document(outlook)["forecasts"][0]
 
 
 ROUNDS = {"schedule": "rounds", "rounds": 1}
@@ -259,7 +258,7 @@ def test_a_budget_that_could_not_pay_refuses(desk):
         forecast_releases(replace(request, release=replace(request.release, payer=payer)))
 
 
-@pytest.mark.parametrize(("text", "says"), [("1,1.0", "names one epsilon twice"), ("1,", "--eps"), ("0", "--eps 0")])
+@in_one_test(("text", "says"), [("1,1.0", "names one epsilon twice"), ("1,", "--eps"), ("0", "--eps 0")])
 def test_a_list_of_epsilons(text, says):
     assert epsilons(" 0.5 ,2") == ("0.5", "2")
     with pytest.raises(UsageFault, match=says):

@@ -7,9 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.releases.forecast_error import (
+from dpqr.releases.forecast.simulation import (
     ErrorDistribution,
     ExpectedBlockError,
     MissingError,
@@ -41,7 +42,7 @@ def tables(records=2000):
     return simulate_tables(planned().problem.domain, records, 0)
 
 
-@pytest.mark.parametrize(("confidence", "quantile"), [("0.5", 0.674), ("0.9", 1.645), ("0.95", 1.960), ("0.99", 2.576)])
+@in_one_test(("confidence", "quantile"), [("0.5", 0.674), ("0.9", 1.645), ("0.95", 1.960), ("0.99", 2.576)])
 def test_the_law_of_an_error_fits_normal_noise(confidence, quantile):
     single = ErrorDistribution(mean=np.sqrt(2 / np.pi), deviation=np.sqrt(1 - 2 / np.pi))
     assert single.at_most(Fraction(confidence)) == pytest.approx(quantile, rel=0.1)
@@ -110,6 +111,16 @@ def test_a_forecast_repeats_and_falls_with_epsilon():
     assert errors[0] > errors[1] > errors[3]
 
 
+def test_a_median_of_whole_numbers_that_most_runs_hit_keeps_a_range():
+    """Most of its simulated errors are 0, and so is their median."""
+    days = {"name": "days", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
+    document = {"dpqr": "queries/1", "domain": {"fields": [days]}, "queries": [{"median": "days"}]}
+    plan = plan_release(PlanRequest(queries=document, epsilon="0.05", schedule="strategy"))
+    (figure,) = forecast(plan, simulate_tables(plan.problem.domain, 2000, 0)).figures
+    assert 0 < figure.error.mean < 0.5
+    assert figure.error.mean <= figure.error.at_most(Fraction(95, 100)) <= 9
+
+
 def test_errors_of_sums_count_over_their_largest_coefficient():
     fields = [{"name": "income", "type": "number", "dpqr": {"edges": [0, 100, 300]}}]
     document = {"domain": {"fields": fields}, "queries": [{"sum": "income"}, {"marginal": ["income"]}]}
@@ -152,16 +163,14 @@ def test_at_the_earlier_budget_the_forecast_is_the_error_that_was_bought():
     assert corrected.blocks[0].error.mean == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "records", "least"), [("1/4", 100, 1), (4, 25, 1), (4, 100, 1 / 4), (1, 400, 1 / 4)]
-)
+@in_one_test(("epsilon", "records", "least"), [("1/4", 100, 1), (4, 25, 1), (4, 100, 1 / 4), (1, 400, 1 / 4)])
 def test_all_is_missed_under_as_much_noise_and_part_under_less(epsilon, records, least):
     corrected = missing(0.15).added(simulated(0.02, epsilon, records)).over_n
     assert corrected.mean == pytest.approx(0.02 + 0.05 * (1 + least) / 2)
     assert corrected.deviation == pytest.approx(0.05 * (1 - least) / 12**0.5)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("observed", "deviation", "excess"),
     [(0.08, 0.0, 0.0), (0.14, 0.05, 0.0), (0.2, 0.05, 0.075), (0.2, 0.0, 0.1)],
 )

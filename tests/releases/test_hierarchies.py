@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from support.slow_cases import slow_but
+from support.cases import slow_but
 
 import dpqr
 from dpqr.releases.any_release import check_documents

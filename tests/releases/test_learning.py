@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import slow_but, thinned
 
 from dpqr.domain.domain_file import decode_domain, learned_part
 from dpqr.domain.text.decoding import Location
@@ -19,9 +19,9 @@ from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
-from dpqr.releases import learning
 from dpqr.releases.documents import DomainRequest
-from dpqr.releases.learning import LearnRequest, dry_learning, learn_domain, learned_price, plan_learning
+from dpqr.releases.learned import learning
+from dpqr.releases.learned.learning import LearnRequest, dry_learning, learn_domain, learned_price, plan_learning
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.policy import Policy, PolicyChange
 

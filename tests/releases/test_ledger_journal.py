@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from msgspec import UNSET
+from support.cases import in_one_test
 from support.ledger_jobs import ledger_in, reserve, terms
 
 from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
@@ -179,6 +180,31 @@ def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
         assert found == [True, False, False], "a table without a mark is not known again"
 
 
+def test_marks_of_a_run_do_not_tell_whether_two_tables_are_the_same(tmp_path):
+    """Before the first draw the line can be taken out of the file, and another table be marked under the same key: who
+    compared the two lines could try guesses of a whole table, as many as pleased, none of which closed the run."""
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        marked = set()
+        for _ in range(2):
+            file.cut(1)
+            assert journal.same_table("mark")
+            assert [journal.same_table(mark) for mark in ("mark", "other")] == [True, False]
+            marked.add(file.document(1)["table"])
+        assert len(marked | {"mark"}) == 3
+
+
+def test_a_run_that_an_earlier_version_began_is_known_by_its_plain_mark(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        file.append({"table": "mark"})
+        assert [journal.same_table(mark) for mark in ("mark", "other", None)] == [True, False, False]
+
+
 def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
     continued.known, continued.number = 2, 0
     lines = continued.file.lines
@@ -187,7 +213,7 @@ def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
         continued.past(MEASURED, STRATEGY)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "header", [{}, {"dpqr": "transcript/0"}, {"dpqr": FORMAT, "dataset": 1}, {"dpqr": FORMAT, "receipt": None}]
 )
 def test_another_file_is_no_transcript(tmp_path, header):
@@ -254,7 +280,7 @@ def test_a_sum_of_errors_is_one_integer_and_what_was_not_paid_is_no_draw():
     journal.finish()
 
 
-@pytest.mark.parametrize("draws", [((TWO,),), ((),), ((ONE,), (TWO,)), ((ONE,), (), (ONE,))])
+@in_one_test("draws", [((TWO,),), ((),), ((ONE,), (TWO,)), ((ONE,), (), (ONE,))])
 def test_another_draw_than_the_record_holds(draws):
     with pytest.raises(GoalMissed, match="is not what the plan draws there"):
         asked(record(), *draws)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import in_one_test
 
-from dpqr.releases.forecast_error import forecast, simulate_tables
-from dpqr.releases.levers import explain_queries, levers, price_of
+from dpqr.releases.forecast.levers import explain_queries, levers, price_of
+from dpqr.releases.forecast.simulation import forecast, simulate_tables
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 
@@ -21,7 +22,7 @@ def foreseen(plan):
     return forecast(plan, simulate_tables(plan.problem.domain, 500, 0)[:2], 2)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "span", "less"),
     [({"sum": "cost", "by": ["ward"]}, "0..900", 400 / 900), ({"mean": "cost", "by": ["ward"]}, "50..900", 350 / 850)],
 )

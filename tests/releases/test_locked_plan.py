@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from support.cases import in_one_test
 from support.command_desk import DOMAIN, QUERIES, Desk
-from support.one_test import in_one_test
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases import locked_plan as module
@@ -111,6 +111,7 @@ def test_the_same_options_may_stand_beside_it(locked):
         assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_another_version_is_told(locked, monkeypatch):
     monkeypatch.setattr("dpqr.releases.record.plan_document.__version__", "9.9.9")
     ended = follow(locked)

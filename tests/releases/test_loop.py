@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test, slow_but, slowly
 from support.fakes import OpenFilter, Says
 from support.plan_phases import changed
-from support.slow_cases import slow_but, slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -105,7 +105,7 @@ def test_a_plan_that_asks_for_more_than_was_reserved_is_refused_before_the_draw(
         run(greedy)
 
 
-@pytest.mark.parametrize("update", [MultiplicativeWeights(), Perceptron()])
+@in_one_test("update", [MultiplicativeWeights(), Perceptron()])
 @pytest.mark.parametrize("variant", ["printed", "sharp"])
 def test_theory_stops_within_alpha(update, variant):
     unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -250,7 +250,7 @@ def test_the_hypothesis_starts_anew_once_when_the_number_of_records_is_bought():
     assert outcome.hypothesis.total == 7
 
 
-@pytest.mark.parametrize(("cumulative", "updates"), [(False, 1), (True, 2)])
+@in_one_test(("cumulative", "updates"), [(False, 1), (True, 2)])
 def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative, updates):
     """A rule that reads the newest answer would take it twice, and its mistake bound counts each step."""
     rule = Told(cumulative=cumulative)
@@ -260,7 +260,7 @@ def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative
     assert len(charged) == 2
 
 
-@pytest.mark.parametrize(("lost", "charges"), [(0, (1,)), (1, (1, 2))], ids=["choice", "measurement"])
+@in_one_test(("lost", "charges"), [(0, (1,)), (1, (1, 2))])
 def test_a_lost_round_names_every_charge_that_it_made(lost, charges):
     """A lost draw is paid: the record of the run says by which round."""
     chosen = replace(step(), candidates=QueryCandidates(blocks=(TOTAL,)), select=PRICE)

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import slow_but, thinned
 from support.command_desk import DOMAIN, TABLE
 from support.concurrent_releases import MEMORY, command
 from support.ledger_jobs import ledger_in
 from support.paid_releases import (
     QUERIES,
-    Unwatched,
     begun,
     continue_all,
     document,
@@ -33,7 +33,6 @@ from support.paid_releases import (
     transcript,
     unsound,
 )
-from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.budget import Cost, Pricing, upward_text
 from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
@@ -48,6 +47,7 @@ from dpqr.releases import fingerprints
 from dpqr.releases import paying as module
 from dpqr.releases import release as release_module
 from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.loop import SILENT
 from dpqr.releases.paying import ledger_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.requests import OutputRequest, ReleaseRequest
@@ -323,7 +323,7 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
         output=OutputRequest(directory=str(tmp_path / "out")),
         payer=payer(tmp_path),
     )
-    made = release_module.release(asked, Unwatched())
+    made = release_module.release(asked, SILENT)
     assert made.transcript.stopped
     assert len(made.transcript.rounds) < made.plan.rounds
     entries = ledger_in(tmp_path).entries()
@@ -664,7 +664,7 @@ def test_a_ledger_takes_no_test_noise(place):
     source = TableSource(paths=(str(place / "table.csv"),))
     asked = ReleaseRequest(source=source, plan=request(place), payer=payer(place))
     with pytest.raises(UsageFault, match="private noise only"):
-        release_module.release(asked, Unwatched(), noise=SeededNoise(1))
+        release_module.release(asked, SILENT, noise=SeededNoise(1))
 
 
 def test_who_pays():

@@ -4,10 +4,10 @@ import json
 from fractions import Fraction
 
 import pytest
+from support.cases import in_one_test, slow_one
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import QUERIES, continue_all, document, killed_at, payer, run, unsound
-from support.slow_cases import slow_one
 
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -44,7 +44,7 @@ def desk(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("more", "words"),
     [
         ({"neighbours": "replace"}, "may leave one period and enter another"),

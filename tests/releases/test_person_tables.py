@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import slow_but
+from support.cases import in_one_test, slow_but
 
 import dpqr
 from dpqr.kernel.accountants.accountant import EveryFilter
@@ -18,7 +17,7 @@ from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 from dpqr.kernel.wording import amount
 from dpqr.releases import sentences
 from dpqr.releases.draws import Draws, RecordedDraw
-from dpqr.releases.forecast_error import forecast, simulate_tables
+from dpqr.releases.forecast.simulation import forecast, simulate_tables
 from dpqr.releases.loop import SILENT
 from dpqr.releases.planning import plan_release
 from dpqr.releases.record.plan_document import plan_document

@@ -15,14 +15,14 @@ from dpqr.strategies.schedules.drafts import search_phases
 ROUNDS = """\
 Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
             added or removed (the number of rows is private).
-Universe    18 cells in 3 columns
 Workload    19 queries in 6 blocks
+Error       depends on the table: `dpqr plan` forecasts it, question by question, by simulation
+Noise       typically 7 on a measured answer (standard deviation, in records)
+            widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
+Universe    18 cells in 3 columns
 Schedule    rounds
 First       1 measurement before any selection, eps 0.2
 Then        each of 2 rounds: choosing costs eps 0.08, measuring eps 0.32
-Noise       typically 7 on a measured answer (standard deviation, in records)
-            widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
-Error       depends on the table: `dpqr plan` forecasts it by simulation
 Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014,
             Theorem 3.16).
@@ -35,9 +35,11 @@ Note        ages above 60 are clipped
 THEORY = """\
 Guarantee   Differentially private with epsilon = 0.5 and delta = 1e-9, for one row of the table
             replaced by another (the number of rows is public).
-Universe    18 cells in 3 columns
 Workload    19 queries in 6 blocks
 Records     4,000, as declared
+Error       depends on the table: `dpqr plan` forecasts it, question by question, by simulation
+Noise       typically 23.4 on a measured answer (standard deviation, in records)
+Universe    18 cells in 3 columns
 Schedule    theory
 Rounds      each of 26,616 rounds: choosing costs rho 1e-7 (eps 0.0008334 by itself), measuring rho
             4e-7 (eps 0.0008945 by itself)
@@ -45,8 +47,6 @@ Stop test   a noisy answer within 150 records (3/4 alpha n) ends the loop
 Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability beta no answer is off
             by more than alpha n
             T0 = 26,616 rounds at most, all of them in the guarantee wherever the loop stops
-Noise       typically 23.4 on a measured answer (standard deviation, in records)
-Error       depends on the table: `dpqr plan` forecasts it by simulation
 Accountant  zcdp: of those that go with --check, the one whose plan is expected to err least
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
             Lemma 1.7); also as a filter.

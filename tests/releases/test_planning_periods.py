@@ -3,8 +3,8 @@
 from datetime import datetime
 
 import pytest
+from support.cases import in_one_test
 from support.command_desk import DOMAIN
-from support.one_test import in_one_test
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import decode_domain
@@ -49,7 +49,7 @@ def test_what_is_no_public_question_is_refused(asked, words):
         period_rows(PlanRequest(**asked), decoded(period=MONTHLY["period"]))
 
 
-@pytest.mark.parametrize(("today", "come"), [((2024, 2, 29), False), ((2024, 3, 1), True), ((2024, 3, 31), True)])
+@in_one_test(("today", "come"), [((2024, 2, 29), False), ((2024, 3, 1), True), ((2024, 3, 31), True)])
 def test_a_period_may_be_released_from_its_first_day_on(monkeypatch, today, come):
     class Clock:
         @staticmethod
@@ -77,9 +77,7 @@ def test_a_period_needs_a_date_column_and_no_totals_of_all_rows():
     assert period_rows(PlanRequest(), Domain(())) is None
 
 
-@pytest.mark.parametrize(
-    "place", ["duckdb:stays.db?table=stays", "postgresql://h/db?table=stays", "postgres://h/d?table=s"]
-)
+@in_one_test("place", ["duckdb:stays.db?table=stays", "postgresql://h/db?table=stays", "postgres://h/d?table=s"])
 def test_an_engine_is_refused_by_name_before_it_is_asked(place):
     """Nothing is there: no file, and no server. Files are read by period."""
     require_files(TableSource(paths=("stays.csv",)), JANUARY)

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.values import replace

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram
 from dpqr.kernel.values import replace
-from dpqr.releases import forecast_error as public_tables
-from dpqr.releases.forecast_error import PublicTable, simulate_tables
+from dpqr.releases.forecast import simulation as public_tables
+from dpqr.releases.forecast.simulation import PublicTable, simulate_tables
 
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in (("a", 3), ("b", 4))))
 
@@ -37,7 +37,7 @@ def test_no_row_is_impossible():
         assert table.records == 400
 
 
-@pytest.mark.parametrize(("records", "kept"), [(None, True), (600, False)])
+@in_one_test(("records", "kept"), [(None, True), (600, False)])
 def test_a_table_is_resampled_only_where_a_number_of_records_is_stated(records, kept):
     cells, counts = np.array([[0, 0], [2, 3]]), np.array([4, 2])
     table = PublicTable.resampled("public.csv", DOMAIN.shape, cells, counts, records, 0)

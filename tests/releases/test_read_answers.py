@@ -13,10 +13,10 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block
-from dpqr.releases.files import reserve
-from dpqr.releases.read_release import block_entries, block_records, read_answers, read_release
+from dpqr.releases.files.atomic import reserve
+from dpqr.releases.files.read_release import block_entries, block_records, read_answers, read_release
+from dpqr.releases.files.release_files import BASIS, FIGURES, answer_records
 from dpqr.releases.release import write_release
-from dpqr.releases.release_files import BASIS, FIGURES, answer_records
 from dpqr.releases.requests import OutputRequest
 
 

@@ -7,7 +7,7 @@ import duckdb
 import pandas
 import pyarrow as pa
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import slow_but, thinned
 
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault

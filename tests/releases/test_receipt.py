@@ -1,13 +1,23 @@
+import json
+import os
 from fractions import Fraction
 
 import pytest
-from support.handmade_release import make_stopped_release
+from support.cases import in_one_test
+from support.handmade_release import make_plan, make_stopped_release, make_theory_plan
 from support.plain_screen import printed
+from support.plan_phases import changed, first, without
 
 from dpqr.kernel.accountants.fixed_schedules import Advanced
-from dpqr.kernel.budget import Price
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
 from dpqr.kernel.values import replace
+from dpqr.releases.draws import phases, priced_phases
+from dpqr.releases.files import atomic as record
+from dpqr.releases.files.atomic import RECORD, document_text, read_record
 from dpqr.releases.receipt import receipt
+from dpqr.releases.sentences import choice_words
 from dpqr.report.html import facts
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
@@ -122,3 +132,115 @@ def test_a_line_of_a_receipt(release, change, said, unsaid):
     assert said in words
     assert unsaid not in words
     assert words.count("Opening") <= 1
+
+
+# Phases: every planned event belongs to one, and each is priced by itself.
+
+COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
+COUNTED = Phase(noun="left out", count=1, price=Price(epsilon=Fraction(1, 50)), events=(COUNT,))
+
+
+def test_phases_are_told_apart_and_those_of_one_noun_priced_together():
+    """A count of what was left out comes first; a search is one phase."""
+    plan = make_plan()
+    opening, chosen, measured = plan.events
+    alone = {"opening": (opening,), "selection": (chosen,), "measurement": (measured,)}
+    assert phases(plan) == alone
+    assert phases(without(plan, "selection", "measurement")) == {"opening": (opening,)}
+    assert phases(first(plan, COUNTED)) == {"left out": (COUNT,), **alone}
+    assert phases(first(first(plan, COUNTED), COUNTED))["left out"] == (COUNT, COUNT)
+    searching = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
+    sought = ((PureSumEvent(epsilon=Fraction(1)), 1),)
+    assert phases(first(searching, COUNTED)) == {"left out": (COUNT,), "search": sought}
+
+
+@in_one_test("plan", [make_plan(), make_theory_plan()])
+def test_no_event_is_lost_or_counted_twice(plan):
+    assert sorted(event for part in phases(plan).values() for event in map(str, part)) == sorted(map(str, plan.events))
+
+
+def test_the_phases_of_basic_composition_add_up_to_the_total():
+    plan = replace(make_plan(), budget=PrivacyBudget.parse("1", "1e-6"))
+    costs = priced_phases(plan, {"basic": Basic(), "zcdp": ZeroConcentrated()})
+    assert sum(phase["basic"] for phase in costs.values()) == Basic().epsilon(plan.events, plan.budget.delta) == 1
+    total = ZeroConcentrated().epsilon(plan.events, plan.budget.delta)
+    assert max(phase["zcdp"] for phase in costs.values()) < total < sum(phase["zcdp"] for phase in costs.values())
+
+
+def test_a_selection_is_one_whichever_distinguisher_draws_it():
+    plan = make_plan()
+    for event in (ExponentialEvent(epsilon=Fraction(1, 9)), PermuteAndFlipEvent(epsilon=Fraction(1, 9))):
+        made = changed(plan, "selection", count=4, events=((event, 4),))
+        assert phases(made)["selection"] == ((event, 4),)
+
+
+def test_every_phase_is_priced_at_the_plans_own_delta():
+    plan = replace(make_plan(), budget=PrivacyBudget.parse("1", "1e-6"))
+    zcdp = ZeroConcentrated()
+    costs = priced_phases(plan, {"zcdp": zcdp})
+    for phase, events in phases(plan).items():
+        assert costs[phase]["zcdp"] == zcdp.epsilon(events, Fraction(1, 10**6))
+
+
+@in_one_test(
+    ("asked", "delta", "words"),
+    [
+        ({"accountant", "check"}, "1e-9", "asked for by --accountant or by the budget"),
+        ({"accountant"}, None, "asked for by --accountant"),
+        (set(), None, "the one theorem that holds without a delta"),
+        ({"check"}, None, "the one theorem that holds without a delta"),
+        (set(), "1e-9", "of those allowed, the one whose plan is expected to err least"),
+        (
+            {"distinguisher", "check"},
+            "1e-9",
+            "of those that go with --check and --distinguisher, the one whose plan is expected to err least",
+        ),
+    ],
+)
+def test_the_reason_for_an_accountant_names_who_chose_it(asked, delta, words):
+    assert choice_words(replace(make_plan(), asked=frozenset(asked), budget=PrivacyBudget.parse("1", delta))) == words
+
+
+def test_a_record_is_read_as_it_was_written_and_what_is_no_json_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_record(tmp_path)
+    (tmp_path / RECORD).write_text('{"dpqr": "release/1", "files": ["a: {b} [c]"]}')
+    assert read_record(tmp_path) == {"dpqr": "release/1", "files": ["a: {b} [c]"]}
+    for text in ("", "{", "[" * 10**5, "nothing"):
+        (tmp_path / RECORD).write_text(text)
+        with pytest.raises(ValueError, match=r"Expecting|deeper"):
+            read_record(tmp_path)
+
+
+@in_one_test("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_no_file_is_not_opened(tmp_path, make):
+    make(tmp_path / RECORD)
+    with pytest.raises(ValueError, match="no regular file"):
+        read_record(tmp_path)
+
+
+@in_one_test(("limit", "most"), [("LONGEST", 40), ("MOST_PARTS", 7)])
+def test_the_limits(tmp_path, monkeypatch, limit, most):
+    """40 signs; of lists, objects and members 7."""
+    (tmp_path / RECORD).write_text('{"a":[1,[2]],"b":{},"c":"' + "d" * 13 + '"}')
+    monkeypatch.setattr(record, limit, most)
+    assert read_record(tmp_path)["c"] == "d" * 13
+    monkeypatch.setattr(record, limit, most - 1)
+    with pytest.raises(ValueError, match="record"):
+        read_record(tmp_path)
+
+
+DOCUMENT = {"a": 1, "list": [1, 2, 3], "none": None, "deep": {"rows": [{"x": []}, {"é": {}}], "pair": [[1, 2], [3]]}}
+
+
+def test_lists_of_plain_values_keep_to_one_line_and_no_nan_is_written():
+    assert document_text({"v": [1, None, "x"], "w": [{"y": 2}]}) == (
+        '{\n  "v": [1, null, "x"],\n  "w": [\n    {\n      "y": 2\n    }\n  ]\n}\n'
+    )
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        document_text({"x": [float("nan")]})
+
+
+@in_one_test("document", [DOCUMENT, {}, [], [[], {}], "text", 10**30])
+def test_the_text_is_the_document(document):
+    assert json.loads(document_text(document)) == document

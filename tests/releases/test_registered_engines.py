@@ -9,7 +9,6 @@ import sys
 import pandas
 import pytest
 from support.postgres_server import missing, running
-from support.slow_cases import thinned
 
 import dpqr
 from dpqr.releases.reading import OTHER_TABLE_REFUSED, UNREGISTERED
@@ -49,7 +48,8 @@ def bind(desk, *source):
     assert ended.code == 0, ended.err
 
 
-@pytest.mark.parametrize("what", thinned(["table", "view", "query"], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["table", "view", "query"])
 def test_a_registered_table_view_or_query_of_postgresql_is_released(desk, server, connections, what):
     desk.write(s__sql="SELECT * FROM public.people WHERE age < 50;")
     named = {"table": "?table=people", "view": "?table=viewed", "query": ""}[what]
@@ -65,7 +65,8 @@ def test_a_registered_table_view_or_query_of_postgresql_is_released(desk, server
     assert desk.run("verify", "o", *LEDGER).code == 0
 
 
-def test_requests_that_are_refused_do_not_reach_the_server(desk, server, connections):
+def test_requests_that_are_refused_do_not_reach_the_server(desk, connections):
+    server = "postgresql://owner@%2Fnowhere/postgres"
     assert desk.run("budget", "init", "survey", "--eps", "50", *LEDGER).code == 0
     ended = desk.run("release", f"{server}?table=people", *ASKED, *PAID)
     assert (ended.code, ended.err) == (4, f"dpqr: {UNREGISTERED}\n")

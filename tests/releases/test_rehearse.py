@@ -12,7 +12,7 @@ from support.refusal_form import assert_refusal
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.releases.exact_errors import true_answers
+from dpqr.releases.forecast.exact_errors import true_answers
 from dpqr.releases.rehearsal import MOST, ROWS, rehearsed_rows, rehearsed_table
 from dpqr.strategies.problem import Problem
 from dpqr.tables.limits import Limits

@@ -13,11 +13,8 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.noisy import Noisy
-from dpqr.releases.files import reserve
-from dpqr.releases.receipt import receipt
-from dpqr.releases.record.release_document import release_document
-from dpqr.releases.release import write_release
-from dpqr.releases.release_files import (
+from dpqr.releases.files.atomic import reserve
+from dpqr.releases.files.release_files import (
     ANSWER_COLUMNS,
     BASIS,
     FIGURES,
@@ -25,8 +22,11 @@ from dpqr.releases.release_files import (
     answer_tables,
     answers_table,
 )
+from dpqr.releases.files.tidy import plain_values
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.release_document import release_document
+from dpqr.releases.release import write_release
 from dpqr.releases.requests import OutputRequest
-from dpqr.releases.tidy import plain_values
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
@@ -73,7 +73,7 @@ def with_blocks(release, domain, blocks):
             block=block,
             estimate=np.arange(block.rows, dtype=np.float64),
             error=np.full(block.rows, np.nan),
-            noisy=Noisy.nothing(block.rows),
+            noisy=Noisy.absent(block.rows),
         )
         for block in blocks
     )
@@ -113,7 +113,7 @@ def test_measured_values_carry_the_grid_and_their_intervals_and_are_null_elsewhe
     margin = release.answers[0].noisy.margin[4]
     assert margin == DiscreteLaplace(Fraction(5)).tail(0.05) > 0
     drawn = rows["sex by age", "M", "[20, 40)"]
-    assert (drawn["measured"], drawn["lower"], drawn["upper"]) == (0.0, -margin, margin)
+    assert (drawn["measured"], drawn["lower"], drawn["upper"]) == (0.0, 0.0, margin)  # no count is negative
     other = rows["all", None, None]
     assert {other[name] for name in ("measured", "noise_deviation", "lower", "upper")} == {None}
 

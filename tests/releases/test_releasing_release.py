@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 
 import pytest
 from support.command_desk import PRIVATE
@@ -13,6 +12,7 @@ from dpqr.kernel.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFa
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.values import replace
 from dpqr.releases import release as module
+from dpqr.releases.loop import SILENT
 from dpqr.releases.release import dry_run, release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
@@ -30,25 +30,9 @@ STEPS = (
 )
 
 
-@dataclass
-class Watch:
-    """An observer that remembers what it was told."""
-
-    told: list = field(default_factory=list)
-
-    def read(self, percent):
-        self.told.append(("read", percent))
-
-    def certified(self, stage, records):
-        pass
-
-    def finished(self, rounds, planned):
-        self.told.append(("finished", rounds, planned))
-
-
-def run(request=REQUEST, output=None, watch=None, **more):
+def run(request=REQUEST, output=None, **more):
     output = output or OutputRequest(directory="out")
-    return release(ReleaseRequest(source=SOURCE, plan=request, output=output), watch or Watch(), **more)
+    return release(ReleaseRequest(source=SOURCE, plan=request, output=output), SILENT, **more)
 
 
 @pytest.fixture
@@ -136,13 +120,6 @@ def test_a_machine_that_does_not_tell_its_memory(desk, monkeypatch, pages):
     monkeypatch.setattr(module.os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else pages)
     run()
     assert (desk.path / "out" / "release.json").exists()
-
-
-def test_progress_is_of_percentages_and_rounds(desk):
-    watch = Watch()
-    run(watch=watch)
-    assert [event[1] for event in watch.told if event[0] == "read"] == list(range(0, 101, 10))
-    assert [event for event in watch.told if event[0] == "finished"] == [("finished", 1, 2), ("finished", 2, 2)]
 
 
 def test_a_repeatable_source_marks_everything_it_touches(desk):

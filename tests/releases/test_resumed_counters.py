@@ -4,10 +4,10 @@ import json
 from fractions import Fraction
 
 import pytest
+from support.cases import slow_one
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import continue_all, document, killed_at, run, unsound
-from support.slow_cases import slow_one
 
 from dpqr.domain.periods import Period
 from dpqr.kernel.budget import Cost
@@ -16,8 +16,8 @@ from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.published.export import start_of
 from dpqr.releases import release as release_module
+from dpqr.releases.files.read_release import read_release
 from dpqr.releases.journal import TranscriptFile
-from dpqr.releases.read_release import read_release
 
 STAGES = [
     (ChainedLedger, "reserve", 1, False),

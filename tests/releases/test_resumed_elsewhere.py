@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import slowly
 from support.ledger_jobs import ledger_in
-from support.slow_cases import slowly
 
 ELSEWHERE = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}
 """Other kernels of linear algebra, and numpy's plain loops (a numpy that does not name these features passes over)."""

@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from support.cases import slow_but
 from support.ledger_jobs import ledger_in
 from support.paid_releases import begun, killed_at, lay, price, published, run, transcript, unsound
-from support.slow_cases import slow_but
 
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.releases import release as release_module

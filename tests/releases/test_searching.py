@@ -7,12 +7,17 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.paid_releases import document, killed_at, lay, run, transcript, unsound
+from support.staged_runs import CELLS, N, planned, stated
 
+import dpqr
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import PureSumEvent, RhoSumEvent
 from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.releases.forecast.simulation import likely_certificates, likely_words, simulate_tables
+from dpqr.strategies.updates.perceptron import Perceptron
 
 SIZE, COLUMNS = 60, "abcd"
 ZCDP = {"delta": "1e-6", "accountant": "zcdp"}
@@ -91,3 +96,59 @@ def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
     made = run(place, resume=True, rounds=None, **asked)
     assert made.transcript.lost == 1
     assert unsound(place) is None
+
+
+# Releases by `theory` with draws before and after its stages: these leave them their shares of the budget.
+
+FIELDS = [
+    {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}, "dpqr": {"otherwise": "drop"}},
+    {"name": "region", "type": "string", "constraints": {"enum": ["n", "s"]}, "dpqr": {"otherwise": "drop"}},
+]
+ROWS = np.arange(4000)
+TABLE = pd.DataFrame(
+    {"sex": np.where(ROWS % 3 > 0, "f", "m"), "region": np.where(ROWS % 5 > 0, "n", "s"), "person": ROWS // 2}
+).assign(times=100)
+REPLACED = {"neighbours": "replace", "n": 100 * len(TABLE), "counts": "times"}
+"""Of so many rows stages would take rounds until the budget is spent."""
+
+
+@pytest.mark.parametrize(
+    ("more", "beside"),
+    [
+        (REPLACED | {"count_dropped": "0.1"}, ["left out"]),
+        (REPLACED | {"certify": "0.1"}, ["bounds"]),
+        ({"unit": "person", "max_rows": 2, "n": len(TABLE)}, ["persons"]),
+    ],
+)
+def test_a_run_with_other_draws_beside_its_stages_ends_within_its_budget(more, beside):
+    """It took the whole budget for its stages, and a paid run ended without an answer."""
+    asked = [{"marginal": ["sex", "region"]}, *([{"persons": {"by": ["sex"]}}] if "persons" in beside else [])]
+    queries = {"queries": asked, "domain": {"fields": FIELDS, "malformed": "drop"}}
+    made = dpqr.release(TABLE, queries=queries, eps=4, schedule="theory", **more)
+    phases = made.record["spent"]["phases"]
+    assert set(phases) - {"search", "opening"} == set(beside)
+    assert sum(float(phase["basic"]["float"]) for phase in phases.values()) <= 4 * (1 + 1e-9)
+    assert len(made.answers) > 3
+
+
+# What stages certify on public tables. Noise is public, so every run gives the same.
+
+
+@pytest.mark.slow
+def test_likely_is_far_below_certain_and_reached_on_every_table():
+    plan = planned(update=Perceptron(), epsilon=10)
+    tables = simulate_tables(plan.problem.domain, N, 3)[:2]
+    found = likely_certificates(plan, tables)
+    assert found[:1] == likely_certificates(plan, tables[:1])
+    assert 0 < max(found) < float(plan.stop.certain)
+    words = likely_words(plan, tables)
+    assert words.startswith("likely certificate: alpha 0.0")
+    assert words.endswith(f"in 2 simulated runs at epsilon 10; certain: {float(plan.stop.certain):.4g}")
+
+
+def test_nothing_certain_is_said_so():
+    plan = planned(stated(n=N // 50))
+    assert plan.stop.certain is None
+    assert plan.problem.domain.size == CELLS
+    words = likely_words(plan, simulate_tables(plan.problem.domain, N // 50, 3)[:1])
+    assert words.endswith("certain: none below 1")

@@ -2,10 +2,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from strategies.schedules.marginals.test_foreseen import RECORDS, asked, rounds, searching, shown
+from support.cases import in_one_test
 from support.handmade_release import make_plan, make_release, make_stopped_release
-from support.one_test import in_one_test
 
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
@@ -22,6 +21,7 @@ from dpqr.releases.sentences import (
     left_out_warning,
     odds_words,
     parallel_words,
+    planner_note,
     reader_notes,
     release_guarantee,
 )
@@ -49,7 +49,7 @@ def test_only_private_noise_gives_a_guarantee():
     assert release_guarantee(replace(release, private=False)).startswith("NOT PRIVATE")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("records", "fraction", "words"),
     [
         (198.00400001, 0.0495000001, "off by more than 198.005 records (0.04951 of the declared n)."),
@@ -75,13 +75,13 @@ def test_a_probability_is_never_shown_too_large(beta, shown):
     assert f"at least {shown}, over" in certainty(replace(make_stopped_release(), certificate=certificate))
 
 
-@pytest.mark.parametrize("delta", ["1.7e-9", "1e-30", "0.000123456789"])
+@in_one_test("delta", ["1.7e-9", "1e-30", "0.000123456789"])
 def test_a_delta_is_told_as_it_was_typed(delta):
     assert float(budget_words(PrivacyBudget.parse("1", delta)).rpartition(" ")[2]) == float(delta)
     assert "delta = 3.33333333334e-10" in budget_words(PrivacyBudget(Fraction(1), Fraction(1, 3 * 10**9)))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("unit", "free"),
     [
         (PrivacyUnit(), True),
@@ -114,7 +114,7 @@ def test_a_warning_needs_more_than_a_twentieth_and_more_than_noise():
 # For readers: odds, notes, and a warning where hardly any rows were used.
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("epsilon", "delta", "words"),
     [
         ("1", "0", "stands at most 2.719 to 99 afterwards, whatever else a reader knows or computes"),
@@ -192,6 +192,19 @@ def test_every_note_of_a_plan_of_marginals_is_in_the_catalogue():
         note for note in (*stated, *released, *bought, averaged) if note in reader_notes([note], [], 0, "marginals")
     ]
     assert passed == []
+
+
+def test_a_plan_says_what_it_will_do_in_whole_sentences():
+    count = COUNT.format(share=0.02, candidates="what a search finds or all blocks once")
+    said = [planner_note(note) for note in (WORDS["search"].note, count, MAKERS[4], "something else")]
+    assert said[0].startswith("A search measures each column first. Each round then chooses, up to noise, a block ")
+    assert said[1:] == [
+        "A noisy count of the records comes first, for 2% of the budget. It decides what is measured: what a search "
+        "finds or all blocks once.",
+        "mean(pay): each value counts as the middle of its interval, at most 500 away; the figure may have as large "
+        "an error in addition to the noise.",
+        "something else",
+    ]
 
 
 def few(estimate, *, drops=True, persons=None):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.forecast import ForecastRequest, Goal, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, forecast, simulate, simulate_tables
+from dpqr.releases.forecast.by_epsilon import ForecastRequest, Goal, GoalRequest, forecast_releases
+from dpqr.releases.forecast.shares import ShareInside
+from dpqr.releases.forecast.simulation import PublicTable, forecast, simulate, simulate_tables
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
-from dpqr.releases.shares import ShareInside
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 

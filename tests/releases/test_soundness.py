@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import HypothesisFailed, InfeasiblePlan
@@ -69,7 +69,7 @@ def test_what_no_table_could_answer_ends_the_run(found, says):
     assert raised.value.exit_code == 6
 
 
-@pytest.mark.parametrize("total", [np.nan, np.inf, -np.inf])
+@in_one_test("total", [np.nan, np.inf, -np.inf])
 def test_a_first_hypothesis_is_looked_at_too(total):
     with pytest.raises(HypothesisFailed, match="not finite"):
         start_rule(rule(start=lambda _: distribution([1, 0, 0, 0], total=total)), FACTS)

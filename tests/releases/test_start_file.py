@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
-from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.models.fit.evidence import EarlierTables, LinearMeasurement
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.releases.start import read_start, start_bytes, start_name
 
 STATED = {"fields": [{"name": "a", "type": "integer"}, {"name": "b", "type": "integer"}]}
@@ -73,3 +75,43 @@ def test_another_domain_is_refused_by_the_column_that_differs():
 def test_what_dpqr_has_not_written_is_refused(content):
     with pytest.raises(DocumentError, match="--start"):
         read_start(content, STATED, DOMAIN)
+
+
+# Earlier releases that a plan starts from: of the same domain, for a schedule that fits a model, and said.
+
+COLUMNS = {"a": 3, "b": 2}
+QUERIES = {"queries": [{"marginal": ["a", "b"]}], "domain": COLUMNS}
+
+
+def content(**parts):
+    table = {"columns": ["a", "b"], "deviation": 2.0, "cells": [10.0] * 6}
+    stated = {"dpqr": "start/1", "release": "ab" * 32, "records": 60.0, "domain": COLUMNS, "tables": [table]}
+    return json.dumps(stated | parts).encode()
+
+
+def planned(schedule="marginals", start=None, **more):
+    return plan_release(PlanRequest(queries=QUERIES, epsilon="1", schedule=schedule, start=start, **more))
+
+
+def test_a_plan_holds_the_tables_and_says_so():
+    plan = planned(start=content())
+    assert plan.problem.start.sha256 == "ab" * 32
+    assert [table.axes for table in plan.problem.start.tables] == [(1, 0)]
+    assert any("starts from the tables of release abababababab" in note for note in plan.notes)
+    assert planned().problem.start is None
+
+
+def test_prices_and_draws_are_those_of_a_plan_without_a_start():
+    plain, started = planned(), planned(start=content())
+    assert (started.events, started.epsilon) == (plain.events, plain.epsilon)
+
+
+@in_one_test("more", [{"schedule": "strategy"}, {"schedule": "rounds"}, {"update": "least-squares"}, {"replay": False}])
+def test_a_plan_that_fits_no_such_model_is_refused(more):
+    with pytest.raises(UsageFault, match="--s"):
+        planned(start=content(), **more)
+
+
+def test_another_domain_is_refused():
+    with pytest.raises(DocumentError, match=r"another domain \(column 'b' differs\)"):
+        planned(start=content(domain={"a": 3, "b": 4}))

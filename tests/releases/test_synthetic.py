@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.cases import in_one_test
 from support.handmade_release import BLOCKS, WEIGHTS, Stub, TinyHypothesis
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
@@ -17,9 +18,9 @@ from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.values import replace
-from dpqr.releases import release_files as synthetic
+from dpqr.releases.files import release_files as synthetic
+from dpqr.releases.files.release_files import require_sampleable, sampled, synthesise
 from dpqr.releases.record.release_document import Synthetic
-from dpqr.releases.release_files import require_sampleable, sampled, synthesise
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
@@ -192,7 +193,7 @@ def drawn(axis: Bins, code: int) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("closed", "held"),
     [("left", [{0, 1, 2, 3, 4}, {5, 6, 7, 8}]), ("right", [{0, 1, 2, 3, 4, 5}, {6, 7, 8}])],
 )

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
-from dpqr.releases.files import OWN_NAMES
-from dpqr.releases.formats import FORMATS, TableFormat, write_table
-from dpqr.releases.release_files import answer_records, answer_tables, answers_table
-from dpqr.releases.tidy import (
+from dpqr.releases.files.atomic import OWN_NAMES
+from dpqr.releases.files.formats import FORMATS, TableFormat, write_table
+from dpqr.releases.files.release_files import answer_records, answer_tables, answers_table
+from dpqr.releases.files.tidy import (
     CHUNK,
     GROUP,
     NO_TEXT,
@@ -93,7 +93,7 @@ def test_more_rows_than_are_written_at_a_time(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+@in_one_test("form", ["csv", "parquet", "json"])
 def test_a_table_without_rows(form, tmp_path):
     write_table(Tidy(0, {"t": Texts(np.array([], dtype=np.int8), ["a"]), "x": np.array([])}), tmp_path / "a", form)
     if form == "parquet":
@@ -113,8 +113,8 @@ def test_csv_and_json_need_no_arrow(tmp_path):
     """A job that reads CSV and writes CSV starts sooner and is smaller without."""
     code = (
         "import sys; from pathlib import Path; import numpy as np;"
-        "from dpqr.releases.formats import write_table;"
-        "from dpqr.releases.tidy import Tidy;"
+        "from dpqr.releases.files.formats import write_table;"
+        "from dpqr.releases.files.tidy import Tidy;"
         "[write_table(Tidy(1, {'x': np.ones(1)}), Path(sys.argv[1], form), form) for form in ('csv', 'json')];"
         "print('pyarrow' in sys.modules)"
     )
@@ -188,7 +188,7 @@ def test_a_formula_is_found_behind_whatever_does_not_show(attack):
         assert inert("'" + before + attack) == "''" + before + attack
 
 
-@pytest.mark.parametrize("attack", [*ATTACKS, *(before + "=1+1" for before in BEFORE)])
+@in_one_test("attack", [*ATTACKS, *(before + "=1+1" for before in BEFORE)])
 def test_in_a_file_the_cell_is_one_cell_and_no_formula(tmp_path, attack):
     path = tmp_path / "t.csv"
     write_table(Tidy(2, {attack: Texts(np.array([0, 1]), [attack, "plain"]), "x": np.array([1, 2])}), path, "csv")
@@ -257,7 +257,7 @@ def test_no_two_attributes_meet_each_other_or_a_reserved_column():
     assert not {column.casefold() for column in columns} & set(RESERVED)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@in_one_test("name", FORMATS)
 def test_what_a_format_writes_it_reads_back(name, tmp_path):
     files, path = FORMATS[name].files, tmp_path / f"a.{name}"
     titles = ["=1+1", "'tis", "'-x", "two\nlines", "\u00e9"]

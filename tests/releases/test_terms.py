@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -126,7 +126,7 @@ def test_a_surprise_loses_what_is_paid_for_it_and_no_more_between_all_neighbours
     assert terms.law(asked) == terms.check.law((asked,), unit, terms.answer) == terms.stated_law(asked)
 
 
-@pytest.mark.parametrize("query", ["one part", "two parts", "three parts"])
+@in_one_test("query", ["one part", "two parts", "three parts"])
 def test_a_table_of_parts_is_measured_where_it_is_free_and_nowhere_else(query):
     asked = QUERIES[query]
     for name, unit in UNITS.items():
@@ -144,7 +144,7 @@ def test_the_noise_of_the_query_on_the_table_of_its_parts_loses_twice_what_is_pa
     assert largest_loss(terms.law(asked), table, unit, terms.answer) == times * priced_at(terms.answer)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@in_one_test("unit", UNITS)
 def test_sessions_of_earlier_versions_keep_their_rule(unit):
     """They measure the table at the price of one answer; records of theirs state the noise of the query."""
     asked, unit = QUERIES["two parts"], UNITS[unit]

@@ -80,7 +80,27 @@ def test_a_row_names_its_group_and_its_flag() -> None:
     assert "mean(pay) by sex\nsex  estimate" in shown
     assert "+-0.50" in shown
     assert "small denominator: the interval is all that a table can give" in shown
+    assert "sure:" not in shown
     assert "all that a table can give" not in text(figures_view(rows[:1]))
+
+
+def test_a_quantile_of_one_whole_number_claims_no_error_of_nothing() -> None:
+    row = {"figure": "median(days)", "kind": "median", "detail": "0.5", "basis": "estimate", "flag": None}
+    shown = text(figures_view([{**row, "estimate": 3.0, "error": 0.0, "lower": 3.0, "upper": 3.0}]))
+    assert "+-" not in shown
+    assert shown.splitlines()[1].split() == ["median(days)", *"333", "estimate"]
+
+
+def test_whole_numbers_are_shown_as_such_whatever_their_errors() -> None:
+    row = {"figure": "stay", "kind": "quantiles", "basis": "estimate", "flag": None}
+    rows = [
+        {**row, "detail": "0.5", "estimate": 3.0, "error": 0.0, "lower": 3.0, "upper": 3.0},
+        {**row, "detail": "0.75", "estimate": 6.0, "error": 0.255, "lower": 5.0, "upper": 6.0},
+    ]
+    assert [line.split()[1:-1] for line in text(figures_view(rows)).splitlines()[2:4]] == [
+        ["3", "3", "3"],
+        ["6", "+-0.26", "5", "6"],
+    ]
 
 
 def test_views_show_their_bias() -> None:

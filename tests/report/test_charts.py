@@ -53,11 +53,6 @@ def test_no_error_is_known(release):
     assert "95%" not in printed(bars_view(block, 3), 60)
 
 
-@pytest.fixture
-def pair_block(release):
-    return answered_block(release.answers[0], release.plan.problem.domain)
-
-
 def test_a_pair(block):
     assert printed(heat_map_view(block, 9)) == kept("heat-map") + f"{LEGEND}\n"
 

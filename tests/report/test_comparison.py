@@ -13,7 +13,8 @@ from support.plain_screen import printed
 from support.verified_release import make
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
-from dpqr.releases.read_release import read_answers, read_release
+from dpqr.kernel.values import replace
+from dpqr.releases.files.read_release import read_answers, read_release
 from dpqr.report.comparison import FIGURES, CompareRequest, compare, compared_view
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -54,6 +55,12 @@ def test_a_plan_beside_a_release(desk):
     assert {side.facts["price"] for side in found.sides} == {f"epsilon {found.sides[0].facts['epsilon']}"}
     assert found.blocks[0].noise[0] == found.blocks[0].noise[1]
     assert math.isnan(found.blocks[0].apart)
+
+
+def test_the_budget_is_that_with_what_the_learned_domain_has_cost(desk):
+    found = compare(CompareRequest(first=str(desk / "plan.json"), second=str(desk / "out"))).sides[0]
+    whole = {"epsilon": {"exact": "5/4", "float": 1.25}, "delta": {"exact": "0", "float": 0.0}}
+    assert replace(found, plan=found.plan | {"whole": whole}).facts["epsilon"] == "1.25"
 
 
 def test_blocks_that_one_of_them_lacks(desk):
@@ -97,6 +104,11 @@ def test_what_cannot_be_compared(desk, tmp_path):
     for place in (tmp_path / "x.json", tmp_path / "nowhere", desk / "table.csv"):
         with pytest.raises(UsageFault, match="is neither a release directory nor a plan"):
             compare(CompareRequest(first=str(place), second=str(desk / "out")))
+    plan = json.loads((desk / "plan.json").read_text())
+    for damaged in ([], {"dpqr": 1}, {"budget": {"epsilon": {"exact": "1/0"}}}, {"workload": {}}, {"forecast": [[]]}):
+        (tmp_path / "x.json").write_text(json.dumps(plan | damaged if damaged else damaged))
+        with pytest.raises(UsageFault, match="is neither a release directory nor a plan"):
+            compare(CompareRequest(first=str(tmp_path / "x.json"), second=str(desk / "out")))
     with pytest.raises(UsageFault, match="holds its documents"):
         compare(CompareRequest(first=str(OLD / "0.3.0"), second=str(desk / "out"), proxy=str(desk / "table.csv")))
 

@@ -7,7 +7,7 @@ from support.plain_screen import kept, printed
 
 from dpqr.audit.attack import LossLowerBound
 from dpqr.audit.case import Claim
-from dpqr.releases.exact_errors import Accuracy, BlockError
+from dpqr.releases.forecast.exact_errors import Accuracy, BlockError
 from dpqr.report.evaluation import accuracy_view, audit_view, claim_words, proved_words
 
 BLOCKS = tuple(

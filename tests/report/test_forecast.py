@@ -8,8 +8,8 @@ from support.handmade_forecasts import forecasts
 from support.plain_screen import kept, printed
 
 from dpqr.kernel.values import replace
-from dpqr.releases.forecast import Goal
-from dpqr.releases.forecast_error import RowsLeftOut
+from dpqr.releases.forecast.by_epsilon import Goal
+from dpqr.releases.forecast.simulation import RowsLeftOut
 from dpqr.report.forecast import explanation_view, forecast_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 

@@ -61,11 +61,11 @@ def test_what_was_used_of_the_budget_and_by_how_many_releases():
     paid = {"dataset": "survey", "entry": 2, "seal": "0" * 64}
     found = card(spent=spending(spent=3, limit=4), ledger=paid)
     assert line(found, "Used") == "epsilon 3 of epsilon 4 for life; epsilon 1 left"
-    assert line(found, "Releases") == "3 so far"
+    assert line(found, "Paid runs") == "3 so far"
     assert found.title == "Privacy label of a release about survey"
-    assert line(card(ledger=paid), "Releases").startswith("not known from the release alone")
+    assert line(card(ledger=paid), "Paid runs").startswith("not known from the release alone")
     assert line(card(), "Budget").startswith("No ledger was used.")
-    assert "Releases" not in dict(card().lines)
+    assert "Paid runs" not in dict(card().lines)
 
 
 @pytest.mark.parametrize(

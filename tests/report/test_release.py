@@ -83,6 +83,14 @@ def test_the_receipt_and_the_queries_by_name():
     )
 
 
+def test_promise_and_warnings_come_before_the_queries_and_prices_after_them():
+    receipt = [("Guarantee", "much"), ("", "paid"), ("Plan", "a hash"), ("Warning", "beware"), ("Total", "eps 1")]
+    shown = printed(stored_run_view([*receipt, ("", "by zcdp")], [("a query", 2, ())]))
+    assert [line.split()[-1] for line in shown.splitlines() if line] == [
+        *("much", "paid", "beware", "columns", "2", "hash", "1", "zcdp")
+    ]
+
+
 def test_predictions_answer_no_queries():
     assert printed(stored_run_view([("Guarantee", "much")], [])) == "Guarantee  much\n"
 
@@ -164,6 +172,23 @@ def test_it_is_announced_and_told_with_its_noise(plan, release, unit, words) -> 
     count = DroppedCount(measurement=measured((DROPPED, [-1234])), charge=0)
     told = lines(facts(receipt(replace(release, plan=planned, dropped=count))))
     assert f"Left out -1,234 +-1.36 (noise): {words}; eps 0.05 Opening" in told
+
+
+def test_a_release_for_persons_says_what_share_of_the_rows_it_used(plan, release) -> None:
+    """By what was bought; else that nobody knows, and how to learn it."""
+    persons = replace(release, plan=replace(plan, problem=replace(plan.problem, unit=PERSONS)))
+    unknown = "what share of the rows was used is not known; a release with --count-dropped 0.05"
+    assert unknown in lines(release_view(persons, None, (), ()))
+    assert unknown not in lines(release_view(release, None, (), ()))  # of rows
+    total = release.hypothesis.total
+    for times, share in ((1.0, "50%"), (1.0 / 3.0, "75%")):
+        count = DroppedCount(measurement=measured((DROPPED, [round(times * total)])), charge=0)
+        told = lines(release_view(replace(persons, plan=counting(plan, PERSONS), dropped=count), None, (), ()))
+        assert f"Used at most about {share} of the rows" in told
+        assert unknown not in told
+    count = DroppedCount(measurement=measured((DROPPED, [-1234])), charge=0)
+    told = lines(release_view(replace(persons, plan=counting(plan, PERSONS), dropped=count), None, (), ()))
+    assert "Used at most about 100% of the rows" in told
 
 
 def test_nothing_is_said_where_none_was_bought(plan, release) -> None:

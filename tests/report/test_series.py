@@ -15,7 +15,7 @@ from support.handmade_release import make_release
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block, trend
-from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.files.read_release import read_answers, read_release
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.report.series import CHANGES, FIGURES, series, series_table
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from support.cases import thinned
 from support.handmade_release import make_release
 from support.plain_screen import printed
-from support.slow_cases import thinned
 
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block

@@ -5,7 +5,7 @@ from itertools import product
 from types import SimpleNamespace
 
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent
@@ -112,7 +112,7 @@ def test_every_noisy_answer_is_of_the_query_that_was_asked(monkeypatch):
 UP, DOWN = ({"side": side, "threshold": 4, "draw": 100 + FIRST + place} for place, side in enumerate((1, -1)))
 
 
-@pytest.mark.parametrize("asks", range(ASKS + 3))
+@in_one_test("asks", range(ASKS + 3))
 def test_a_secret_of_another_ask_than_the_newest_admits_nothing(asks):
     """Older copies, and newer ones than this log: in between comparisons were made with its thresholds."""
     state = found(("opened up", "opened down"), kept(UP, DOWN, asks=asks))
@@ -136,12 +136,12 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("secret", DAMAGED, ids=str)
+@in_one_test("secret", DAMAGED)
 def test_a_damaged_secret_is_as_good_as_lost(secret):
     assert found(("opened up", "opened down"), secret).watches == {}
 
 
-@pytest.mark.parametrize("lost", [False, True])
+@in_one_test("lost", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(lost, whole):
     """Either is enough by itself: a lost draw, or an error that rows may have decided."""

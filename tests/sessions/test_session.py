@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
+from support.cases import in_one_test, slow_but, thinned
 from support.ledger_jobs import draws, ledger_in, terms
-from support.paid_releases import Unwatched, payer
-from support.slow_cases import slow_but, thinned
+from support.paid_releases import payer
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -34,6 +34,7 @@ from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import require_verified, verify
 from dpqr.python.approval import approve
 from dpqr.releases.locked_plan import plan_file
+from dpqr.releases.loop import SILENT
 from dpqr.releases.reading import TableReading
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.sessions.folder import SessionFolder
@@ -96,14 +97,14 @@ def request(place, name="desk", source=None, **plan):
 
 
 def opened(place, **plan):
-    return open_predictions(request(place, **plan), Unwatched())
+    return open_predictions(request(place, **plan), SILENT)
 
 
 def asked(place, text, name="desk"):
     points = place / "points.csv"
     points.write_text(text)
     source = TableSource(paths=(str(points),))
-    return ask_predictions(AskPredictions(name=name, payer=payer(place), points=source), Unwatched())
+    return ask_predictions(AskPredictions(name=name, payer=payer(place), points=source), SILENT)
 
 
 def folder(place, name="desk"):
@@ -221,7 +222,7 @@ def test_a_table_that_cannot_be_read_again_and_points_of_the_table_are_refused(p
     opened(place)
     private = TableSource(paths=(str(place / "table.csv"),))
     with pytest.raises(UsageFault, match="a file of the private table"):
-        ask_predictions(AskPredictions(name="desk", payer=payer(place), points=private), Unwatched())
+        ask_predictions(AskPredictions(name="desk", payer=payer(place), points=private), SILENT)
     with pytest.raises(UsageFault, match="holds no rows"):
         asked(place, "sex,town\n")
     assert drawn(place) == 0
@@ -409,11 +410,11 @@ def test_a_session_by_a_plan_that_somebody_approved(place, plan):
     path = locked(place, plan)
     ledger_in(place).restrict("survey", PolicyChange(approval=True))
     with pytest.raises(BudgetRefused, match="approve"):
-        open_predictions(followed(place, path), Unwatched())
+        open_predictions(followed(place, path), SILENT)
     with pytest.raises(BudgetRefused, match="approve"):
         opened(place, **plan)
     approved = approve(payer(place), path, Reason(by="M. Lee"))
-    assert open_predictions(followed(place, path), Unwatched()).points == 6
+    assert open_predictions(followed(place, path), SILENT).points == 6
     asked(place, WOMAN)
     finished = close_predictions("desk", payer(place), str(place / "p.csv"))
     record = json.loads((place / "p.csv.record.json").read_text())
@@ -426,7 +427,7 @@ def test_a_session_by_a_plan_that_somebody_approved(place, plan):
 def test_what_differs_from_a_sessions_plan_is_refused(place):
     path = locked(place, {})
     with pytest.raises(DocumentError, match=r"predictions is 6 in the plan, and would be 7 now"):
-        open_predictions(followed(place, path, predictions=7), Unwatched())
+        open_predictions(followed(place, path, predictions=7), SILENT)
     assert spent(place) == 0
 
 
@@ -435,11 +436,11 @@ def test_a_plan_of_a_batch_is_none_of_a_session_and_the_other_way_round(place):
     run = request(place, accountant="basic").run
     save_prediction_plan(planned_prediction(run)[0], plan_file(batch))
     with pytest.raises(DocumentError, match=r"session is nothing in the plan, and would be true now"):
-        open_predictions(followed(place, batch), Unwatched())
+        open_predictions(followed(place, batch), SILENT)
     points = TableSource(paths=(str(place / "table.csv"),))
     wrong = replace(followed(place, locked(place, {})).run, points=points)
     with pytest.raises(UsageFault, match="is of a session"):
-        predict(wrong, Unwatched())
+        predict(wrong, SILENT)
     assert spent(place) == 0
 
 
@@ -454,7 +455,7 @@ def held(document):
     return SimpleNamespace(folder=folder)
 
 
-@pytest.mark.parametrize("name", Limits.__struct_fields__)
+@in_one_test("name", Limits.__struct_fields__)
 def test_later_processes_read_the_table_as_the_first_one_did(name):
     limits = Limits(**{name: getattr(Limits(), name) // 2})
     stated = StatedSession.of("interactive", StatedBudget(**BUDGET), TableReading(source=SOURCE, limits=limits))
@@ -469,7 +470,7 @@ def test_later_processes_read_the_table_as_the_first_one_did(name):
     assert session.budget == PrivacyBudget(Fraction(1))
 
 
-@pytest.mark.parametrize("paid", ["1/2", "1", "5"])
+@in_one_test("paid", ["1/2", "1", "5"])
 @pytest.mark.parametrize("stating", ["1/2", "1", "5"])
 def test_draws_pass_the_filter_of_what_was_paid_and_that_of_the_guarantee(paid, stating):
     reservation = Reservation(
@@ -491,7 +492,7 @@ def test_draws_pass_the_filter_of_what_was_paid_and_that_of_the_guarantee(paid, 
         guard.charge(part)
 
 
-@pytest.mark.parametrize("name", sorted(ACCOUNTANTS))
+@in_one_test("name", sorted(ACCOUNTANTS))
 def test_only_accountants_that_are_filters_prove_a_session(name):
     budget = PrivacyBudget(Fraction(1)) if name == "basic" else PrivacyBudget(Fraction(1), Fraction(1, 10**9))
     if name in ("basic", "zcdp", "gdp"):

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.fakes import Says
-from support.one_test import in_one_test
 
 from dpqr.domain.histogram import RECORDS, DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -130,7 +130,7 @@ def test_answers_of_many_blocks_are_held_in_short_words_where_they_fit() -> None
         assert (held.dtype, set(held.tolist())) == (kind, {value})
 
 
-@pytest.mark.parametrize("kind", [BlockCandidates, QueryCandidates])
+@in_one_test("kind", [BlockCandidates, QueryCandidates])
 def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
     large = Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[0, 2**26], [1, 0]])))
     with pytest.raises(InfeasiblePlan, match="'large'"):

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.fakes import Says, measured
-from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
@@ -43,7 +43,7 @@ def test_the_gap_of_more_is_the_sum_over_all_rows_and_blocks() -> None:
     assert gap(both, Says({"marginal": [4, 2, 9.2], "quarters": 5})) == 1 + 4 + Fraction(3, 4)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@in_one_test("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_no_hypothesis_can_break_the_gap(value) -> None:
     values = [2**62, -(2**62), 2**62]
     found = gap(measured((MARGINAL, values)), Says({"marginal": value}))
@@ -51,13 +51,13 @@ def test_no_hypothesis_can_break_the_gap(value) -> None:
     assert found == sum(abs(v - guess) for v in values)
 
 
-@pytest.mark.parametrize(("check", "pure"), [(Laplace(), True), (Gaussian(), False)], ids=["laplace", "gaussian"])
+@in_one_test(("check", "pure"), [(Laplace(), True), (Gaussian(), False)])
 def test_it_is_known_by_its_name_and_says_whether_it_is_pure(check, pure) -> None:
     assert CHECKS.builtins[check.name].target.endswith(f":{type(check).__name__}")
     assert check.pure is pure
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "unit", "sensitivity"),
     [
         ([MARGINAL], ADD_REMOVE, 1),
@@ -73,7 +73,7 @@ def test_laplace_noise_is_what_the_price_buys(blocks, unit, sensitivity) -> None
     assert Fraction(made.event.sensitivity) / made.event.scale == Fraction(2, 7)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "unit", "squared"),
     [
         ([MARGINAL], ADD_REMOVE, 1),
@@ -123,7 +123,7 @@ def test_a_price_in_mu_buys_rounded_noise_and_never_less_than_can_be_drawn() -> 
         assert event == RoundedGaussianEvent(squared_sensitivity=1, variance=variance)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("price", "own"),
     [
         (Price(epsilon=Fraction(1, 4)), Laplace()),

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.budget import PrivacyBudget
@@ -25,7 +26,7 @@ def held(tree, rows):
     return [sum(period in tree.span(node) for period in rows) for node in range(1, tree.periods + 1)]
 
 
-@pytest.mark.parametrize("base", [2, 3, 10])
+@in_one_test("base", [2, 3, 10])
 @pytest.mark.parametrize("power", [1, 2])
 def test_no_unit_costs_more_than_the_stated_prices(base, power):
     """All ways to spread up to K rows over the periods: price (k / K)^power a node, added up."""
@@ -35,7 +36,7 @@ def test_no_unit_costs_more_than_the_stated_prices(base, power):
     assert max(costs) == found.prices == found.tree.levels
 
 
-@pytest.mark.parametrize("base", [2, 3, 10])
+@in_one_test("base", [2, 3, 10])
 def test_a_replaced_row_may_move_to_another_period(base):
     found = counter(base, PrivacyUnit(neighbours=Neighbours.REPLACE))
     moved = [
@@ -51,7 +52,7 @@ def test_shares_of_epsilon_are_exact():
     assert counter(10).node == LIFE
 
 
-@pytest.mark.parametrize("accountant", ["zcdp", "gdp"])
+@in_one_test("accountant", ["zcdp", "gdp"])
 def test_shares_of_rho_and_mu_fit_the_life(accountant):
     life = PrivacyBudget.parse("1", "1e-9")
     found = Counter.of(24, life, accountant, ROW)
@@ -65,7 +66,7 @@ def turn(period):
     return CounterStep(counter=counter(3), first=Period.parse("2026-01"), period=Period.parse(period))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("action", "says"),
     [
         (lambda: Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "pld", ROW), "choose basic, zcdp, gdp"),
@@ -73,14 +74,13 @@ def turn(period):
         (lambda: turn("2025-12"), "runs from 2026-01 to 2026-09"),
         (lambda: turn("2026-10"), "runs from 2026-01 to 2026-09"),
     ],
-    ids=["a fixed schedule's accountant", "a share too small", "before", "after"],
 )
 def test_what_no_counter_can_be_is_refused(action, says):
     with pytest.raises(UsageFault, match=says):
         action()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("period", "level", "since"),
     [
         ("2026-01", 0, "2026-01"),

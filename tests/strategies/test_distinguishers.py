@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 from audits.choices import exponential_law, permute_and_flip_law
+from support.cases import in_one_test
 from support.fakes import Says
-from support.one_test import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
@@ -35,7 +35,7 @@ def _marginal_scores():
     return BlockCandidates(blocks=(marginal,), unit=REPLACE).scores(Says({"m": 0}))
 
 
-@pytest.mark.parametrize("price", [PURE, RHO])
+@in_one_test("price", [PURE, RHO])
 def test_a_price_buys_what_the_exponential_law_may_claim(price) -> None:
     mechanism = Exponential().mechanism(_marginal_scores(), REPLACE, price)
     assert mechanism.event == Exponential().event(price) == ExponentialEvent(epsilon=price.bounded_range)
@@ -43,7 +43,7 @@ def test_a_price_buys_what_the_exponential_law_may_claim(price) -> None:
     assert mechanism.unit is REPLACE
 
 
-@pytest.mark.parametrize("price", [PURE, RHO])
+@in_one_test("price", [PURE, RHO])
 def test_a_price_buys_what_the_law_of_permute_and_flip_may_claim(price) -> None:
     mechanism = PermuteAndFlip().mechanism(_marginal_scores(), REPLACE, price)
     assert mechanism.event == PermuteAndFlip().event(price) == PermuteAndFlipEvent(epsilon=price.pure)
@@ -51,7 +51,7 @@ def test_a_price_buys_what_the_law_of_permute_and_flip_may_claim(price) -> None:
     assert mechanism.unit is REPLACE
 
 
-@pytest.mark.parametrize(("distinguisher", "factor"), [(Exponential(), 8), (PermuteAndFlip(), 2)], ids=["8", "2"])
+@in_one_test(("distinguisher", "factor"), [(Exponential(), 8), (PermuteAndFlip(), 2)])
 def test_rho_buys_epsilon_squared_over_a_factor(distinguisher, factor) -> None:
     epsilon = distinguisher.event(RHO).epsilon
     assert epsilon**2 <= factor * Fraction(1, 50) <= (epsilon + Fraction(1, 10**9)) ** 2
@@ -92,7 +92,7 @@ def test_a_price_in_rho_falls_short_by_what_its_own_epsilon_does() -> None:
     assert found == pytest.approx(2 * 3 * 5 * math.log(200_000), rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("price", "own"),
     [
         (Price(epsilon=Fraction(1, 4)), PermuteAndFlip()),

@@ -5,6 +5,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import FilterAccountant, PlanFilter, SumFilter
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -31,20 +32,20 @@ def plan(accountant, *, adaptive):
     return SimpleNamespace(roles=roles, schedule=schedule, budget=BUDGET, events=((DRAW, 3),))
 
 
-@pytest.mark.parametrize("name", ["basic", "advanced", "optimal", "zcdp", "gdp"])
+@in_one_test("name", ["basic", "advanced", "optimal", "zcdp", "gdp"])
 def test_a_fixed_schedule_is_guarded_by_its_plan(name):
     guard = make_filter(plan(ACCOUNTANTS[name], adaptive=False))
     assert isinstance(guard, SumFilter if isinstance(ACCOUNTANTS[name], FilterAccountant) else PlanFilter)
     assert unfit(ACCOUNTANTS[name], Annealed(adaptive=False)) is None
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
+@in_one_test("name", ["basic", "zcdp", "gdp"])
 def test_a_filter_charges_an_adaptive_schedule_beyond_its_plan(name):
     guard = make_filter(plan(ACCOUNTANTS[name], adaptive=True))
     assert [guard.charge(DRAW) for _ in range(20)] == list(range(20))
 
 
-@pytest.mark.parametrize("name", ["advanced", "optimal", "pld"])
+@in_one_test("name", ["advanced", "optimal", "pld"])
 def test_every_other_theorem_is_refused_by_its_type(name):
     with pytest.raises(
         BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.plugins import lacking
 from dpqr.strategies.known import ROLES
 
 EVERY = [(registry, name) for registry in ROLES for name in registry.builtins]
-
-
-def by_name(value):
-    return value.role if hasattr(value, "role") else value
 
 
 @in_one_test(("registry", "name"), EVERY)

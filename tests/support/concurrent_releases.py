@@ -14,27 +14,24 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.releases import release as release_module
+from dpqr.releases.loop import SILENT
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
-from support.ledger_jobs import SERVER, ledger_in
-from support.paid_releases import Unwatched, request, run, transcript, unsound
+from support.ledger_jobs import SERVER, STRICT, ledger_in
+from support.paid_releases import request, run, transcript, unsound
 from support.process_races import race
 
 MEMORY = Path("/dev/shm")
 """Where syncs take no time, so that most kills meet the code and crowds are fast; a kill loses no page either way."""
 ASKED: dict[str, str] = {}
 """What every release asks for beside epsilon 1."""
-BALLAST = ".ballast"
-ROOM = 48 * 1024
-"""Bytes that are left, at most, on a disk that is about to be full."""
 OFTEN = 10
 """Crowds between two that are let live, to learn how long a job takes now."""
 LOOKS = 20
@@ -44,7 +41,7 @@ LOOKS = 20
 def command(*arguments):
     """Run this file as a command; its JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "support.concurrent_releases", *map(str, arguments)],
+        [*STRICT, "-m", "support.concurrent_releases", *map(str, arguments)],
         capture_output=True,
         env=os.environ
         | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
@@ -72,24 +69,21 @@ def releases(directory, jobs):
     return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"out{number}")))
 
 
-def kills(directory, count, seed, crowd, tight):
+def kills(directory, count, seed, crowd):
     """Kill releases at random moments until `count` have died, `crowd` of them racing, and continue half of those that
     wait (which are killed too).
 
-    tight: the desk is on a file system of its own that is filled up before every crowd; else every fifth job meets a
-    limit on the size of its files. A moment is uniform over the time that the slowest of a crowd takes which lives.
+    Every fifth job meets a limit on the size of its files. A moment is uniform over the time that the slowest of a
+    crowd takes which lives.
     """
     moments = random.Random(seed)
     done = {"killed": 0, "ended": Counter(), "continued": 0, "met": Counter(), "unsound": [], "crowds": 0}
     while done["killed"] < count:
         if done["crowds"] % OFTEN == 0:
             life = lived(directory, crowd, f"life{done['crowds']}")
-        if tight:
-            fill(directory, moments.randrange(ROOM))
         names = chosen(directory, crowd, moments, done)
-        jobs = [start(directory, name, full=not tight and moments.random() < 0.2) for name in names]
+        jobs = [start(directory, name, full=moments.random() < 0.2) for name in names]
         ends = reaped(jobs, [moments.uniform(0, life) for _ in jobs])
-        empty(directory)
         for name, code in zip(names, ends, strict=True):
             done["killed"] += code == -signal.SIGKILL
             done["ended"][str(code)] += code != -signal.SIGKILL
@@ -171,17 +165,6 @@ def size(path):
     return path.stat().st_size
 
 
-def fill(directory, room):
-    """Leave so many bytes on the file system of the desk."""
-    status = os.statvfs(directory)
-    with (directory / BALLAST).open("wb") as opened:
-        os.posix_fallocate(opened.fileno(), 0, max(1, status.f_bavail * status.f_frsize - room))
-
-
-def empty(directory):
-    (directory / BALLAST).unlink(missing_ok=True)
-
-
 def full(directory, rooms):
     """Releases on disks where no file grows beyond so many bytes; how each ended."""
     codes = {}
@@ -198,7 +181,7 @@ def warm(directory):
     """One release that no ledger pays for, so that all is imported; then its prices serve every job."""
     source = TableSource(paths=(str(directory / "table.csv"),))
     output = OutputRequest(directory=str(directory / "warm"))
-    made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), Unwatched())
+    made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), SILENT)
     shutil.rmtree(directory / "warm")
     prices = release_module.price_schedule(made.plan)
     release_module.price_schedule = lambda _: prices
@@ -214,7 +197,6 @@ def main():
     parser.add_argument("--crowd", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rooms", type=int, nargs="*", default=[])
-    parser.add_argument("--tight", action="store_true")
     parser.add_argument("--delta", help="of zcdp, which then proves every release")
     given = parser.parse_args()
     if given.delta:
@@ -226,7 +208,7 @@ def main():
     elif given.what == "full":
         print(json.dumps(full(first, given.rooms)))
     else:
-        print(json.dumps(kills(first, given.count, given.seed, given.crowd, given.tight)))
+        print(json.dumps(kills(first, given.count, given.seed, given.crowd)))
 
 
 if __name__ == "__main__":

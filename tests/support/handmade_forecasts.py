@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
+from dpqr.releases.forecast.simulation import ErrorDistribution, ExpectedBlockError, PlanForecast
 
 
 def forecasts(*epsilons, name="one"):

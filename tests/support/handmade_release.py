@@ -143,7 +143,7 @@ def answered(block, measurement=None):
     estimate = TinyHypothesis(WEIGHTS).answer(block) * float(block.scale)
     unknown = np.full(block.rows, np.nan)
     if measurement is None:
-        return BlockAnswers(block=block, estimate=estimate, error=unknown, noisy=Noisy.nothing(block.rows))
+        return BlockAnswers(block=block, estimate=estimate, error=unknown, noisy=Noisy.absent(block.rows))
     values = measurement.values[0] * float(block.scale)
     noise = [measurement.law.deviation, measurement.law.tail(0.05)]
     deviation, margin = (np.full(block.rows, figure * float(block.scale)) for figure in noise)

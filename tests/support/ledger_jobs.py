@@ -34,6 +34,8 @@ from dpqr.ledger.state import Charge
 from dpqr.ledger.store import SqliteSession, SqliteStore
 from support.process_races import race
 
+STRICT = (sys.executable, "-W", "error", "-W", "ignore::ImportWarning")
+"""Python whose warnings are errors, but numpy's of instructions that it does not know."""
 SERVER = "DPQR_TEST_SERVER"
 """Names the server on which `ledger_in` keeps its ledgers; unset: in files."""
 UNIT = PrivacyUnit()
@@ -185,7 +187,7 @@ def forge(store, make):
 def command(*arguments):
     """Run this file as a command; its JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "support.ledger_jobs", *map(str, arguments)],
+        [*STRICT, "-m", "support.ledger_jobs", *map(str, arguments)],
         capture_output=True,
         env=os.environ
         | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},

@@ -12,7 +12,7 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -46,18 +46,10 @@ def planned(*blocks, epsilon="1", delta="0", schedule=None, shape=SHAPE, **more)
     return (schedule or Ordered()).plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
 
 
-class Quiet:
-    def certified(self, stage, records):
-        pass
-
-    def finished(self, rounds, planned):
-        pass
-
-
 def released(plan, counts, seed=1):
     noise, guard = SeededNoise(seed), EveryFilter(filters=(make_filter(plan),))
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=noise)
-    release = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=noise.private)
+    release = assemble(plan, iterative_construction(draws, plan, SILENT), {}, private=noise.private)
     return release, guard
 
 

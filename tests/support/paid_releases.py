@@ -10,6 +10,7 @@ from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import DataKind
 from dpqr.releases import paying as module
+from dpqr.releases.loop import SILENT
 from dpqr.releases.release import release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.limits import Limits
@@ -23,20 +24,6 @@ QUERIES = {
     "domain": DOMAIN,
     "queries": [{"marginal": pair} for pair in (["sex", "age"], ["sex", "income"], ["age", "income"])],
 }
-
-
-class Unwatched:
-    def reading(self, total):
-        pass
-
-    def read(self, count):
-        pass
-
-    def certified(self, stage, records):
-        pass
-
-    def finished(self, rounds, planned):
-        pass
 
 
 def lay(directory, epsilon="5", kind=DataKind.PRIVATE, policy=Policy(), **more):  # noqa: B008 (frozen)
@@ -72,7 +59,7 @@ def run(directory, *, out="out", resume=False, table="table.csv", observer=None,
         payer=payer(directory, resume=resume),
         after=None if after is None else str(directory / after),
     )
-    return release(asked, observer or Unwatched())
+    return release(asked, observer or SILENT)
 
 
 def killed_at(directory, moment, **more):

@@ -16,7 +16,6 @@ import pytest
 
 REQUIRED = "DPQR_ENGINES"
 """Set to `required` where a missing engine is a failure, not a skip."""
-PORT = 5432
 HBA = "local all guarded scram-sha-256\nlocal all all trust\n"
 
 

@@ -10,21 +10,13 @@ from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import assemble
 from dpqr.strategies.guard import make_filter
 
 SIZES = {"a": 12, "b": 12, "c": 8, "d": 8, "e": 6, "f": 40, "g": 30}
-
-
-class Quiet:
-    def certified(self, stage, records):
-        pass
-
-    def finished(self, rounds, planned):
-        pass
 
 
 def counts():
@@ -42,5 +34,5 @@ def run(queries=None, domain=None, table=None, seed=5, **options):
     document = {"domain": domain or SIZES, "queries": queries}
     plan = plan_release(PlanRequest(queries=document, domain=None, **{"epsilon": "1", "delta": "1e-9", **options}))
     draws = Draws(data=Private(table or counts()), accountant=make_filter(plan), noise=SeededNoise(seed))
-    outcome = iterative_construction(draws, plan, Quiet())
+    outcome = iterative_construction(draws, plan, SILENT)
     return plan, outcome, assemble(plan, outcome, {}, private=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -23,13 +22,13 @@ def removals(module: ModuleType, checks: Iterable[str]) -> Iterator[tuple[str, d
     tree = ast.parse(inspect.getsource(module))
     places = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _raises(node)]
     meant = set(_reached(tree, checks))
-    for number, place in enumerate(places):
+    for place in places:
         if place not in meant:
             continue
-        yield f"line {place.lineno}, whole", _names(module, tree, number, None)
+        yield f"line {place.lineno}, whole", _names(module, tree, place, None)
         if isinstance(place.test, ast.BoolOp) and isinstance(place.test.op, ast.Or):
             for operand in range(len(place.test.values)):
-                yield f"line {place.lineno}, alternative {operand}", _names(module, tree, number, operand)
+                yield f"line {place.lineno}, alternative {operand}", _names(module, tree, place, operand)
 
 
 def _reached(tree: ast.Module, checks: Iterable[str]) -> Iterator[ast.AST]:
@@ -54,9 +53,9 @@ def _raises(node: ast.If) -> bool:
     return len(node.body) == 1 and isinstance(called, ast.Name) and called.id == GoalMissed.__name__
 
 
-def _names(module: ModuleType, tree: ast.Module, number: int, operand: int | None) -> dict[str, Any]:
-    changed = copy.deepcopy(tree)
-    place = [node for node in ast.walk(changed) if isinstance(node, ast.If) and _raises(node)][number]
+def _names(module: ModuleType, tree: ast.Module, place: ast.If, operand: int | None) -> dict[str, Any]:
+    """The names of the module without this check. The tree is afterwards as it was."""
+    test, body = place.test, place.body
     if operand is None:
         place.body = [ast.copy_location(ast.Pass(), place.body[0])]
     else:
@@ -64,7 +63,8 @@ def _names(module: ModuleType, tree: ast.Module, number: int, operand: int | Non
         left = [value for at, value in enumerate(place.test.values) if at != operand]
         place.test = ast.BoolOp(op=ast.Or(), values=left) if len(left) > 1 else left[0]
     names = dict(vars(module))
-    exec(compile(ast.fix_missing_locations(changed), str(module.__file__), "exec"), names)
+    exec(compile(ast.fix_missing_locations(tree), str(module.__file__), "exec"), names)
+    place.test, place.body = test, body
     return names
 
 

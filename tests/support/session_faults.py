@@ -13,6 +13,7 @@ from dpqr.kernel.errors import DpqrError
 from dpqr.mechanisms.sparse_vector import ThresholdComparison
 from dpqr.releases import journal as transcript_file
 from dpqr.releases import questions as online
+from dpqr.releases.loop import SILENT
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.sessions import folder as asking
 from dpqr.sessions import folder as session_folder
@@ -23,7 +24,7 @@ from dpqr.sessions.planning import OpenRequest
 from dpqr.tables.source import TableSource
 from support.disk_faults import Faults, Killed
 from support.ledger_jobs import ledger_in, terms
-from support.paid_releases import Unwatched, payer
+from support.paid_releases import payer
 
 DOMAIN = {"sex": 2, "age": 4}
 TABLE = "\n".join(["sex,age", *(f"{n % 2},{n % 4}" for n in range(200))]) + "\n"
@@ -70,7 +71,7 @@ def scripted(passed, trace):
 
 
 def asked(place, queries=ONE):
-    return ask(AskRequest(name="desk", payer=payer(place), queries=queries), Unwatched())
+    return ask(AskRequest(name="desk", payer=payer(place), queries=queries), SILENT)
 
 
 def ended(place, passed, trace, queries=ONE):
@@ -104,7 +105,7 @@ def pay_and_measure(place):
         plan=PlanRequest(epsilon="40", domain=DOMAIN, surprises=12),
         payer=payer(place),
     )
-    open_session(OpenRequest(name="desk", run=run), Unwatched())
+    open_session(OpenRequest(name="desk", run=run), SILENT)
 
 
 @dataclass(frozen=True)

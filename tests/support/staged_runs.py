@@ -1,4 +1,4 @@
-"""Runs of the anytime loop on small tables, with seeded noise."""
+"""Runs of plans on small tables with seeded noise, and plans of the anytime loop."""
 
 from fractions import Fraction
 
@@ -68,7 +68,8 @@ class Watching:
 
 
 def run(plan, *, seed=1, counts=COUNTS, observer=None, guard=None):
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard or make_filter(plan), noise=SeededNoise(seed))
+    table = DenseHistogram(counts) if isinstance(counts, np.ndarray) else counts
+    draws = Draws(data=Private(table), accountant=guard or make_filter(plan), noise=SeededNoise(seed))
     return iterative_construction(draws, plan, observer or Watching())
 
 

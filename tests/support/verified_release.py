@@ -10,13 +10,13 @@ from pathlib import Path
 from dpqr.ledger.budgets import export
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import verify
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
+from dpqr.releases.loop import SILENT
 from dpqr.releases.release import release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms
-from support.paid_releases import Unwatched
 from support.repeatable_noise import repeatable_noise
 
 ASKED = {
@@ -39,7 +39,7 @@ def make(directory: Path, *, paid=True, **options):
         payer=payer if paid else None,
     )
     with repeatable_noise():
-        release(request, Unwatched())
+        release(request, SILENT)
     record = json.loads((directory / "out/release.json").read_text())
     (directory / "plan.json").write_text(document_text(record["plan"]))
     (directory / "ledger.jsonl").write_text("".join(f"{line}\n" for line in export(ledger)))

@@ -2,7 +2,7 @@ import io
 import random
 
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.tables.csv_table import ArrowPieces, CsvRows
 
@@ -27,6 +27,7 @@ REGULAR = {
     "line ends of all kinds": (b"1,2\r3,4\r\n5,6\n", [("1", "2"), ("3", "4"), ("5", "6")]),
     "ragged": (b"1\n1,2,3\n1,2,3,4\n,\n1,2\n ,\n", [None, None, None, ("", ""), ("1", "2"), (" ", "")]),
     "too long": (b"1,2\n" + b"x" * 40 + b",2\n3,4\n", [("1", "2"), None, ("3", "4")]),
+    "a byte order mark within": (b"1,2\n\xef\xbb\xbf3,4\n", [("1", "2"), ("\ufeff3", "4")]),
     "control characters": (b"a\0b,2\n\x7f,\x1a\n3\x0b\n", [("a\0b", "2"), ("\x7f", "\x1a"), None]),
     "no UTF-8": (b"1,2\n\xff,2\n\xc3,\xa9\n1,\xed\xa0\x80\n\xc3\xa9,4\n", [("1", "2"), None, None, None, ("é", "4")]),
     "a sign for what is no UTF-8": ("\ufffd,2\n".encode(), [("\ufffd", "2")]),
@@ -36,10 +37,12 @@ IRREGULAR = {
     "a quote that is never closed": (b'1,2\n3,"4\n', [("1", "2"), None]),
     "one in a row of other width": (b'1,2\n3,4,"5\n6\n', [("1", "2"), None]),
     "no UTF-8 and the sign for it": (b"\xff,2\n\xef\xbf\xbd,4\n", [None, ("\ufffd", "4")]),
+    "a byte order mark that begins a piece": (b"\xef\xbb\xbf1,2\n3,4\n", [("\ufeff1", "2"), ("3", "4")]),
+    "the same behind an empty line": (b"\n\xef\xbb\xbf1,2\n", [("\ufeff1", "2")]),
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), [*REGULAR.values(), *IRREGULAR.values()], ids=[*REGULAR, *IRREGULAR])
+@in_one_test(("text", "expected"), [*REGULAR.values(), *IRREGULAR.values()])
 def test_arrow_reads_what_is_regular_and_the_library_the_rest(monkeypatch, text, expected) -> None:
     left: list[bytes] = []
     read = ArrowPieces.read
@@ -57,7 +60,7 @@ def test_arrow_reads_what_is_regular_and_the_library_the_rest(monkeypatch, text,
 @pytest.mark.parametrize("texts", [300, *slowly(3000)])
 def test_both_readers_give_the_same_rows_of_any_text(texts) -> None:
     draw = random.Random(1)
-    parts = ["a", " ", *",,,", '"', '""', '",', *"\n\n\r", "\r\n", "\0", "é", "\udcff", "\ufffd"]
+    parts = ["a", " ", *",,,", '"', '""', '",', *"\n\n\r", "\r\n", "\0", "é", "\udcff", "\ufffd", "\ufeff"]
     by_arrow = 0
     for _ in range(texts):
         text = "".join([*draw.choices(parts, k=draw.randint(1, 14)), "\n"]).encode(errors="surrogateescape")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.slow_cases import slow_but, slowly
+from support.cases import in_one_test, slow_but, slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -52,6 +52,7 @@ def ways(table, rows_each, most, **how):
         yield {axes: found.counts.marginal(axes).tolist() for axes in ASKED}, (found.units, found.dropped)
 
 
+@settings(max_examples=40)
 @given(ROWS, st.integers(1, 3))
 def test_each_table_counts_of_each_person_what_a_cell_may_hold(table, most) -> None:
     for found, _ in ways(table, 25, most):
@@ -62,7 +63,7 @@ def test_each_table_counts_of_each_person_what_a_cell_may_hold(table, most) -> N
             assert found[axes] == expected.tolist()
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(ROWS, st.integers(1, 3))
 def test_the_tables_are_the_same_in_passes_in_order_in_pieces_and_in_parts(table, most) -> None:
     expected, *found = ways(table, 3, most)
@@ -73,7 +74,7 @@ def test_the_tables_are_the_same_in_passes_in_order_in_pieces_and_in_parts(table
     assert found == [expected] * 8
 
 
-@pytest.mark.parametrize("given", [{}, {"asked": ASKED, "last": PartDraw(count=2, noise=SeededNoise(1))}])
+@in_one_test("given", [{}, {"asked": ASKED, "last": PartDraw(count=2, noise=SeededNoise(1))}])
 def test_a_bound_that_nothing_can_keep_is_refused(given) -> None:
     asked = Counting(domain=DOMAIN, unit=PrivacyUnit(columns=("who",), rows=3, cell_rows=1), key=bytes(32), **given)
     with pytest.raises(InfeasiblePlan, match="--max-rows-per-cell"):

@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import in_one_test
 from support.exact_bins import FINE, SIDES, bins_of, place
-from support.one_test import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.tables.cell_values import (
@@ -94,6 +94,7 @@ def test_days_and_moments_in_utc() -> None:
         assert (day(text), moment(text)) == (None, None), text
 
 
+@settings(max_examples=40)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.data(), st.sampled_from([np.float16, np.float32, np.float64]))
 def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> None:
     """Eighths up to 300 need 12 bits: exact in every type but float16 beyond 256, where edges are rounded too."""
@@ -106,7 +107,7 @@ def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> No
         assert place_floats(cells, float_cuts(bins, cells.dtype)).tolist() == expected
 
 
-@pytest.mark.parametrize(("closed", "expected"), [("left", [0, 1, 2, 2]), ("right", [0, 0, 1, 2])])
+@in_one_test(("closed", "expected"), [("left", [0, 1, 2, 2]), ("right", [0, 0, 1, 2])])
 def test_a_decimal_cell_lies_on_the_edge_that_reads_the_same(closed, expected) -> None:
     bins = bins_of(["0.1", "0.3", "0.7", "0.9"], closed)
     for kind in (np.float32, np.float64):
@@ -155,7 +156,7 @@ def test_places_that_all_fit_are_left_as_they_are() -> None:
     assert settled.codes is places
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("rules", "expected"),
     [
         ({}, [0, -1, -1, -1, -1, -1]),
@@ -198,6 +199,7 @@ def by_definition(values, bins, rule):
 RULES = st.sampled_from([Rule.CELL, Rule.DROP, Rule.CLIP])
 
 
+@settings(max_examples=40)
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-128, 127)), st.sampled_from("bhiq"), RULES)
 def test_whole_numbers_of_any_type(edges, closed, values, kind, rule) -> None:
     bins = bins_of(edges, closed)
@@ -240,14 +242,14 @@ def test_types_of_texts() -> None:
     assert not any(map(is_text, (pa.binary(), pa.int8(), pa.dictionary(pa.int8(), pa.string()))))
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
+@in_one_test("count", [0, 1, 7, 8, 9, 1000])
 def test_masks(count) -> None:
     chosen = np.random.default_rng(count).random(count) < 0.5
     assert mask(chosen).to_pylist() == chosen.tolist()
     assert pa.array(np.arange(count)).filter(mask(chosen)).to_pylist() == np.flatnonzero(chosen).tolist()
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@in_one_test("kind", [pa.string(), pa.large_string()])
 @pytest.mark.parametrize("texts", [(), ("",), ("a", "", "é\0", "x" * 99)])
 def test_texts(kind, texts) -> None:
     made = text_array(texts, kind)

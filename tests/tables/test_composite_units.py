@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.one_test import in_one_test
-from support.slow_cases import slow_but, slowly
+from support.cases import in_one_test, slow_but, slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -213,7 +212,7 @@ def test_the_column_of_persons_is_none_of_the_domain_and_the_others_may_be(tmp_p
     ]
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 60])
+@in_one_test("size", [1, 2, 5, 60])
 def test_rows_in_the_order_of_the_first_column_make_the_same_units_wherever_batches_end(size) -> None:
     """Units of one person lie scattered among that person's rows."""
     columns, per = FORMS["user and month"]

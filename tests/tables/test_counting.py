@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -39,9 +39,7 @@ def test_columns_are_the_domains_then_the_persons() -> None:
     assert list(Counting(domain=DOMAIN, count_column="n").columns) == ["sex", "k", "n"]
 
 
-@pytest.mark.parametrize(
-    "unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who",), rows=9)]
-)
+@in_one_test("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who",), rows=9)])
 def test_parts_add_up_to_the_whole(unit) -> None:
     asked = Counting(domain=DOMAIN, unit=unit, key=bytes(32))
     whole = chosen(asked, ONE, TWO)
@@ -62,7 +60,7 @@ def whole_units(unit):
     return 4, 2 if unit.rows > 1 else 3
 
 
-@pytest.mark.parametrize("asked", [None, ((0, 1), (2, 3)), ((4,), (0,))])
+@in_one_test("asked", [None, ((0, 1), (2, 3)), ((4,), (0,))])
 def test_parts_of_groups_and_of_occupied_cells_add_up(asked) -> None:
     chance = np.random.default_rng(3)
     batches = [rows(**{name: pa.array(chance.integers(0, 50, 40)) for name in WIDE.names}) for _ in range(3)]
@@ -97,10 +95,23 @@ def of_persons(people, **how):
 TEXTS = pa.array(
     sorted(["7"] * 9 + ["07"] * 8 + ["ann"] * 7 + ["b"] + ["Zo\N{LATIN SMALL LETTER E WITH ACUTE}"] * 5, key=str.encode)
 )
+FLOATS = pa.array(
+    [float("-inf"), -10.5, -10.5, -9.0, *[-0.0, 0.0] * 4, 0.5, *[9.0] * 5, *[10.0] * 5, 1e300, float("nan"), None]
+)
 NUMBERS = pa.array([-5] * 9 + [None] * 3 + [0, 7, 7, 7, 7] + [2**40] * 9)
 
 
-@in_one_test("people", [TEXTS, NUMBERS, NUMBERS.drop_null().cast("string").sort(), TEXTS.dictionary_encode()])
+@in_one_test(
+    "people",
+    [
+        TEXTS,
+        FLOATS,
+        FLOATS.cast("float32"),
+        NUMBERS,
+        NUMBERS.drop_null().cast("string").sort(),
+        TEXTS.dictionary_encode(),
+    ],
+)
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_rows_in_the_order_of_persons_are_counted_one_person_at_a_time(people, size) -> None:
     """The same rows are kept as where all persons are held, in one pass or in three."""
@@ -110,7 +121,9 @@ def test_rows_in_the_order_of_persons_are_counted_one_person_at_a_time(people, s
 
 
 @in_one_test("size", [1, 2, 100])
-@pytest.mark.parametrize("people", [["a", "b", "a"], ["a", "B"], [9, 10, 9], [10, 9]])
+@pytest.mark.parametrize(
+    "people", [["a", "b", "a"], ["a", "B"], [9, 10, 9], [10, 9], [10.0, 9.0], [10.0, float("nan"), 9.0]]
+)
 def test_another_order_than_promised_ends_the_run(people, size) -> None:
     with pytest.raises(DataError, match="fault of the engine"):
         of_persons(pa.array(people), in_order=True, size=size)

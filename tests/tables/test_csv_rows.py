@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.tables import csv_table as csv_rows
 from dpqr.tables.csv_table import CsvRows
@@ -59,7 +59,7 @@ RARE = [b"\0", b"\x7f", "\ufffd".encode(), b"\n\n", b"1.0", b"NA", b"true", b'""
 TEXTS = st.lists(st.sampled_from(SIGNS)) | st.lists(st.sampled_from([*SIGNS, *RARE]))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(text=TEXTS.map(b"".join), width=st.integers(1, 3), piece=st.integers(1, 9), most=st.sampled_from([5, 6, 8, 99]))
 def test_rows_are_those_of_the_standard_library_however_the_text_is_cut(text, width, piece, most) -> None:
     assert rows(text, width, piece=piece, most=most) == by_the_library(text, width, most)
@@ -68,6 +68,7 @@ def test_rows_are_those_of_the_standard_library_however_the_text_is_cut(text, wi
 ONE_ROW = st.sampled_from([b"1,2", b'"x\n",', b"1", b"\xff,"])
 
 
+@settings(max_examples=40)
 @given(text=TEXTS.map(b"".join), place=st.integers(0, 9), row=ONE_ROW)
 def test_one_row_more_is_one_record_more_and_no_other_changes(text, place, row) -> None:
     """Whatever the row, between two records of a table that the grammar cut: the neighbours of the guarantee."""

@@ -1,5 +1,4 @@
 import codecs
-import csv
 import gzip
 import io
 import random
@@ -8,7 +7,7 @@ import tracemalloc
 import types
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -64,36 +63,12 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("content", GOOD, ids=range(len(GOOD)))
+@in_one_test("content", GOOD)
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("row_bytes", [32, 2**20])
 def test_cells_are_text_and_rows_are_rows(tmp_path, content, packed, row_bytes) -> None:
     path = written(tmp_path, gzip.compress(content) if packed else content)
     assert rows(path, ("b", "a"), row_bytes=row_bytes) == GOOD[content]
-
-
-LONG = b"x" * 100_000
-LENGTHY = {
-    "first row": b"a,c,d,e,b\n1," + b",".join([LONG] * 4) + b"\n2,,,,y\n",
-    "last row": b"a,b\n" + b"1,z\n" * 30_000 + b"1," + LONG,
-    "lines in a cell": b"a,b\n" + b"1,z\n" * 10_000 + b'1,"' + b'k\n""' * 30_000 + b'"\n3,y\n',
-    "lines in many cells": b"a,b\n" + b'1,"l1\nl2"\n' * 30_000,
-    "name": b"a,b," + LONG + b"\n" + b"1,z,\n" * 30_000,
-    "lines in a name": b"a,b," + b'"x\n' + LONG + b'"\n1,z,\n',
-    "nothing first": b"\r\n" * 100_000 + b"a,b\n1,z\n",
-    "nothing between": b"a,b\n1,z\n" + b"\n" * 200_000 + b"2,y\n",
-    "quotes in the middle": b'a,b\n1,5" by 3"\n2,5"\n' + b"1,z\n" * 30_000,
-    "old line ends": b"a,b\r" + b"1,z\r" * 30_000,
-}
-
-
-@pytest.mark.parametrize("content", thinned(LENGTHY.values(), 4), ids=LENGTHY)
-@pytest.mark.parametrize("packed", thinned([False, True], 2))
-def test_rows_may_be_longer_than_the_pieces_in_which_a_small_table_is_read(tmp_path, content, packed) -> None:
-    text = content.decode().lstrip("\r\n")
-    wanted = [(row["a"], row["b"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
-    path = written(tmp_path, gzip.compress(content) if packed else content)
-    assert rows(path, ("a", "b"), bytes=10**7) == wanted
 
 
 def test_one_column_delimiters_and_gzip_of_several_members(tmp_path) -> None:
@@ -135,7 +110,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("message", "content"),
     [
         pytest.param(message, each, id=f"{message}-{n}")
@@ -150,34 +125,6 @@ def test_faults_of_structure_are_told_in_constant_words(tmp_path, message, conte
     assert "4711secret" not in str(caught.value)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert str(caught.value).count("\n") <= 1
-
-
-MALFORMED = {
-    "more cells": b"1,2,3\n",
-    "fewer cells": b"1\n",
-    "longer than a row may be": b"1," + b"x" * 1100 + b"\n",
-    "the same in quotes": b'1,"' + b"x\n" * 600 + b'"\n',
-    "quotes after it": b'1,"' + b'""\n' * 600 + b'"",""\n' + b'"\n',
-    "no UTF-8": b"1,\xe9\n",
-    "no UTF-8 in quotes": b'1,"\xe9"\n',
-}
-
-
-@pytest.mark.parametrize("row", MALFORMED.values(), ids=MALFORMED)
-@pytest.mark.parametrize("before", [0, 1, 20_000])
-@pytest.mark.parametrize("quoted", thinned([b"1,2\n", b'"1",2\n', b'1,"2\n"\n'], 3), ids=["plain", "quoted", "lines"])
-def test_a_malformed_row_is_one_record_wherever_it_stands(tmp_path, row, before, quoted) -> None:
-    good = ("1", "2\n" if b"\n" in quoted[:-1] else "2")
-    path = written(tmp_path, b"a,b\n" + quoted * before + row + quoted * 5 + row)
-    assert records(path, ("a", "b"), row_bytes=1024) == [good] * before + [None] + [good] * 5 + [None]
-
-
-def test_a_quote_that_is_never_closed_makes_one_record_of_all_that_follows(tmp_path) -> None:
-    for after in (b"", b"3,4\n", b"3,4\n" * 20_000):
-        path = written(tmp_path, b'a,b\n1,2\n1,"2\n' + after)
-        assert records(path, ("a", "b"), row_bytes=1024) == [("1", "2"), None]
-    closed = written(tmp_path, b'a,b\n1,2\n1,"2\n3,4\n3,"4\n5,6\n')
-    assert records(closed, ("a", "b")) == [("1", "2"), ("1", "2\n3,4\n3,4"), ("5", "6")]
 
 
 def test_cells_that_nobody_asks_for_may_hold_any_bytes(tmp_path) -> None:
@@ -231,7 +178,7 @@ class Slow(io.RawIOBase):
         return self._content.readinto(memoryview(buffer)[:3])
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@in_one_test("pack", [bytes, gzip.compress])
 def test_standard_input(monkeypatch, pack) -> None:
     content = b"a,b\n" + b"1,2\n" * 100
     stdin = io.BufferedReader(Slow(pack(content)), buffer_size=4)
@@ -265,7 +212,7 @@ def recoded(data: bytes, encoding: str, seed: int = 0) -> bytes:
     return found
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "utf-8"])
+@in_one_test("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "utf-8"])
 def test_text_is_the_same_however_it_is_cut(encoding) -> None:
     for seed in range(5):
         assert recoded(TEXT.encode(encoding), encoding, seed) == TEXT.encode()
@@ -281,7 +228,7 @@ def test_bytes_that_are_no_character_are_no_utf_8() -> None:
 CITIES = Domain((Attribute(name="städt", axis=Labels(("Köln", "Łódź")), rules={"outside": Rule.CELL}),))
 
 
-@pytest.mark.parametrize("encoding", ["cp1250", "utf-16", "utf-16-le", "utf-32"])
+@in_one_test("encoding", ["cp1250", "utf-16", "utf-16-le", "utf-32"])
 def test_tables_in_other_encodings(load, tmp_path, encoding) -> None:
     table = "näme;städt\n" + "Müller;Köln\n" * 3 + '"a\n;b";Łódź\n' * 2 + "x;\x7f\n"
     mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
@@ -324,7 +271,7 @@ def drained(open_stream: TextStream, size: int) -> list[bytes]:
     return pieces
 
 
-@pytest.mark.parametrize("size", [1, 7, 10**5])
+@in_one_test("size", [1, 7, 10**5])
 def test_everything_is_read_once_in_pieces_of_the_size_that_is_asked_for(path, size) -> None:
     with stream(path) as text:
         pieces = drained(text, size)

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
 from dpqr.domain.domain import Domain
@@ -26,26 +26,24 @@ def codes(axis: Axis, cells: pa.Array, rules: dict[Fault, Rule] = OWN) -> list[i
     return encoded.codes.tolist()
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+@in_one_test("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_labels_are_compared_as_exact_text(kind) -> None:
     assert codes(LABELS, pa.array(["7", "b", " b", "B", "", "07", "7.0"], kind)) == [1, 0, 7, 7, 7, 7, 7]
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+@in_one_test("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_text_of_a_boolean_column_counts_in_any_case(kind) -> None:
     cells = pa.array(["True", "FALSE", "true", "fAlse", "1", " true", "t"], kind)
     assert codes(Labels(("false", "true"), folded=True), cells) == [1, 0, 1, 0, 6, 6, 6]
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()])
+@in_one_test("kind", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()])
 def test_labels_of_whole_numbers(kind) -> None:
     assert codes(LABELS, pa.array([7, 8, 0, 127, 7], kind)) == [1, 7, 7, 7, 1]
     assert codes(Labels(("99999999999999999999999", "x", "-3")), pa.array([7], kind)) == [7]
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()]
-)
+@in_one_test("kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()])
 def test_codes_of_any_signed_type(kind) -> None:
     cells = pa.array(np.array([2, 0, -1, 3, 1], dtype=kind.to_pandas_dtype()))
     assert codes(Codes(3), cells) == [2, 0, 7, 7, 1]
@@ -68,7 +66,7 @@ def test_days_of_timestamps(unit, zone) -> None:
 HOURS = Bins(tuple(Fraction(hour * 3600 * 10**6) for hour in (0, 24, 47, 48)), kind="datetime", closed="right")
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@in_one_test("unit", ["s", "ms", "us", "ns"])
 def test_moments_of_timestamps(unit) -> None:
     when = [datetime(1970, 1, 1, second=s) + timedelta(days=d) for d, s in ((0, 0), (1, 0), (1, 1), (2, 0), (3, 0))]
     cells = pa.array(when, pa.timestamp("us")).cast(pa.timestamp(unit))
@@ -146,7 +144,7 @@ def test_cells_of_each_type_and_their_codes(axis, cells, rules, expected) -> Non
     assert codes(axis, cells, rules) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("axis", "good", "bad"),
     [
         (
@@ -169,7 +167,7 @@ TIMES = Bins(tuple(map(Fraction, range(19_000, 23_001, 1000))), kind="date", int
 MONEY = Spelling(decimal=",", group=".", bare=False)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+@in_one_test("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_blanks_go_before_a_text_is_compared_with_anything(kind) -> None:
     cells = pa.array([" x", "x\xa0", "x", " NA ", "NA", "", None, "y x"], kind)
     attribute = Attribute(name="x", axis=Labels(("x",)), rules=OWN, missing=("NA ", "q"), spelling=Spelling(trim=True))
@@ -179,7 +177,7 @@ def test_blanks_go_before_a_text_is_compared_with_anything(kind) -> None:
     assert ColumnEncoder.of(attribute, text=True).encode(coded).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+@in_one_test("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_texts_in_a_stated_spelling(kind) -> None:
     money = Attribute(name="x", axis=TENS, rules=OWN, spelling=MONEY)
     cells = pa.array(["5,5 EUR", "1.000 \u20ac", "15 EUR", "15.5", "inf", "EUR"], kind)
@@ -219,12 +217,6 @@ def column(**rules) -> ColumnEncoder:
     return ColumnEncoder.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")), text=True)
 
 
-def test_missing_texts_are_null_and_others_are_encoded() -> None:
-    encoded = column(null=Rule.CELL).encode(pa.array(["3", "", "8", "NA", "3"]))
-    assert encoded.codes.tolist() == [3, 9, 8, 9, 3]
-    assert (encoded.codes >= 0).all()
-
-
 def test_rows_that_a_rule_drops_or_refuses_are_not_clean() -> None:
     encoded = column(null=Rule.DROP, outside=Rule.FAIL).encode(pa.array(["3", "", "11"]))
     assert encoded.codes.tolist() == [3, DROPPED, FAILED]
@@ -247,14 +239,7 @@ def test_codes_do_not_depend_on_the_form_of_the_column() -> None:
         assert column(null=Rule.CELL).encode(form).codes.tolist() == plain
 
 
-def test_missing_texts_are_texts_like_others_in_typed_columns() -> None:
-    axis = Labels(("NA",))
-    for text, code in ((True, DROPPED), (False, 0)):
-        attribute = Attribute(name="x", axis=axis, missing=("NA",), rules={"null": Rule.DROP})
-        assert ColumnEncoder.of(attribute, text=text).encode(pa.array(["NA"])).codes.tolist() == [code]
-
-
-@pytest.mark.parametrize("axis", [Codes(3), Bins((Fraction(0), Fraction(1)))])
+@in_one_test("axis", [Codes(3), Bins((Fraction(0), Fraction(1)))])
 @pytest.mark.parametrize("rows", [0, 2])
 def test_a_column_of_nulls_alone_is_read_with_any_number_of_rows(axis, rows) -> None:
     """Which rows of a batch are left decides nothing, also where a column has Arrow's type null."""
@@ -319,11 +304,7 @@ def test_dictionaries_are_looked_up_and_unused_entries_do_nothing() -> None:
     assert rows(encode({"a": pa.array([0]), "b": empty}, domain())) == [(0, 2)]
 
 
-def test_a_column_without_any_value() -> None:
-    assert rows(encode({"a": pa.array([0, 1]), "b": pa.nulls(2)}, domain())) == [(0, 2), (1, 2)]
-
-
-@pytest.mark.parametrize(
+@in_one_test(
     "cells",
     [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), pa.array(["0", "3", "1e1"])],
 )
@@ -332,7 +313,7 @@ def test_record_counts(cells) -> None:
     assert (found.tolist(), found.dtype, good.all()) == ([0, 3, 10], np.int64, True)
 
 
-@pytest.mark.parametrize("cells", [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]])
+@in_one_test("cells", [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]])
 def test_cells_that_are_no_record_counts(cells) -> None:
     """Their rows are malformed, and stand for no record."""
     for counts in (pa.array([3, *cells]), pa.array([3, *cells]).dictionary_encode()):
@@ -344,7 +325,7 @@ def test_cells_that_are_no_record_counts(cells) -> None:
         assert coded.kept == coded.read
 
 
-@pytest.mark.parametrize("cell", ["x", "", "-1", "2.5", "11", "nan"])
+@in_one_test("cell", ["x", "", "-1", "2.5", "11", "nan"])
 def test_texts_that_are_no_record_counts(cell) -> None:
     assert [each.tolist() for each in record_counts(pa.array(["1", cell]), 10)] == [[1, 0], [True, False]]
     coded = encode({"a": ["0", ""], "b": ["x", "y"], "n": ["4", cell]}, domain(Rule.FAIL), text=True, cap=10)

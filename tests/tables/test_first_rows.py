@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.domain.attribute import Attribute, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -128,9 +128,7 @@ def test_a_bound_for_each_release_is_none_for_the_life(tmp_path):
         assert sum(counted(path, TREES[2], number, 2, life=life).sum() for number in range(1, 7)) == rows
 
 
-@pytest.mark.parametrize(
-    "later", [[("p", 2, "a")] * 2, [("q", 1, "a")] * 2 + [("p", 2, "a")] * 2, [("p", 2, "a")] * 4], ids=str
-)
+@in_one_test("later", [[("p", 2, "a")] * 2, [("q", 1, "a")] * 2 + [("p", 2, "a")] * 2, [("p", 2, "a")] * 4])
 def test_what_breaks_the_bound(tmp_path, later):
     """After the first release rows are deleted, given to another person, or moved to a later period."""
     path, tree = write(tmp_path / "t.csv", [("p", 1, "a")] * 2), TREES[2]

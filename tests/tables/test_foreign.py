@@ -6,6 +6,7 @@ import datetime as dt
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -16,16 +17,19 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 from pyarrow import ipc
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
+from dpqr.domain.attribute import Attribute, Labels, Rule, Spelling
+from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.values import replace
 from dpqr.releases.journal import table_mark
 from dpqr.tables import foreign
-from dpqr.tables.foreign import ArrowFile, Workbook, _silently
+from dpqr.tables.foreign import ArrowFile, StatisticalFile, Workbook, _silently
 from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
 from dpqr.tables.points import require_public
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table, column_types
@@ -106,7 +110,7 @@ def test_the_rows_are_those_of_a_csv(file: str, tmp_path: Path, load: Any) -> No
     assert np.array_equal(found, load(domain(names), tmp_path / file, batch_rows=2))
 
 
-@pytest.mark.parametrize("file", MADE)
+@in_one_test("file", MADE)
 def test_names_alone_are_checked_before_anything_is_paid(file: str, tmp_path: Path) -> None:
     make, names = MADE[file]
     make(tmp_path / file)
@@ -117,7 +121,7 @@ def test_names_alone_are_checked_before_anything_is_paid(file: str, tmp_path: Pa
         check_table(source, domain(["sexx", *names[1:]]), Limits())
 
 
-@pytest.mark.parametrize("file", [*MADE, "t.sas7bdat"])
+@in_one_test("file", [*MADE, "t.sas7bdat"])
 def test_a_file_of_another_kind_is_refused_by_its_header(file: str, tmp_path: Path) -> None:
     (tmp_path / file).write_bytes(b"sex,age\nPRIVATEVALUE,3\n" * 100)
     with pytest.raises(DataError, match=r"save it again, or as CSV$") as caught:
@@ -157,7 +161,7 @@ def test_moments(ending: str, form: str, cell: Any, meant: Any) -> None:
     assert foreign._moments(ending, form)(cell) == meant
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "way"),
     [
         ("t.json", "read_json('t.json', dtype=False).to_csv"),
@@ -174,7 +178,7 @@ def test_other_formats_name_the_way_to_convert(name: str, way: str, tmp_path: Pa
     assert way in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t.sav"])
+@in_one_test("name", ["t.xlsx", "t.sav"])
 def test_the_extra_is_named_where_it_is_missing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / name).write_text("x")
     monkeypatch.setattr(foreign, "find_spec", lambda library: None if library != "pandas" else find_spec(library))
@@ -218,13 +222,102 @@ def test_cells_of_a_workbook_are_text_and_may_be_missing_at_its_end(tmp_path):
     assert batch.column(0).to_pylist() == ["2", None]
 
 
-def test_damaged_text_of_an_arrow_file_is_found_before_its_cells_are_read(tmp_path):
-    damaged = pa.StringArray.from_buffers(1, pa.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0])), pa.py_buffer(b"\xff"))
-    batch = pa.RecordBatch.from_arrays([damaged], names=["a"])
-    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as opened, pa.ipc.new_file(opened, batch.schema) as writer:
+def arrow_file(path: Path, cells: pa.Array) -> str:
+    batch = pa.RecordBatch.from_arrays([cells], names=["a"])
+    with pa.OSFile(str(path), "wb") as opened, pa.ipc.new_file(opened, batch.schema) as writer:
         writer.write_batch(batch)
-    with pytest.raises(pa.ArrowInvalid, match="UTF8"):
-        list(ArrowFile(str(tmp_path / "t.arrow"), None).batches(["a"], 10))
+    return str(path)
+
+
+TEXTS = pa.array(["x", "y"])
+DAMAGED = {
+    "texts": pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 2**20, 2], dtype=np.int32)), TEXTS.buffers()[2]),
+    "a dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int8()), TEXTS, safe=False),
+}
+
+
+@pytest.mark.parametrize("cells", DAMAGED.values(), ids=DAMAGED)
+def test_damage_of_an_arrow_file_is_found_before_its_cells_are_read(tmp_path, cells):
+    with pytest.raises(pa.ArrowInvalid):
+        list(ArrowFile(arrow_file(tmp_path / "t.arrow", cells), None).batches(["a"], 10))
+
+
+@pytest.mark.parametrize("coded", [False, True], ids=["plain", "dictionary"])
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
+def test_a_text_of_an_arrow_file_that_is_no_utf_8_makes_its_row_malformed(tmp_path, kind, coded):
+    texts = {pa.binary(): pa.string(), pa.large_binary(): pa.large_string(), pa.binary_view(): pa.string_view()}[kind]
+    cells = pa.array([b"x", b"\xff", b"x", None], kind).view(texts)
+    if coded:
+        cells = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None], pa.int8()), cells[:2])
+    domain = Domain((Attribute(name="a", axis=Labels(("x",)), rules={"null": Rule.CELL}),))
+    loaded = load_table(TableSource(paths=(arrow_file(tmp_path / "t.arrow", cells),)), domain, Limits())
+    assert loaded.counts._unseal(SealKey()).marginal((0,)).tolist() == [2, 1]
+    assert loaded.dropped._unseal(SealKey()).marginal(()) == 1
+
+
+STATISTICAL = {
+    "of Stata 15": ("t.dta", lambda table, path: pyreadstat.write_dta(table, path, version=15), "é".encode()),
+    "of Stata 13": ("t.dta", lambda table, path: pyreadstat.write_dta(table, path, version=13), b"\xe9"),
+    "of SPSS": ("t.sav", pyreadstat.write_sav, "é".encode()),
+}
+
+
+@pytest.mark.parametrize(("file", "write", "letter"), STATISTICAL.values(), ids=STATISTICAL)
+def test_a_text_that_is_none_in_the_encoding_of_a_file_makes_its_row_malformed(file, write, letter, tmp_path):
+    """0x81 is no character in UTF-8, nor in Windows' code page, which older files of Stata are written in."""
+    table = pd.DataFrame({"naive": ["same", "mine", "same", ""], "k": [1.0, 2.0, 3.0, 4.0]})
+    write(table, tmp_path / file)
+    content = (tmp_path / file).read_bytes()
+    domain = Domain((Attribute(name="naive", axis=Labels(("same", "é")), rules={"null": Rule.CELL}),))
+
+    def counted(text: bytes) -> tuple[list[int], int]:
+        before, _, after = content.rpartition(b"mine")
+        (tmp_path / file).write_bytes(before + text.ljust(4) + after)
+        loaded = load_table(TableSource(paths=(str(tmp_path / file),)), domain, Limits())
+        return loaded.counts._unseal(SealKey()).marginal((0,)).tolist(), int(
+            loaded.dropped._unseal(SealKey()).marginal(())
+        )
+
+    domain = Domain((replace(domain.attributes[0], spelling=Spelling(trim=True)),))
+    assert counted(b"mine")[0][0] == counted(b"\x81")[0][0] == 2
+    assert counted(letter)[0][:2] == [2, 1]
+    assert counted(b"\x81")[1] == counted(b"mine")[1] == counted(letter)[1] + 1
+
+
+@pytest.mark.parametrize(("stated", "text"), [("BIG-5", "中".encode("big5")), ("CP932", "ｶ".encode("cp932"))])
+def test_texts_are_read_in_the_encoding_that_a_header_states(tmp_path, stated, text):
+    pyreadstat.write_sav(pd.DataFrame({"a": ["mine"]}), tmp_path / "t.sav")
+    content = (tmp_path / "t.sav").read_bytes()
+    assert content.count(b"UTF-8") == content.count(b"mine") == 1
+    content = content.replace(b"UTF-8", stated.encode()).replace(b"mine", text.ljust(4))
+    (tmp_path / "t.sav").write_bytes(content)
+    (batch,) = StatisticalFile(str(tmp_path / "t.sav"), None).batches(["a"], 10)
+    assert batch.column(0).to_pylist() == [text.decode(stated.replace("-", ""))]
+
+
+def test_a_file_in_an_encoding_that_is_not_known_is_refused_by_its_header(tmp_path, monkeypatch):
+    pyreadstat.write_sav(pd.DataFrame({"a": ["x"]}), tmp_path / "t.sav")
+    about = SimpleNamespace(column_names=["a"], file_encoding="EBCDIC-OF-MARS")
+    monkeypatch.setattr(StatisticalFile, "_read", lambda self, **options: (None, about))
+    with pytest.raises(DataError, match="save it again, or as CSV"):
+        _ = StatisticalFile(str(tmp_path / "t.sav"), None).names
+
+
+def test_names_of_a_statistical_file_may_have_any_letters(tmp_path):
+    pyreadstat.write_sav(pd.DataFrame({"naïve": ["é"], "œ": [3.0]}), tmp_path / "t.sav")
+    (batch,) = StatisticalFile(str(tmp_path / "t.sav"), None).batches(["œ", "naïve"], 10)
+    assert batch.to_pydict() == {"œ": ["3"], "naïve": ["é"]}
+
+
+def test_no_value_of_an_arrow_file_ends_a_run(tmp_path):
+    wide = pa.py_buffer(np.array([10**17, 0], dtype=np.int64))
+    odd = {"a date with a time": pa.array([5], pa.int64()).view(pa.date64())}
+    odd["too many digits"] = pa.Array.from_buffers(pa.decimal128(5, 2), 1, [None, wide])
+    for cells in (*odd.values(), *(each.dictionary_encode() for each in odd.values())):
+        with pytest.raises(pa.ArrowInvalid):
+            cells.validate(full=True)
+        (batch,) = ArrowFile(arrow_file(tmp_path / "t.arrow", cells), None).batches(["a"], 10)
+        assert batch.num_rows == 1
 
 
 def test_what_a_library_warns_of_is_not_shown():

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
@@ -147,7 +147,7 @@ def test_the_frame_and_its_parquet_file_are_the_same_table(tmp_path) -> None:
     assert (counted(typed) == cells(loaded.counts, DOMAIN)).all()
 
 
-@pytest.mark.parametrize("frame", [OBJECTS, TYPED, NULLABLE], ids=["objects", "typed", "nullable"])
+@in_one_test("frame", [OBJECTS, TYPED, NULLABLE])
 def test_the_frame_stays_as_it_was(frame) -> None:
     shown = frame[["born", "income", "sex", "grade", "married"]].set_index(pd.Index(list("aabbc"), name="kept"))
     before = shown.copy(deep=True)
@@ -182,7 +182,7 @@ LABELS = read_domain(
 )
 
 
-@pytest.mark.parametrize("kind", ["float64", "Float64", "object", "category", "Sparse[float]"])
+@in_one_test("kind", ["float64", "Float64", "object", "category", "Sparse[float]"])
 def test_whole_numbers_that_pandas_holds_as_floats_are_labels(kind) -> None:
     column = pd.Series([7.0, None, 2.0**53, 0.5, -0.0]).astype(kind)
     assert counted(pd.DataFrame({"a": column}), LABELS).tolist() == [1, 0, 1]
@@ -197,7 +197,7 @@ def test_persons_and_counts_may_be_floats_and_texts() -> None:
     assert counted(frame, CODES, count_column="n").tolist() == [3, 0, 3]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("frame", "said"),
     [
         (pd.DataFrame({"b": [1]}), "the table has no column 'a'"),
@@ -318,7 +318,7 @@ def test_categories_are_a_dictionary_made_once() -> None:
     assert column_reader(cut)(EVERYTHING).to_pylist() == ["(0, 10]", "(10, 20]", None]
 
 
-@pytest.mark.parametrize("kind", ["float64", "Float64", "Int64", "Sparse[float]"])
+@in_one_test("kind", ["float64", "Float64", "Int64", "Sparse[float]"])
 def test_missing_numbers_are_null(kind) -> None:
     assert read([1, None, 3], kind, slice(1, 3)).to_pylist() == [None, 3]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Labels, Spelling
 from dpqr.domain.domain import Domain
@@ -104,8 +104,8 @@ def expected(cells, place, unit):
     return found
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("unit", [ROWS, PERSONS], ids=["rows", "persons"])
+@in_one_test("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("unit", [ROWS, PERSONS])
 def test_every_unit_counts_once_in_each_label_it_has(tmp_path, ending, unit):
     cells = table(tmp_path / f"t.{ending}", 400)
     found = counted(tmp_path / f"t.{ending}", unit=unit, most=5, names=("region", "ward"))

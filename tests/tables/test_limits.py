@@ -5,6 +5,7 @@ import traceback
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, DataError, UsageFault
 from dpqr.tables.limits import Limits, Percent, discreetly
@@ -19,7 +20,7 @@ def test_limits_are_positive_and_keep_sums_exact() -> None:
                 Limits(**{name: value})
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@in_one_test("more", [0, 1])
 def test_bombs_and_crowds(more) -> None:
     """Who states a limit has said what is meant."""
     for packed, unpacked in ((1, 2**28), (2**26, 100 * 2**26)):

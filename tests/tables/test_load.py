@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.attribute import Attribute, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.domain import Domain
@@ -195,7 +195,7 @@ def strict(*faults: Fault) -> Domain:
 BROKEN = {"null": "", "unparsable": "secret", "nan": "nan", "infinite": "-inf", "outside": "471147"}
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+@in_one_test("fault", BROKEN)
 def test_a_broken_fail_rule_has_one_message_and_no_history(tmp_path, fault) -> None:
     told = set()
     for before, others in ((0, 0), (3, 50), (60, 1)):
@@ -217,7 +217,7 @@ def test_a_broken_fail_rule_has_one_message_and_no_history(tmp_path, fault) -> N
     }
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+@in_one_test("fault", BROKEN)
 def test_other_faults_and_other_columns_do_not_fail(tmp_path, load, fault) -> None:
     rows = [("odd", BROKEN[other], "odd") for other in BROKEN if other != fault]
     write_csv(tmp_path / "t.csv", rows)
@@ -234,7 +234,7 @@ def test_of_several_broken_columns_the_first_of_the_domain_is_named(tmp_path, lo
             load(domain, tmp_path / "t.csv", row_bytes=16)
 
 
-@pytest.mark.parametrize("count", ["-1", "1.5", "", "many", "nan", "99999999999999"])
+@in_one_test("count", ["-1", "1.5", "", "many", "nan", "99999999999999"])
 def test_a_row_whose_count_is_none_is_malformed(tmp_path, load, count) -> None:
     write_csv(tmp_path / "t.csv", [("f", "1", "5", "3"), ("f", "1", "5", count)], ("sex", "k", "income", "n"))
     assert load(DOMAIN, tmp_path / "t.csv", source={"count_column": "n"}, records=3).sum() == 3
@@ -242,7 +242,7 @@ def test_a_row_whose_count_is_none_is_malformed(tmp_path, load, count) -> None:
         load(replace(DOMAIN, malformed=FAIL), tmp_path / "t.csv", source={"count_column": "n"})
 
 
-@pytest.mark.parametrize("bad", [b"f,1\n", b"f,1,5,6\n", b"\xe9,1,5\n", b"f," + b"1" * 99 + b",5\n", b'f,1,"5\n'])
+@in_one_test("bad", [b"f,1\n", b"f,1,5,6\n", b"\xe9,1,5\n", b"f," + b"1" * 99 + b",5\n", b'f,1,"5\n'])
 def test_a_malformed_row_is_dropped_or_fails_by_the_rule_of_the_table(tmp_path, load, bad) -> None:
     path, told = tmp_path / "t.csv", set()
     for before in (0, 3, 60):
@@ -267,7 +267,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
+@in_one_test("ending", ENDINGS.values())
 @pytest.mark.parametrize("rows", [9000, 90_000])
 def test_what_is_told_of_reading_does_not_depend_on_how_it_ends(tmp_path, ending, rows) -> None:
     """Neither on the table's size: always the same numbers."""

@@ -12,6 +12,7 @@ import openpyxl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import DataError
 from dpqr.tables.files import other_kind
@@ -70,7 +71,7 @@ WRITE = {
 }
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.db", "t.duckdb", "t"])
+@in_one_test("name", ["t.csv", "t.db", "t.duckdb", "t"])
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_file_under_another_name_is_refused_with_what_to_write(tmp_path, kind, name):
     path = tmp_path / name
@@ -82,7 +83,7 @@ def test_a_file_under_another_name_is_refused_with_what_to_write(tmp_path, kind,
     assert str(refused.value).count("\n") <= 1
 
 
-@pytest.mark.parametrize(("ending", "taken"), [(".parquet", "Parquet"), (".xlsx", ".xlsx"), (".arrow", ".arrow")])
+@in_one_test(("ending", "taken"), [(".parquet", "Parquet"), (".xlsx", ".xlsx"), (".arrow", ".arrow")])
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
 def test_so_is_one_under_the_name_of_another_kind(tmp_path, kind, ending, taken):
     path = tmp_path / f"t{ending}"
@@ -101,7 +102,7 @@ def test_a_damaged_file_under_its_own_name_is_damaged(tmp_path):
 BEGINNINGS = [b"SQLite format 3\0", b"PK\x03\x04", b"01234567DUCK\x40\x03\0\0", b"ARROW1\0\0", b"\x1f\x8b\x08", b"PAR1"]
 
 
-@pytest.mark.parametrize("begin", BEGINNINGS)
+@in_one_test("begin", BEGINNINGS)
 def test_bytes_behind_the_first_line_have_no_say(begin):
     """Where the first line ends within the beginning, the file is a table, whatever its rows hold."""
     assert other_kind(begin + b"anything", "t.csv") is not None

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import in_one_test
 from support.forged_parquet import (
     BINARY,
     FIRST_PAGE,
@@ -59,7 +60,7 @@ def test_short_forms_of_field_numbers() -> None:
     assert Compact(bytes([0x15, 0x0E, 0x15, 0x10, 0])).struct({**WHOLE, 2: (I32, Compact.whole)}) == {1: 7, 2: 8}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "data",
     [
         written_struct({1: [I64, 5]}),
@@ -70,7 +71,6 @@ def test_short_forms_of_field_numbers() -> None:
         b"\x29\x19" + b"\x19" * 40,
         bytes([0x25, 0] * 200),
     ],
-    ids=["another type", "twice", "a map", "an endless number", "deep", "deep lists", "too many fields"],
 )
 def test_what_no_footer_holds_is_refused(data) -> None:
     with pytest.raises((BadThrift, IndexError)):
@@ -99,7 +99,7 @@ def found(tmp_path, data, leaves=LEAVES, wanted=("a", "b")):
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("delta", [False, True])
+@in_one_test("delta", [False, True])
 def test_it_says_what_the_library_says(tmp_path, delta) -> None:
     encoding = {"use_dictionary": False, "column_encoding": dict.fromkeys(LEAVES, "PLAIN") | {"b": "DELTA_BYTE_ARRAY"}}
     data = table_bytes(TABLE, row_group_size=300, **(encoding if delta else {}))
@@ -140,7 +140,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+@in_one_test("change", FORGERIES.values())
 def test_forgeries(tmp_path, change) -> None:
     with pytest.raises(BadParquet):
         found(tmp_path, forged(table_bytes(TABLE), change))
@@ -189,7 +189,7 @@ def pages(tmp_path, data):
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@in_one_test("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_plain_pages(tmp_path, version, compression) -> None:
     data = table_bytes(
@@ -234,7 +234,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("change", PAGES.values(), ids=PAGES)
+@in_one_test("change", PAGES.values())
 def test_bad_headers(tmp_path, change) -> None:
     with pytest.raises(BadParquet):
         pages(tmp_path, with_page(table_bytes(NUMBERS, use_dictionary=False), change))
@@ -267,7 +267,7 @@ def test_a_long_header_is_read_to_its_end(tmp_path) -> None:
         pages(tmp_path, with_page(table_bytes(NUMBERS, use_dictionary=False), endless))
 
 
-@pytest.mark.parametrize(("field", "value"), [(VALUES, 10**9), (PACKED, 2**62)])
+@in_one_test(("field", "value"), [(VALUES, 10**9), (PACKED, 2**62)])
 def test_chunks_that_claim_more_than_there_is(tmp_path, field, value) -> None:
     def change(footer):
         chunk_facts(footer)[field][1] = value

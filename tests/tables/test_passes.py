@@ -1,6 +1,6 @@
 """The number of passes comes from file sizes and declared limits."""
 
-import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -37,7 +37,7 @@ def test_a_small_table_is_read_once_and_a_large_one_several_times() -> None:
     assert groups([csv(None, "-")], memory=2**28) == 1  # standard input is read once
 
 
-@pytest.mark.parametrize("columns", [2, 9])
+@in_one_test("columns", [2, 9])
 def test_a_group_fits_with_a_quarter_to_spare(columns) -> None:
     for size in (10**8, 10**9, 10**11):
         rows, found = size / (2 * columns + 6), groups([csv(size)], columns=columns)

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Labels, Spelling
 from dpqr.domain.columns import whole_bins
@@ -63,7 +63,7 @@ def test_a_row_is_in_the_period_of_its_own_date(cells, places):
     assert kept(cells) == places
 
 
-@pytest.mark.parametrize("name", ["2026-03-01", "2026-W09", "2026-Q1", "2026"])
+@in_one_test("name", ["2026-03-01", "2026-W09", "2026-Q1", "2026"])
 def test_every_kind_of_period_begins_and_ends_on_its_days(name):
     period = Period.parse(name)
     days = [period.start - timedelta(1), period.start, period.end - timedelta(1), period.end]

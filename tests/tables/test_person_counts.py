@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pandas as pd
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, Region
@@ -232,7 +232,7 @@ def test_several_tables_add_up_and_a_table_of_records_is_as_before() -> None:
 ROWS = [(who, CELLS[(who * step + step) % 7]) for who in range(40) for step in range(1 + who % 6)]
 
 
-@pytest.mark.parametrize("groups", [1, 4])
+@in_one_test("groups", [1, 4])
 @pytest.mark.parametrize("most_rows", [1, 50])
 def test_all_rows_of_a_person_count_in_any_order_and_number_of_passes(monkeypatch, groups, most_rows) -> None:
     """Where C is large, the tables are those of the distinct cells; K decides nothing here, and C nothing there."""

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import force_setattr
 from pyarrow import parquet
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.scripted_noise import ScriptedNoise
-from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
@@ -101,7 +100,7 @@ def groups(splitter, *cells):
 def test_a_persons_group_depends_on_nobody_else() -> None:
     splitter = Splitter.draw(5, SeededNoise(1))
     together = groups(splitter, NAMES)
-    assert together == [groups(splitter, [name])[0] for name in NAMES]
+    assert together[::10] == [groups(splitter, [name])[0] for name in NAMES[::10]]
     assert groups(splitter, pa.array(["gone", *NAMES]).slice(1)) == together
     assert groups(Splitter.draw(5, SeededNoise(2)), NAMES) != together
 
@@ -144,7 +143,7 @@ def test_one_group_needs_no_key() -> None:
     assert groups(Splitter.draw(4, SeededNoise(1)), pa.array([], pa.string())) == []
 
 
-@pytest.mark.parametrize("start", [1, 7])
+@in_one_test("start", [1, 7])
 def test_a_slice_of_persons_has_the_groups_of_its_own_rows(start) -> None:
     splitter = Splitter.draw(1000, SeededNoise(6))
     people = pa.array([name.encode() * (1 + place % 3) for place, name in enumerate(NAMES)], pa.large_binary())
@@ -254,7 +253,7 @@ def bounded(most, batches, *, memory=PLENTY, key=KEY):
     return made.finish()
 
 
-@pytest.mark.parametrize("ranked", [False, True])
+@in_one_test("ranked", [False, True])
 @pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 50])
 def test_no_person_keeps_more_than_the_bound_among_persons_of_equal_ranks(monkeypatch, ranked, row_bytes) -> None:
     """Three rows of rank 0 and 1 of each person: of K = 2 two are kept, those of rank 0 first, however they come."""
@@ -277,7 +276,7 @@ def kept_rows(found):
     return Counter(zip(found.owners.tolist(), found.rows[0].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
+@in_one_test("most", [1, 2, 5])
 def test_a_person_keeps_the_same_rows_in_any_order_and_company(monkeypatch, most) -> None:
     """So a table without the person differs by that person's rows, under every key."""
     monkeypatch.setattr(bounding, "_ROW", PLENTY // 50)
@@ -309,7 +308,7 @@ def rows_of(seed, count=400, people=40):
     return list(zip(generator.integers(0, people, count).tolist(), codes, strict=True))
 
 
-@pytest.mark.parametrize("most", [1, 3, 50])
+@in_one_test("most", [1, 3, 50])
 @pytest.mark.parametrize("size", [1, 7, 400])
 @pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 50])
 def test_of_each_person_as_many_rows_as_there_are_up_to_the_bound(monkeypatch, most, size, row_bytes) -> None:
@@ -328,7 +327,7 @@ def test_of_each_person_as_many_rows_as_there_are_up_to_the_bound(monkeypatch, m
     assert found.lost == sum(min(most, count - kept[person]) for person, count in read.items())
 
 
-@pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 5])
+@in_one_test("row_bytes", [2**9, PLENTY // 5])
 def test_early_and_late_rows_are_kept_alike(monkeypatch, row_bytes) -> None:
     """One of 12 rows of each of 6,000 persons, in 12 batches that are merged one by one: a chi-square of 11 degrees
     of freedom stays below 75 but for 1e-11."""
@@ -509,7 +508,7 @@ def test_a_choice_from_the_same_key_is_the_same_choice(tmp_path, monkeypatch) ->
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("source", "unit", "error", "words"),
     [
         ({}, PrivacyUnit(columns=("nobody",)), DataError, "no column 'nobody'"),
@@ -541,7 +540,7 @@ def test_a_large_table_of_many_groups(tmp_path, monkeypatch) -> None:
     assert dropped == np.minimum(rows - np.minimum(rows, 4), 4).sum()
 
 
-@pytest.mark.parametrize("most", [1, 2, 4])
+@in_one_test("most", [1, 2, 4])
 def test_of_each_person_every_cell_once_and_at_most_so_many(most) -> None:
     """Whatever K is: `tests/tables/test_person_counts.py` counts through the whole loader."""
     rows = [(person, place % (1 + person % 5)) for person in range(30) for place in range(7)]

@@ -1,5 +1,5 @@
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.values import replace
@@ -175,7 +175,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@in_one_test("name", CHANGES)
 def test_a_change_changes_what_it_states_and_nothing_else(name):
     """Whatever was stated before; approvals that are asked for stay asked for."""
     every = Policy(

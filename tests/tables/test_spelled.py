@@ -2,8 +2,7 @@ import math
 import time
 from datetime import date, datetime
 
-import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Spelling
 from dpqr.tables.cell_values import moment_reader, number, number_reader
@@ -53,7 +52,7 @@ def test_numbers(spelling, text, value) -> None:
     assert number_reader(spelling)(text) == value
 
 
-@pytest.mark.parametrize("spelling", [GERMAN, ENGLISH, FRENCH, SWISS, Spelling()])
+@in_one_test("spelling", [GERMAN, ENGLISH, FRENCH, SWISS, Spelling()])
 def test_nan_and_infinities_keep_their_names(spelling) -> None:
     read = number_reader(spelling)
     assert math.isnan(read("NaN") or 0)

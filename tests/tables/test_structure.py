@@ -5,9 +5,11 @@ from fractions import Fraction
 from io import BytesIO
 from types import SimpleNamespace
 
+import openpyxl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.domain import Domain
@@ -80,7 +82,7 @@ def test_the_count_column(tmp_path) -> None:
         check(tmp_path / "t.parquet", count_column="count")
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+@in_one_test("name", ["t.csv", "t.csv.gz", "t.parquet"])
 def test_no_limit_that_rows_could_break_is_looked_at(tmp_path, name) -> None:
     """One row more or less changes nothing here: what is refused is free."""
     for rows in (0, 1, 40):
@@ -134,6 +136,18 @@ def test_a_first_line_that_looks_like_a_row_is_not_shown(tmp_path) -> None:
         assert [name for name, _ in found] == line.split(";")
 
 
+@pytest.mark.parametrize(
+    "line", [["secret", 31], ["secret", "31"], ["secret", "secret"], ["secret", date(2024, 2, 29)]]
+)
+def test_a_first_line_of_a_workbook_that_looks_like_a_row_is_not_shown(tmp_path, line) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(line)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(DataError, match=r"t\.xlsx: its first line .* may be a row") as raised:
+        column_types(TableSource(paths=(str(tmp_path / "t.xlsx"),)))
+    assert "secret" not in str(raised.value).removeprefix(str(tmp_path))
+
+
 def test_a_column_that_parquet_names_twice_is_named(tmp_path) -> None:
     parquet.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="the column 'a' twice"):
@@ -164,7 +178,7 @@ def test_the_domains_columns_come_first():
     assert list(columns_to_read(SEX, PrivacyUnit(columns=("who",), rows=2), None)) == ["sex", "who"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("domain", "unit", "counts", "error", "words"),
     [
         (Domain(()), ROW, None, DocumentError, "no columns"),

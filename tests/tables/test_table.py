@@ -1,11 +1,14 @@
 """Rows of Parquet that cannot be read: text that is no UTF-8, and texts of the unit column that are too long."""
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.cases import in_one_test
 
-from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.attribute import Attribute, Bins, Labels, Rule, Spelling
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.sealed import SealKey
@@ -41,7 +44,7 @@ def rows(path, columns, told=None, **limits) -> list[tuple]:
     return [row for columns in found for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("batch_rows", [1, 3, 2**17])
+@in_one_test("batch_rows", [1, 3, 2**17])
 @pytest.mark.parametrize("group", [1, 4, 100])
 def test_wanted_columns_in_the_order_of_the_domain(tmp_path, batch_rows, group) -> None:
     table = {"a": range(10), "b.c": [f"t{each % 3}" for each in range(10)], "s": [{"c": 1}] * 10, "d": [None] * 10}
@@ -141,7 +144,7 @@ def texts(*values, kind=None):
 BAD = texts(b"x", b"\xff", b"y", b"\xed\xa0\x80", "é".encode())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cells", "malformed"),
     [
         (pa.array(["x", None, "é"]), []),
@@ -151,7 +154,6 @@ BAD = texts(b"x", b"\xff", b"y", b"\xed\xa0\x80", "é".encode())
         (pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), BAD), [1]),
         (pa.DictionaryArray.from_arrays(pa.array([0, 2, 2]), BAD), []),
     ],
-    ids=["text", "numbers", "bad", "large", "dictionary", "unused entries"],
 )
 def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
     batch = pa.record_batch({"n": pa.array(range(len(cells))), "a": cells})
@@ -161,7 +163,28 @@ def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
     assert found.count == len(cells)
 
 
-@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("cells", [BAD, BAD.dictionary_encode()], ids=["plain", "dictionary"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"axis": Labels(("x",)), "spelling": Spelling(trim=True)},
+        {"axis": Labels(("x",), True)},
+        {"axis": Bins((Fraction(0), Fraction(1))), "spelling": Spelling(decimal=",")},
+        {"axis": Bins((Fraction(0), Fraction(1)), kind="date"), "spelling": Spelling(pattern="%d.%m.%Y")},
+    ],
+    ids=["trimmed", "folded", "numbers", "dates"],
+)
+def test_other_text_than_utf8_makes_its_row_malformed_however_texts_are_read(tmp_path, cells, read) -> None:
+    """In a dictionary such a text ended the run, also where its row was left out already."""
+    attribute = Attribute(name="a", rules={"unparsable": Rule.CELL, "outside": Rule.CELL}, **read)
+    parquet.write_table(pa.table({"a": cells}), tmp_path / "t.parquet")
+    source = TableSource(paths=(str(tmp_path / "t.parquet"),))
+    table = load_table(source, Domain((attribute,)), Limits())
+    found = [int(each._unseal(SealKey()).marginal(())) for each in (table.counts, table.dropped)]
+    assert found == [3, 2]
+
+
+@in_one_test("coded", [False, True])
 def test_long_texts_are_malformed_in_the_unit_column_alone(coded) -> None:
     cells = pa.array(["xxxx", "xxxxx", None, "x"])
     batch = pa.record_batch({"a": cells.dictionary_encode() if coded else cells})
@@ -174,10 +197,9 @@ def counted(path, rule=None, **more):
     return [int(each._unseal(SealKey()).marginal(())) for each in (table.counts, table.dropped)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "options",
     [{}, {"use_dictionary": False}, {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}],
-    ids=["dictionary", "plain", "differences"],
 )
 def test_the_rule_of_the_table(tmp_path, options) -> None:
     path = tmp_path / "t.parquet"
@@ -187,7 +209,7 @@ def test_the_rule_of_the_table(tmp_path, options) -> None:
         counted(path, Rule.FAIL)
 
 
-@pytest.mark.parametrize("length", [2**20, 2**20 + 1])
+@in_one_test("length", [2**20, 2**20 + 1])
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False}])
 def test_a_long_name_of_a_person_ends_no_run(tmp_path, length, options) -> None:
     path, unit = tmp_path / "t.parquet", PrivacyUnit(columns=("who",))

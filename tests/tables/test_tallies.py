@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
@@ -44,7 +45,7 @@ def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> No
             assert (found.marginal(axes) == (summed.T if axes == (2, 0) else summed)).all()
 
 
-@pytest.mark.parametrize("shape", [(3, 21_845), (2**16 - 1, 1), (1, 2**16), (2, 2**15), (2**16, 2), (255, 257, 3)])
+@in_one_test("shape", [(3, 21_845), (2**16 - 1, 1), (1, 2**16), (2, 2**15), (2**16, 2), (255, 257, 3)])
 def test_the_last_cell_of_any_width_counts(shape) -> None:
     axes = tuple(range(len(shape)))
     into = JointTally(shape, [(axes, [axes])])
@@ -66,7 +67,7 @@ def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
     assert into.histogram().codes.tolist() == [[1, 1]]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "largest", "kind"),
     [
         ([(0, 1), (1, 2)], 2**20, GroupedHistogram),

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, slowly, thinned
 
 from dpqr.domain.attribute import Attribute, Codes, Rule
 from dpqr.domain.domain import Domain
@@ -32,7 +32,7 @@ def counted(workers, **how):
 
 
 @pytest.mark.parametrize("how", thinned([{"asked": PAIRS}, {"limits": Limits(cells=2**10)}, {}], 2))
-@pytest.mark.parametrize("workers", [2, 5])
+@pytest.mark.parametrize("workers", [2, *slowly(5)])
 def test_the_same_integers_from_any_number_of_threads(workers, how) -> None:
     one, many = counted(1, **how), counted(workers, **how)
     assert (one.read, one.units, one.dropped, one.failed) == (many.read, many.units, many.dropped, many.failed)
@@ -58,7 +58,7 @@ class Failing:
         return frozenset()
 
 
-@pytest.mark.parametrize("intakes", [1, 3])
+@in_one_test("intakes", [1, 3])
 def test_what_a_thread_raises_ends_the_pass(intakes) -> None:
     seen = []
     walk = ((TableBatch(None), None) for _ in range(1000))

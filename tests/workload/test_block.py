@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
 from dpqr.kernel.values import replace
@@ -125,7 +124,7 @@ def test_one_row_alone_asks_the_same(block) -> None:
         assert alone.answer(DenseHistogram(COUNTS)).tolist() == [answers[index]]
 
 
-@pytest.mark.parametrize("entries", [1, 7, 30])
+@in_one_test("entries", [1, 7, 30])
 def test_slices_do_not_change_rowwise_products(entries, monkeypatch) -> None:
     monkeypatch.setattr(block_module, "ROWWISE_ENTRIES", entries)
     for block in BLOCKS.values():

@@ -1,7 +1,7 @@
 """The index holds every query once, under what it compares, and refuses what it cannot hold."""
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import dense_marginal
@@ -85,7 +85,7 @@ def test_all_marginals_come_from_one_table() -> None:
         np.testing.assert_array_equal(found[0], dense_marginal(table, axes).reshape(-1))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "blocks",
     [
         (boxes((0, 1, 2), 23, 1),),
@@ -94,7 +94,6 @@ def test_all_marginals_come_from_one_table() -> None:
         (*BLOCKS, marginal((0, 1), SHAPE)),
         tuple(boxes((0, 1, 2), 1, seed, name=f"b{seed}") for seed in range(24)),
     ],
-    ids=["fewer than cells", "no interval", "joint group", "product", "groups as large as queries"],
 )
 def test_what_is_not_worth_it_or_no_box_is_left_to_others(blocks) -> None:
     assert box_index(blocks) is None

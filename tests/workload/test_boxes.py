@@ -1,7 +1,7 @@
 """Boxes from running sums against the sums of their cells written out."""
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 
 from dpqr.workload import ranges as boxes
 from dpqr.workload.block import Factor, QueryBlock
@@ -22,7 +22,7 @@ def written_out(dtype):
     return np.einsum("ra,rb,rc->rabc", *masks).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@in_one_test("dtype", [np.int64, np.float64])
 def test_both_products_are_those_of_the_coefficients(dtype, monkeypatch) -> None:
     monkeypatch.setattr(boxes, "SLICE", 3)
     tensor = (np.arange(24).reshape(SHAPE) % 7).astype(dtype)

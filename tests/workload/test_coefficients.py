@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload import coefficients
@@ -90,7 +90,7 @@ def test_other_numbers_are_rounded_and_the_plan_says_so(ask, tmp_path: Path) -> 
     assert "rounded to multiples of 2^-20" in document.notes[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("values", "whole", "grid", "exact"),
     [
         ([0.1, 0.3], [1, 3], Fraction(1, 10), True),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.workload import sensitivity as column_pairs
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix
@@ -23,7 +24,7 @@ def drawn(generator: np.random.Generator, largest: int) -> IntMatrix:
     return (*kinds, Tree(cells, (4, 2, 1), (2, 1, largest)))[int(generator.integers(4 if largest > 1 else 3))]
 
 
-@pytest.mark.parametrize("power", [1, 2])
+@in_one_test("power", [1, 2])
 @pytest.mark.parametrize("largest", [1, 3])
 def test_it_is_the_distance_of_the_farthest_columns(power, largest) -> None:
     """Exact in squared L2 and for 0/1 entries; in L1 for others a bound, and the truth for most."""

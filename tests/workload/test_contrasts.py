@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import Factor, QueryBlock
@@ -24,7 +24,7 @@ def marginal(*axes):
     return QueryBlock(name="pair", factors=tuple(Factor.identity(axis, SIZES[axis]) for axis in axes))
 
 
-@pytest.mark.parametrize("size", [2, 3, 4, 7, 20, 64])
+@in_one_test("size", [2, 3, 4, 7, 20, 64])
 def test_rows_are_orthogonal_contrasts_of_nearly_one_norm(size):
     rows = Contrasts.of(size).coefficients
     assert rows.shape == (size - 1, size)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
@@ -48,7 +48,7 @@ def floats(coefficients: tuple[Fraction, ...]) -> np.ndarray:
     return np.array(coefficients, dtype=float)
 
 
-@pytest.mark.parametrize("where", [None, "region != 'S'", "region = 'N' or pay >= 10"])
+@in_one_test("where", [None, "region != 'S'", "region = 'N' or pay >= 10"])
 def test_a_mean_and_a_variance_follow_from_their_rows(where: str | None) -> None:
     told = {"where": where} if where else {}
     mean, answers, counts = figure_of(read({"mean": "pay", "by": ["region"], **told}))

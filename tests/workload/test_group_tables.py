@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.histogram import dense_marginal
 from dpqr.workload.ranges import group_tables, with_totals

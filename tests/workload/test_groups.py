@@ -1,7 +1,7 @@
 from itertools import chain, combinations
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 from support.small_universes import marginal
 
 from dpqr.workload.block import QueryBlock
@@ -35,7 +35,7 @@ def test_blocks_are_grouped_by_their_homes() -> None:
     assert by_home([]) == {}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_test("seed", range(5))
 def test_sets_that_hold_columns_are_found_as_by_a_look_at_all_of_them(seed: int) -> None:
     every = [frozenset(some) for some in chain(*(combinations(range(5), size) for size in range(6)))]
     generator = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import in_one_test, slowly
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError, Fault
@@ -121,7 +122,7 @@ DOMAINS: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("document", "path", "words"), DOMAINS)
+@in_one_test(("document", "path", "words"), DOMAINS)
 def test_malformed_domains(document: Any, path: str, words: str, tmp_path: Path) -> None:
     file = tmp_path / "domain.json"
     file.write_text(json.dumps(document), encoding="utf-8")
@@ -198,7 +199,7 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "path", "words"), ENTRIES)
+@in_one_test(("entry", "path", "words"), ENTRIES)
 def test_malformed_entries(entry: dict[str, Any], path: str, words: str, ask) -> None:
     with pytest.raises(DocumentError) as caught:
         ask(entry, strict=True)
@@ -229,7 +230,7 @@ DOCUMENTS: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "path", "words"), DOCUMENTS)
+@in_one_test(("text", "path", "words"), DOCUMENTS)
 def test_malformed_queries_files(text: str, path: str, words: str, tmp_path: Path) -> None:
     file = tmp_path / "queries.json"
     file.write_text(text, encoding="utf-8")
@@ -256,10 +257,13 @@ def spots(value: Any) -> list[tuple[Any, Any]]:
     return here + [spot for container, key in here for spot in spots(container[key])]
 
 
-def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(tmp_path: Path, survey_document: Any) -> None:
+@pytest.mark.parametrize("changes", [100, *slowly(400)])
+def test_any_change_of_a_sound_document_is_read_or_refused_in_its_place(
+    changes: int, tmp_path: Path, survey_document: Any
+) -> None:
     chance, file = random.Random(11), tmp_path / "queries.json"
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(200):
+    for _ in range(changes):
         document = copy.deepcopy({"domain": survey_document, "queries": SOUND})
         container, key = chance.choice(spots(document["queries"]) + spots(document["domain"]["fields"]))
         container[key] = copy.deepcopy(chance.choice(PARTS))

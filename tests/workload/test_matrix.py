@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.written_out import require_products
 
 from dpqr.workload import matrix as columns
@@ -65,7 +65,7 @@ def test_column_figures_are_the_largest_over_columns_and_over_pairs(matrix, powe
     assert matrix.smallest == min(0, written(matrix).min())
 
 
-@pytest.mark.parametrize(("rows", "entry"), [(2, 2**40), (4, 2**30), (8, 2**30), (16, 2**30), (17, 2**30), (64, 2**30)])
+@in_one_test(("rows", "entry"), [(2, 2**40), (4, 2**30), (8, 2**30), (16, 2**30), (17, 2**30), (64, 2**30)])
 def test_figures_are_exact_where_int64_is_too_short(rows, entry) -> None:
     large = np.full((rows, 1), entry)
     for matrix in (Dense(large), Sparse(csr_array(large))):
@@ -101,7 +101,7 @@ def test_sparse_entries_given_twice_count_as_their_sum() -> None:
         assert Sparse(twice).row(0).tolist() == [0, total]
 
 
-@pytest.mark.parametrize("form", [Dense, lambda table: Sparse(csr_array(table))])
+@in_one_test("form", [Dense, lambda table: Sparse(csr_array(table))])
 def test_a_distance_that_is_too_dear_is_unknown_but_the_largest_entry_is_not(form, monkeypatch) -> None:
     monkeypatch.setattr(columns, "PAIRWISE_WORK", 10)
     matrix = form(SIGNED)
@@ -113,7 +113,7 @@ def test_a_distance_that_is_too_dear_is_unknown_but_the_largest_entry_is_not(for
 VECTORS = np.array([[3, -4], [0, 5], [3, -4], [1, 1]])
 
 
-@pytest.mark.parametrize(("power", "norm", "distance"), [(0, 5, 9), (1, 7, 12), (2, 25, 90)])
+@in_one_test(("power", "norm", "distance"), [(0, 5, 9), (1, 7, 12), (2, 25, 90)])
 def test_figures_are_the_largest_over_vectors_and_pairs(power, norm, distance) -> None:
     assert largest_norm(VECTORS, power) == norm
     assert largest_distance(VECTORS, power) == distance

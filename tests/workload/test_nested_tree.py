@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.written_out import require_norms, require_products, require_recovery, require_variances
 
 from dpqr.workload.matrix import Dense, Identity
@@ -46,7 +47,7 @@ def test_variances_of_levels_and_of_any_rows(tree) -> None:
         require_variances(tree, written(tree), asked)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "groups",
     [
         [1, 0, 2, 1, 1, 2, 3],  # a level of the tree, numbered otherwise
@@ -67,13 +68,13 @@ def test_levels_are_composed_from_the_groups_of_cells() -> None:
     assert tree.scaled(2).weights == (2, 6, 4)
 
 
-@pytest.mark.parametrize("parents", [([0, 2, 0],), ([0, 1],), ([0, 0], [0, 0, 0])])
+@in_one_test("parents", [([0, 2, 0],), ([0, 1],), ([0, 0], [0, 0, 0])])
 def test_a_level_with_an_empty_group_is_refused(parents) -> None:
     with pytest.raises(ValueError, match="a cell in every group"):
         Nesting(3, tuple(map(np.array, parents)))
 
 
-@pytest.mark.parametrize("weights", [(1,), (1, 0)])
+@in_one_test("weights", [(1,), (1, 0)])
 def test_a_level_without_a_weight_is_refused(weights) -> None:
     with pytest.raises(ValueError, match="a positive weight"):
         NestedTree(Nesting(2, (np.zeros(2, dtype=int),)), weights)

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
@@ -48,7 +48,7 @@ def rows(block, factor: int = 0) -> list[list[int]]:
     return [np.flatnonzero(matrix.row(index)).tolist() for index in range(matrix.rows)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "between", "cells", "label"),
     [
         ("age", [2, 4], [2, 3, 4], "[2, 4]"),
@@ -130,7 +130,7 @@ def number(**parts):
     return {"fields": [{"name": "x", "type": "number", **parts}]}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("parts", "midpoints", "grid"),
     [
         ({"dpqr": {"edges": [0, 10, 20]}}, [5, 15], 5),
@@ -217,7 +217,7 @@ def test_random_rectangles_cover_ordered_labels(ask) -> None:
     assert "school in [primary, high]" in block.factors[0].labels
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "message"),
     [
         ({"ranges": "school", "between": [["phd", "none"]]}, "low is above high; swap them"),
@@ -251,7 +251,7 @@ def blocks(*scales: str) -> list[QueryBlock]:
     return [QueryBlock(name=scale, scale=Fraction(scale)) for scale in scales]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("scales", "grid"),
     [(["1"], "1"), (["1/2", "1/3"], "1/6"), (["6", "4"], "2"), (["3/4", "1/2", "1/4"], "1/4"), (["2/3", "4/3"], "2/3")],
 )

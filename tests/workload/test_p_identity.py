@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.written_out import require_norms, require_products, require_recovery, require_variances
 
 from dpqr.workload import matrix as matrix_module
@@ -60,7 +61,7 @@ def test_a_multiple_has_every_coefficient_multiplied() -> None:
     np.testing.assert_array_equal(written(matrix.scaled(3)), 3 * written(matrix))
 
 
-@pytest.mark.parametrize(("widths", "diagonal"), [([1, 0], [1, 1]), ([1, 1], [1, 0])])
+@in_one_test(("widths", "diagonal"), [([1, 0], [1, 1]), ([1, 1], [1, 0])])
 def test_groups_without_cells_and_cells_without_weight_are_refused(widths, diagonal) -> None:
     with pytest.raises(ValueError, match="positive weight"):
         made(widths, diagonal, [])

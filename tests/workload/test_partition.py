@@ -5,7 +5,7 @@ Matrices over buckets against their written-out coefficients over cells.
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.written_out import require_products
 
 from dpqr.workload.matrix import Dense, Identity
@@ -94,7 +94,7 @@ def test_a_bucket_without_cells_makes_the_figures_upper_bounds() -> None:
     assert matrix.merge(np.array([[2], [3]])).tolist() == [[5], [0]]
 
 
-@pytest.mark.parametrize("buckets", [[], [0, 3], [-1, 0]])
+@in_one_test("buckets", [[], [0, 3], [-1, 0]])
 def test_every_cell_needs_a_bucket(buckets) -> None:
     with pytest.raises(ValueError, match="bucket"):
         BucketMatrix(Identity(3), np.array(buckets, dtype=np.int64))

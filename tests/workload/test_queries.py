@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.text.decoding import Location
@@ -153,7 +154,7 @@ def test_marginals_of_some_columns_and_of_a_list(ask) -> None:
     assert {block.weight for block in listed} == {2}
 
 
-@pytest.mark.parametrize("ways", [1, 3, 7])
+@in_one_test("ways", [1, 3, 7])
 def test_all_marginals_of_all_columns(ways: int, ask, survey) -> None:
     document = ask({"marginals": {"ways": ways}})
     assert len(document.workload.blocks) == math.comb(7, ways)
@@ -189,7 +190,7 @@ def test_unknown_kinds_name_the_way_and_only_a_misspelling_is_fixed() -> None:
     assert not set(OTHER_NAMES) & set(KINDS)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("values", "grid"),
     [(["6", "-4", "0"], "2"), (["1/2", "1/3"], "1/6"), (["0.25", "1"], "0.25"), (["0"], "0"), (["5/7"], "5/7")],
 )
@@ -259,7 +260,7 @@ def test_levels_are_chosen_and_a_name_is_put_before_each(ask) -> None:
     assert document.workload.blocks[0].factors[0].labels == ("all", "(null)")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("entry", "said"),
     [
         ({"hierarchy": "rich"}, r"\.hierarchy: column 'rich' has no levels above its cells; state its 'parent'"),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.written_out import require_products
 
 from dpqr.workload import ranges
@@ -82,7 +82,7 @@ def test_ends_cannot_be_written_through_the_matrix() -> None:
         intervals([(0, 1)], 2).starts[0] = 1
 
 
-@pytest.mark.parametrize("matrix", [Identity(4), Prefix(3, 2), intervals([(1, 3), (0, 4)], 5)])
+@in_one_test("matrix", [Identity(4), Prefix(3, 2), intervals([(1, 3), (0, 4)], 5)])
 def test_the_spans_are_the_rows(matrix) -> None:
     starts, stops = spans(matrix)
     np.testing.assert_array_equal(
@@ -91,9 +91,7 @@ def test_the_spans_are_the_rows(matrix) -> None:
     assert spans(Dense(np.eye(2, dtype=np.int64))) is None
 
 
-@pytest.mark.parametrize(
-    "matrix", [Prefix(5), intervals(EVERY, 5), Dense(np.array([[1, -2, 3, 0, 4], [0, 0, 1, 1, 1]]))]
-)
+@in_one_test("matrix", [Prefix(5), intervals(EVERY, 5), Dense(np.array([[1, -2, 3, 0, 4], [0, 0, 1, 1, 1]]))])
 def test_group_sums_are_those_of_the_coefficients(matrix) -> None:
     edges = np.array([0, 2, 3, 5])
     table = matrix.table(0, matrix.rows)
@@ -113,7 +111,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES.keys())
+@in_one_test("matrix", MATRICES.values())
 def test_it_is_the_row_with_the_figures_of_its_coefficients(matrix) -> None:
     assert row_tops(matrix).tolist() == [int(abs(matrix.row(index)).max()) for index in range(matrix.rows)]
     for index in range(matrix.rows):
@@ -135,7 +133,7 @@ def test_a_range_stays_two_numbers_and_a_matrix_of_one_row_is_its_row() -> None:
     assert isinstance(single_row(Identity(1), 0), Ranges)
 
 
-@pytest.mark.parametrize("rowwise", [True, False])
+@in_one_test("rowwise", [True, False])
 def test_the_largest_row_of_a_block(rowwise) -> None:
     factors = (
         Factor(axes=(0,), sizes=(4,), matrix=Dense(TABLE)),

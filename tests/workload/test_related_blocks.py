@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -34,7 +34,7 @@ def test_order_does_not_matter():
     assert same_rows(block(), block()).tolist() == [0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "other",
     [
         block(factor(0), factor(1)),
@@ -90,7 +90,7 @@ def by_hand(blocks):
     return np.concatenate([block.answer(COUNTS) for block in blocks])
 
 
-@pytest.mark.parametrize("entries", [2**22, 1])
+@in_one_test("entries", [2**22, 1])
 def test_answers_are_those_of_the_blocks(entries, monkeypatch) -> None:
     monkeypatch.setattr(stacking, "DENSE_ENTRIES", entries)
     blocks = mixed(4 * stacking.FEWEST)

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.one_test import in_one_test
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload import matrix
@@ -145,15 +144,15 @@ ROWWISE = {
 """No two of the rows hold one cell together, and two of them hold one value of each column."""
 
 
-@pytest.mark.parametrize("norm", Norm)
-@pytest.mark.parametrize("matrices", ROWWISE.values(), ids=ROWWISE.keys())
+@in_one_test("norm", Norm)
+@pytest.mark.parametrize("matrices", ROWWISE.values())
 def test_an_added_row_moves_conjunctions_exactly_so_far(matrices, norm) -> None:
     factors = tuple(factor((axis,), matrix) for axis, matrix in enumerate(matrices))
     block = QueryBlock(name="rowwise", rowwise=True, factors=factors)
     assert sensitivity((block,), norm, ADD_REMOVE) == truth((block,), norm, ADD_REMOVE)
 
 
-@pytest.mark.parametrize("limit", [0, 2**24])
+@in_one_test("limit", [0, 2**24])
 def test_beyond_the_limit_of_time_it_is_a_bound(limit, monkeypatch) -> None:
     monkeypatch.setattr(module, "SUMMED", limit)
     factors = tuple(factor((axis,), matrix) for axis, matrix in enumerate(ROWWISE["ranges"]))
@@ -177,7 +176,7 @@ def test_of_persons_it_is_the_truth_for_the_usual_blocks(unit) -> None:
             assert sensitivity((block,), norm, unit) == largest(sizes, norm), (name, norm)
 
 
-@pytest.mark.parametrize("most", [2, 3])
+@in_one_test("most", [2, 3])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_the_figure_of_one_row_is_below_the_truth_for_persons(relation, most) -> None:
     person = PrivacyUnit(neighbours=relation, columns=("pid",), rows=most)
@@ -186,9 +185,7 @@ def test_the_figure_of_one_row_is_below_the_truth_for_persons(relation, most) ->
         assert sensitivity(marginal, norm, UNITS[relation]) < truth(marginal, norm, person)
 
 
-@pytest.mark.parametrize(
-    ("norm", "added", "replaced"), [(Norm.L1, 1, 2), (Norm.L2_SQUARED, 1, 2), (Norm.LARGEST, 1, 1)]
-)
+@in_one_test(("norm", "added", "replaced"), [(Norm.L1, 1, 2), (Norm.L2_SQUARED, 1, 2), (Norm.LARGEST, 1, 1)])
 def test_figures_of_a_marginal_and_of_a_predicate(norm, added, replaced) -> None:
     marginal = (QueryBlock(name="m", factors=(Factor.identity(0, 3), Factor.identity(1, 2))),)
     assert (sensitivity(marginal, norm, ADD_REMOVE), sensitivity(marginal, norm, REPLACE)) == (added, replaced)

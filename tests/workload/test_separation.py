@@ -1,7 +1,7 @@
 """Which columns stand apart."""
 
 import numpy as np
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.rounding_error import least_squares, quadratic_form
 from support.small_universes import dense, marginal
 
@@ -73,7 +74,7 @@ def test_recovery_is_the_pseudo_inverse_of_all_factors(strategy) -> None:
     np.testing.assert_allclose(recover_cells(strategy, values), expected, atol=least_squares(written(strategy), values))
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+@in_one_test("query", QUERIES.values())
 def test_variances_are_the_quadratic_form_of_all_factors(query) -> None:
     strategy = STRATEGIES["three axes"]
     order = sorted(query.axes)
@@ -118,7 +119,7 @@ def test_a_grid_multiplies_the_variance_by_its_square() -> None:
     np.testing.assert_allclose(query_variances(twice, query), query_variances(strategy, query) * 9 / 4, rtol=1e-14)
 
 
-@pytest.mark.parametrize("rowwise", [False, True])
+@in_one_test("rowwise", [False, True])
 def test_squared_norms_are_those_of_the_rows(rowwise):
     one = Factor(axes=(0, 2), sizes=(3, 2), matrix=Dense(np.array([[1, 0, -2, 0, 3, 1], [0, 1, 0, 0, 0, 0]])))
     two = Factor(axes=(1,), sizes=(4,), matrix=Dense(np.array([[1, 1, 1, 1], [0, 2, 0, 0]])))

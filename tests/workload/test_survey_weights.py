@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.cases import in_one_test
 
 import dpqr
 from dpqr.domain.histogram import DenseHistogram
@@ -60,7 +61,7 @@ def test_each_record_counts_with_its_weight_cut_to_the_bounds() -> None:
     assert answers_of(weighted, name("ranges(hours)"), counts) == pytest.approx([left[:, :, :2].sum()])
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@in_one_test("neighbours", Neighbours)
 def test_one_record_moves_an_answer_by_at_most_the_largest_weight(neighbours: Neighbours) -> None:
     unit = PrivacyUnit(neighbours=neighbours)
     (block,) = read({"marginal": ["sex"], "weight": WEIGHT}).workload.blocks
@@ -91,7 +92,7 @@ def test_the_documents_weight_is_that_of_every_entry_that_states_none() -> None:
     assert error.endswith("an error of at most 35 a record within the bounds, times its weight")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("entry", "common", "fault"),
     [
         ({}, {"column": "v", "maximum": 4}, r"\$\.weight\.column: the domain has no column 'v'"),

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.written_out import require_norms, require_products, require_recovery, require_variances
 
 from dpqr.workload import trees as weighted_levels
@@ -71,7 +71,7 @@ def test_a_multiple_has_every_coefficient_multiplied() -> None:
     np.testing.assert_array_equal(written(matrix.scaled(3)), 3 * written(matrix))
 
 
-@pytest.mark.parametrize(("widths", "weights"), [((4, 2), (1, 1)), ((3, 2, 1), (1, 1, 1)), ((2, 1), (1, 0)), ((), ())])
+@in_one_test(("widths", "weights"), [((4, 2), (1, 1)), ((3, 2, 1), (1, 1, 1)), ((2, 1), (1, 0)), ((), ())])
 def test_what_is_no_tree_is_refused(widths, weights) -> None:
     with pytest.raises(ValueError, match="nested widths"):
         Tree(4, widths, weights)
@@ -125,7 +125,7 @@ def test_the_same_levels_are_the_same_matrix() -> None:
         assert NEIGHBOURS.column_distance(power) == SETS.column_distance(power)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 5])
+@in_one_test("rows", [0, 1, 5])
 def test_written_out_rows_in_any_number_of_slices(rows, monkeypatch) -> None:
     asked = Dense(np.arange(rows * 7).reshape(rows, 7) % 4 - 1)
     whole = NEIGHBOURS.of_table(asked)

@@ -19,11 +19,11 @@ from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.releases.any_release import release
-from dpqr.releases.formats import TableFormat, write_table
+from dpqr.releases.files.formats import TableFormat, write_table
+from dpqr.releases.files.read_release import file_text
+from dpqr.releases.files.tidy import Column, Texts, Tidy
 from dpqr.releases.loop import SILENT
-from dpqr.releases.read_release import file_text
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.tidy import Column, Texts, Tidy
 from dpqr.tables.source import TableSource
 
 RUNS = 120

@@ -14,6 +14,9 @@ from dpqr.workload.partition import Bisection
 VAGUE = 1e4
 """Prior variance of the total, over that of its noise: the total itself is not shrunk."""
 
+LOST = 2.0**53
+"""Largest prior variance over that of the noise, beyond which a sum of both in doubles keeps the prior alone."""
+
 ROUNDS = 2
 """Times that counts of boxes are estimated, and their prior variances from these."""
 
@@ -45,6 +48,10 @@ def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covari
         buckets: of every cell in C order, shape (cells,). Every bucket has a cell.
         counts: unbiased noisy counts, shape (buckets,).
         covariance: of their noise, shape (buckets, buckets).
+
+    Returns:
+        The counts as they are where rounding would lose their noise next to the prior (LOST): their sum would be
+        singular, and end a paid run, or nearly so, and its inverse would be noise.
     """
     bisection, sizes = Bisection(shape), np.bincount(buckets)
     even = sizes / sizes.sum()
@@ -77,6 +84,8 @@ def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covari
             imbalances = imbalances.below().learned(unlike, inside, spread)
             variances.append(imbalances.posterior(unlike, inside, spread).own)
         prior = (moves.T * np.concatenate(variances)) @ moves + VAGUE * noise * np.multiply.outer(even, even)
+        if prior.diagonal().max() > LOST * covariance.diagonal().min():
+            return counts
         estimate = whole * even + prior @ np.linalg.solve(prior + covariance, counts - whole * even)
     return estimate
 

@@ -41,6 +41,56 @@ def strength(deviation: float) -> float:
     return deviation * min(1.0, deviation)
 
 
+VARIANCES = np.geomspace(0.01, 3.0, 6)
+"""Variances of the log-odds within a table: from a tenth of the odds to several times."""
+
+
+def best_strengths(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Strengths at which noisy tables are best shrunk towards their bases, in deviations of residual per unit of
+    log-odds.
+
+    Log-odds of variance v make a cell of m records vary by m + v m^2, sampling included; observed with noise of
+    deviation s, it is best shrunk at s / (1 + v m). A table has one strength, at the mean count of all records' cells:
+    strengths that differ between cells would move sums that other measurements know better.
+
+    v is its posterior mean, where all of `VARIANCES` are equally likely beforehand and cells are normal. The base holds
+    sums of the table itself, so its cells count as the degrees of freedom of an interaction.
+
+    Args:
+        expected: m, records, shape (tables, sizes).
+        values: noisy answers, records, of the same shape.
+        deviations: s, of their noise, one per table.
+
+    Returns:
+        Shape (tables,).
+
+    Privacy:
+        Post-processing of released answers.
+
+    >>> even, copies = np.full((1, 10, 10), 50.0), 500.0 * np.eye(10)[None]
+    >>> [float(best_strengths(even, values, np.array([30.0]))[0].round(1)) for values in (even, copies)]
+    [18.6, 0.2]
+    """
+    cells = expected.reshape(len(expected), -1)
+    squares = (values.reshape(cells.shape) - cells) ** 2
+    free = math.prod(size - 1 for size in expected.shape[1:]) / cells.shape[1]
+    logs = np.empty((len(cells), len(VARIANCES)))
+    for place, one in enumerate(VARIANCES):
+        variances = deviations[:, None] ** 2 + cells + one * cells**2
+        logs[:, place] = -free / 2 * (np.log(variances) + squares / variances).sum(axis=1)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    likely = weights @ VARIANCES / weights.sum(axis=1)
+    mean_counts = (cells**2).sum(axis=1) / np.maximum(cells.sum(axis=1), TUNING.least)
+    best: FloatArray = deviations / (1.0 + likely * mean_counts)
+    return best
+
+
+def effective_deviations(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Deviations that shrink tables as `best_strengths`, for fits whose strength is their deviation: larger ones where
+    that is above 1, for noise hides what such tables add to their bases. Arguments and shape as there."""
+    return deviations * np.maximum(1.0, best_strengths(expected, values, deviations))
+
+
 def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatArray:
     """The table m >= 0 that minimises sum (m - y)^2 / (2 r) + m log(m / base) - m and sums to what base does.
 
@@ -151,6 +201,11 @@ class NoisyMarginals(Struct, frozen=True, kw_only=True, eq=False):
     places: Axes
     values: FloatArray
     deviations: FloatArray
+
+    def shrunk(self, base: FloatArray) -> NoisyMarginals:
+        """These with `effective_deviations`. base: the tables' prior, records, shape (tables, sizes)."""
+        expected = _summed(base, self.places)
+        return replace(self, deviations=effective_deviations(expected, self.values, self.deviations))
 
 
 def shared_fit(
@@ -314,8 +369,8 @@ def _together(
 
 CLOSE = 1e-3
 """Part of the records that the last sweep of a shared fit may move."""
-BATCH = 2**20
-"""Cells that are fitted together (8 MiB per array)."""
+BATCH = 2**17
+"""Cells that are fitted together (1 MiB per array)."""
 
 Entry = TypeVar("Entry")
 
@@ -331,6 +386,7 @@ class Refinement:
     Attributes:
         left: measured marginals that the model has no room for.
         inside: attributes of the marginals that the model was fitted to.
+        shrinks_hidden: as of `MaximumEntropyFit`.
 
     Privacy:
         Post-processing of released answers and public sizes.
@@ -343,6 +399,7 @@ class Refinement:
 
     left: tuple[LinearMeasurement, ...]
     inside: frozenset[Axes] = frozenset()
+    shrinks_hidden: bool = False
     _by_pair: Mapping[Axes, tuple[int, ...]] = field(init=False, repr=False)
     _fixed_by_pair: Mapping[Axes, tuple[Axes, ...]] = field(init=False, repr=False)
 
@@ -399,6 +456,8 @@ class Refinement:
                     )
                     for ones in zip(*(observed[index] for index in some), strict=True)
                 ]
+                if self.shrinks_hidden:
+                    noisy = [part.shrunk(tables) for part in noisy]
                 fitted = shared_fit(tables, fixed[some[0]], noisy, CLOSE)
                 fitted_tables.update(zip(some, fitted, strict=True))
         return [fitted_tables[index] for index in range(len(groups))]

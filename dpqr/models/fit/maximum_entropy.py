@@ -16,7 +16,7 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
-from dpqr.models.fit.local_fits import local_fit
+from dpqr.models.fit.local_fits import best_strengths, effective_deviations, local_fit
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
@@ -54,6 +54,8 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
             most this much in every entry.
         steps: most descent steps per stage; a fit that is cut there is still a distribution.
         smoother: of one-way marginals.
+        shrinks_hidden: whether tables of several attributes are shrunk further towards their bases where noise hides
+            their cells. Not for queries that sum many cells: noise may hide each cell and not the sum.
 
     Privacy:
         Post-processing: reads released answers and public facts.
@@ -67,6 +69,7 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
     tolerance: float = 0.2
     steps: int = 600
     smoother: HiddenMarkovSmoother = field(default_factory=HiddenMarkovSmoother)
+    shrinks_hidden: bool = False
 
     def run(
         self,
@@ -115,7 +118,7 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
         for stage, measured in enumerate(stages):
             seen = tuple(smoothed.get(one.key, one) for one in measured)
             tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
-            strengths = strengths_by_cell(seen, fitted, total)
+            strengths = strengths_by_cell(seen, fitted, total, hidden=self.shrinks_hidden)
             model = LogLinear.of(seen, tree, settled, total, strengths)
             start = model.joined([warm.get((stage, one.key)) for one in seen])
             descent = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps)
@@ -123,7 +126,25 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
             potentials.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
             settled += model.tables(end)
             fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=potentials)
-        return fitted if whole is None else _of_one_marginal(fitted, whole, total)
+        return fitted if whole is None else self._of_one_marginal(fitted, whole, total)
+
+    def _of_one_marginal(
+        self, fitted: FactoredDistribution, whole: LinearMeasurement, total: float
+    ) -> FactoredDistribution:
+        """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
+        base = fitted.marginal(whole.axes) * total
+        deviation = whole.deviation
+        if self.shrinks_hidden:
+            (deviation,) = effective_deviations(base[None], whole.values[None], np.array([deviation]))
+        cells = local_fit(base, whole.values, deviation)
+        cells /= total
+        tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
+        tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
+        home = tree.home(whole.axes)
+        if home is not None:
+            axes = tree.cliques[home].axes
+            tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
+        return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _cache={})
 
 
 def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
@@ -134,20 +155,6 @@ def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasureme
     return widest if all(set(seen.axes) <= set(widest.axes) for seen in evidence) else None
 
 
-def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, total: float) -> FactoredDistribution:
-    """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
-    base = fitted.marginal(whole.axes) * total
-    cells = local_fit(base, whole.values, whole.deviation)
-    cells /= total
-    tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
-    tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
-    home = tree.home(whole.axes)
-    if home is not None:
-        axes = tree.cliques[home].axes
-        tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
-    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _cache={})
-
-
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
 
 
@@ -155,10 +162,6 @@ def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, tot
 
 SINGLES_STRENGTH = 0.1
 """Strength of single attributes on the uniform base, at least."""
-LARGEST_SPREAD = 3.0
-"""Variance of the log-odds between the cells of a single attribute, at most."""
-SMALLEST_SPREAD = 0.1
-"""The same, at least."""
 LARGEST_CREDIT = 0.5
 """Variance of log-odds that a table is credited with, at most."""
 LEAST_FACTOR = 0.3
@@ -172,74 +175,56 @@ def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float
     single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
     single attributes and other blocks have 1.
 
-    In the first stage, single attributes on the uniform base, it is at least SINGLES_STRENGTH: real columns have
-    log-odds of five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s,
-    are best shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
+    In the first stage, single attributes on the uniform base, it is at least SINGLES_STRENGTH, for real columns have
+    log-odds of five and more, and that of `best_strengths` where it is more.
 
     Args:
         total: N, records, more than 0.
     """
     if all(seen.order == 1 for seen in evidence):
-        single = [seen for seen in evidence if seen.block is None]
-        noise = np.array([seen.deviation * seen.values.size / total for seen in single])
-        single_strengths = iter(np.maximum(SINGLES_STRENGTH, noise / _spreads(single, noise, total)).tolist())
-        return [next(single_strengths) if seen.block is None else 1.0 for seen in evidence]
+        own = [1.0] * len(evidence)
+        for place, seen in enumerate(evidence):
+            if seen.block is None:
+                even = np.full((1, seen.values.size), total / seen.values.size)
+                best = best_strengths(even, seen.values[None], np.array([seen.deviation]))[0]
+                own[place] = max(SINGLES_STRENGTH, float(best))
+        return own
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
     times = Counter(pair for own in pairs for pair in own)
     return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
 
 
-def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: float) -> FloatArray:
-    """Variance v of the log-odds between the cells, one per single attribute: what it shows, and what all show.
-
-    The shares of k cells, over even ones, have the mean square deviation that is seen less the noise's h^2, known to
-    within sqrt(2 / k) h^2. Where that is imprecise, the mean over all attributes is taken in its place (empirical
-    Bayes; its prior is LARGEST_SPREAD). Twice the deviation that remains is added: too much shrinkage costs more than
-    too little. Such shares vary by k - 1 at most, log-odds without bound.
-
-    Args:
-        noise: h, the deviation of a cell over its even share N / k, one per attribute.
-    """
-    cells = np.array([seen.values.size for seen in single], dtype=float)
-    most, precision, start = np.maximum(cells - 1, 1), cells / (2 * noise**4), LARGEST_SPREAD
-    squares = [np.square(seen.values * seen.values.size / total - 1).mean() for seen in single]
-    shown = np.array(squares) - noise**2
-    doubt = 1 / precision + start**2
-    mean = ((shown / doubt).sum() + 1 / start) / ((1 / doubt).sum() + 1 / start**2)
-    mean = np.clip(mean, SMALLEST_SPREAD, start)
-    precise = precision + 1 / mean**2
-    likely = np.maximum((shown * precision + 1 / mean) / precise, 0) + 2 / np.sqrt(precise)
-    likely = np.minimum(likely, most * start / (most + start))
-    variances: FloatArray = np.maximum(likely * most / (most - likely), SMALLEST_SPREAD)
-    return variances
-
-
 def strengths_by_cell(
-    evidence: Sequence[LinearMeasurement], base: FactoredDistribution, total: float
+    evidence: Sequence[LinearMeasurement], base: FactoredDistribution, total: float, *, hidden: bool = False
 ) -> list[FloatArray]:
-    """w, one array of shape (values,) per evidence: as `strengths`, lower where a table departs from its base.
+    """w, one array of shape (values,) per evidence: as `strengths`, higher where noise hides what a table of several
+    attributes adds to its base (`best_strengths`), lower where the table departs from it.
 
     Log-odds of variance v around a cell of m records, observed with noise of deviation s, are best shrunk at
-    w = s / (v m). v is estimated from the table of several attributes itself: its mean square contingency against the
+    w = s / (v m), where that is below 1. v is estimated from the table itself: its mean square contingency against the
     base, less the noise's, over the cells above the noise.
 
     Args:
         base: the fit to the lower orders, at one record.
         total: N, records, more than 0.
+        hidden: whether strengths above those of `strengths` are taken.
 
     >>> from dpqr.models.fit.evidence import LinearMeasurement
-    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([95.0, 5.0]), deviation=1.0)
-    >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
-    [array([0.1, 0.1])]
+    >>> base = FactoredDistribution.uniform((2, 2), 1.0)
+    >>> for noise in (1.0, 100.0):
+    ...     seen = LinearMeasurement(key=(0, 1), axes=(0, 1), values=np.full((2, 2), 25.0), deviation=noise)
+    ...     strengths_by_cell([seen], base, 100.0, hidden=True)[0].round(1).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    [5.4, 5.4, 5.4, 5.4]
     """
     by_cell = []
     for seen, strength in zip(evidence, strengths(evidence, total), strict=True):
-        alike = np.full(seen.values.size, strength)
-        by_cell.append(alike)
+        by_cell.append(np.full(seen.values.size, strength))
         if seen.block is not None or seen.order < 2:
             continue
-        expected, values = (base.marginal(seen.axes) * total).reshape(-1), seen.values.reshape(-1)
-        noise = seen.deviation
+        expected, values, noise = base.marginal(seen.axes) * total, seen.values, seen.deviation
+        if hidden:
+            by_cell[-1] *= max(1.0, best_strengths(expected[None], values[None], np.array([noise]))[0])
         large = expected >= noise
         if not large.any():
             continue
@@ -247,8 +232,8 @@ def strengths_by_cell(
         squares = (values[large] - expected[large]) ** 2 - noise**2
         variance = min(LARGEST_CREDIT, float((squares / expected[large]).sum() / expected[large].sum()))
         if variance > 0.0:
-            cells = np.maximum(np.maximum(expected, values), noise)
-            by_cell[-1] = alike * np.clip(noise / (variance * cells), LEAST_FACTOR, 1.0)
+            cells = np.maximum(np.maximum(expected, values), noise).reshape(-1)
+            by_cell[-1] *= np.clip(noise / (variance * cells), LEAST_FACTOR, 1.0)
     return by_cell
 
 

@@ -249,13 +249,14 @@ class OnlineLearner(Struct, frozen=True, kw_only=True, eq=False):
         return weights * self._shrunk(done, self.slots)
 
     def _by_column(self, codes: AnyArray, records: IntArray, column: int) -> FloatArray:
-        """One step per slot, the mean of the steps of its rows."""
+        """One step per slot, the mean of the steps of its rows; 0 where no slot has any, for a table without a row that
+        is learned from may end no run."""
         mine = self.examples.labelled(codes) & (codes[:, column] < self.slots)
         codes, records = codes[mine], records[mine]
         order = np.argsort(codes[:, column], kind="stable")
         found, starts = np.unique(codes[order, column], return_index=True)
         weights, done = np.zeros(self.features.width), 0
-        for slot, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+        for slot, rows in zip(found.tolist(), np.split(order, starts)[1:], strict=True):
             weights = weights * self._shrunk(done, slot)
             read = self.examples.rows(codes[rows], records[rows] / records[rows].sum())
             pull = pairwise_sum((b.weights * (b.vectors @ weights - b.targets)) @ b.vectors for b in read.blocks())

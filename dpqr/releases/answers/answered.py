@@ -1,6 +1,6 @@
 """AnsweredBlock: the answers of one block beside the names of their cells, for everything that shows answers.
 
-Made from a release in memory, or from its files (`dpqr.releases.read_release`).
+Made from a release in memory, or from its files (`dpqr.releases.files.read_release`).
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
 
     >>> import numpy as np
     >>> one = np.array([8.0])
-    >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
+    >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.absent(1)).known_error
     array([nan])
     """
 
@@ -172,7 +172,8 @@ class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def intervals(self) -> AnswerIntervals:
-        return AnswerIntervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
+        found = AnswerIntervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
+        return found.from_zero() if self.block.is_non_negative else found
 
     @property
     def known_error(self) -> FloatArray:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.values import replace
 from dpqr.mechanisms.selection import fair_multipliers
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.hypothesis import Hypothesis
@@ -20,7 +21,7 @@ from dpqr.releases.answers.refits import MeasuredBlocks, Ratio, can_refit, refit
 from dpqr.releases.error_bounds import BlockErrors, unmeasured_blocks
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.schedules.split import optional_blocks
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import QueryBlock
@@ -90,7 +91,12 @@ def error_bars(
         source = "rule of thumb"
     factors = {name: found.get(name, 1.0) for name in left}
     return ErrorBars(
-        each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
+        each={
+            **{
+                one.name: raised_errors(errors[one.name].each, one, shown, factors.get(one.name, 1.0)) for one in others
+            },
+            **known,
+        },
         tests={
             test.name: errors[test.name].each * factors.get(name, 1.0)
             for name, test in beside.items()
@@ -109,17 +115,43 @@ def error_bars(
 # A search leaves out the blocks that it takes for well answered. What it missed in them has left no trace in the
 # release, so refits around the release's own rows (`dpqr.releases.answers.refits`) cannot show it. A factor f >= 1
 # for each such block comes from the noisy L1 errors that the plan has bought; without these, from the last
-# selection.
+# selection. What it adds to the error of a cell is in proportion to its records (`raised_errors`).
 
 
-class ErrorFactorTuning(Struct, frozen=True, kw_only=True):
-    """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
-
-    spread: float = 0.3  # relative spread of blocks that share one bought figure
-    last: int = 3  # selections that tell how far off an unselected block may be
+LAST = 3
+"""Last selections, whose mean bounds the error of an unselected block."""
 
 
-TUNING = ErrorFactorTuning()
+def raised_errors(errors: FloatArray, block: QueryBlock, shown: Hypothesis, factor: float) -> FloatArray:
+    """Errors by refits, raised by what the model misses.
+
+    Log-odds that a model misses, of variance v, make a cell of m records err by sqrt(v) m: with the error e by refits
+    together sqrt(e^2 + v m^2). e is noise and sampling variation, which is mostly in small cells. v is that which makes
+    the sum of the block's errors `factor` times that of e. For queries that are no cells e is multiplied.
+
+    Args:
+        errors: e, in records, shape (rows,).
+        shown: the released model, which estimates m.
+        factor: at least 1.
+
+    Returns:
+        In records, shape (rows,).
+
+    Privacy:
+        Post-processing of released values.
+    """
+    cells = np.abs(shown.answer(block)) * float(block.scale) if block.is_marginal and factor > 1.0 else np.zeros(1)
+    wanted, records = factor * float(errors.sum()), float(cells.sum())
+    if min(wanted, records) <= 0.0:
+        return factor * errors
+    # Newton steps from above on a convex sum: each leaves a quarter of the excess at most.
+    deviation = wanted / records
+    for _ in range(8):
+        raised = np.hypot(errors, deviation * cells)
+        slope = (deviation * cells**2 / np.maximum(raised, TINY)).sum()
+        deviation = max(0.0, deviation - (raised.sum() - wanted) / max(slope, TINY))
+    found: FloatArray = np.hypot(errors, deviation * cells)
+    return found
 
 
 def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
@@ -147,8 +179,7 @@ def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dic
             expected = sum(predicted[block.name] for block in group)
             noise = max(sum(one.deviation for one in found), 1e-9)
             ratios.append(Ratio(value=sum(one.value for one in found) / expected, noise=noise / expected))
-        shared = [TUNING.spread if len(group) > 1 else 0.0 for group in groups]
-        for group, factor in zip(groups, shrunk_ratios(ratios, shared), strict=True):
+        for group, factor in zip(groups, shrunk_ratios(ratios), strict=True):
             factors |= dict.fromkeys((block.name for block in group), factor)
     return factors
 
@@ -177,7 +208,7 @@ def selected_factors(plan: Plan, transcript: Transcript, predicted: Mapping[str,
         penalties = candidates.penalties or (0,) * len(candidates.blocks)
         for block, times, penalty in zip(candidates.blocks, multipliers, penalties, strict=True):
             errors = found.setdefault(block.name, [])
-            if block.name in predicted and len(errors) < TUNING.last:
+            if block.name in predicted and len(errors) < LAST:
                 errors.append((score / float(times) + penalty) * float(block.scale))
     bounds = {name: float(np.mean(errors)) for name, errors in found.items() if errors}
     return {name: max(1.0, bound / predicted[name]) for name, bound in bounds.items() if predicted[name] > 0.0}
@@ -256,6 +287,7 @@ def at_least_distance(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> 
 # | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
 # | compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |
 #
+# Where no true answer can be negative, the first two begin at 0 at the least (`AnswerIntervals.from_zero`).
 # Each holds by itself. They do not hold jointly, but for the certified ones, and the compared ones of one epoch.
 
 BasisArray = NDArray[np.int8]
@@ -303,3 +335,8 @@ class AnswerIntervals(Struct, frozen=True, kw_only=True, eq=False):
             lower = np.where(measured, np.minimum(noisy.lower, whole), lower)
             upper = np.where(measured, np.maximum(noisy.upper, whole), upper)
         return cls(lower=lower, upper=upper, basis=basis)
+
+    def from_zero(self) -> AnswerIntervals:
+        """The same without what lies below 0, of measured and estimated answers: none of the true ones is there."""
+        least = np.where(self.basis <= ESTIMATE, 0.0, -np.inf)
+        return replace(self, lower=np.maximum(self.lower, least), upper=np.maximum(self.upper, least))

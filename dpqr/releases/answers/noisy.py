@@ -6,9 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -32,12 +30,13 @@ EXACT = 1024
 """Bounds on a grid of 1 / EXACT are printed as they are."""
 SHARES = (0.1, 0.6, 0.3)
 """Of 1 - LEVEL, for the first, second and third draw of a block of the opening, if the plan has a search phase."""
+STAGED = 0.9
+"""Of 1 - LEVEL, for all chosen draws of a query together, if the plan runs in stages: an opening has the rest."""
 BETA = math.nextafter(float(1 - LEVEL), 0)
 """Of an interval: the probability, at most, that it misses."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Noisy:
+class Noisy(Struct, frozen=True, kw_only=True, eq=False):
     """One block's measured answers, every array of shape (rows,), in records (or the summed column's unit).
 
     values: unbiased; deviation: standard deviation of their noise; margin: half an interval. NaN where there is none.
@@ -49,6 +48,7 @@ class Noisy:
     | has a search phase   | that of the last measurements, made without a selection; a selected | all of it           |
     |                      | draw before it only finds the block, and has no interval of its own |                     |
     | -, an opening block  | the last one of the opening, re-measurement and last measurements   | SHARES, by number   |
+    | -, in stages         | of a query's chosen draws, k = 1, 2 ..., that of the narrowest one  | STAGED / (k (k + 1))|
     | opens, and no more   | a query that is not drawn itself: its sum over the smallest table   | all of it           |
     |                      | that holds all of its attributes (`summed_answers`)                 |                     |
     | any other            | the first; further draws of a query have the same law               | all of it           |
@@ -58,7 +58,7 @@ class Noisy:
     released before draw t, and so is its law. Its noise Z_t is independent of all that, so Z_t misses the margin of
     level s_t (1 - LEVEL) with conditional probability at most that, and an interval is missed with probability at most
     sum over t of E[1(D_t) s_t (1 - LEVEL)] <= 1 - LEVEL, for the shares of a query add up to at most 1 on every path.
-    It does not matter which of the draws with a share is shown, so it may be the last one.
+    It does not matter which of the draws with a share is shown, so it may be the last one, or the narrowest.
 
     Without shares the last draw's interval would be no theorem: whether a draw is the last one may depend on its own
     noise. Where one draw alone has a share, the shown value is unbiased, given that the query was drawn; of the blocks
@@ -73,20 +73,29 @@ class Noisy:
     margin: FloatArray
 
     @classmethod
-    def nothing(cls, rows: int) -> Noisy:
-        return cls(values=np.full(rows, np.nan), deviation=np.full(rows, np.nan), margin=np.full(rows, np.nan))
-
-    @classmethod
     def absent(cls, rows: int) -> Noisy:
-        """Nothing that will stay so: millions of unmeasured queries take no memory for it."""
+        """Nothing: millions of unmeasured queries take no memory for it."""
         none: FloatArray = np.broadcast_to(np.nan, (rows,))
         return cls(values=none, deviation=none, margin=none)
 
-    @cached_property
+    @classmethod
+    def drawn(cls, values: FloatArray, deviation: float, margin: float) -> Noisy:
+        """By one draw: what its answers share takes no memory."""
+        shared: list[FloatArray] = [np.broadcast_to(one, values.shape) for one in (deviation, margin)]
+        return cls(values=values, deviation=shared[0], margin=shared[1])
+
+    def with_row(self, row: int, drawn: Noisy) -> Noisy:
+        """With the draw of a single answer: in place, but for arrays that are shared."""
+        own = [each if each.flags.writeable else each.copy() for each in (self.values, self.deviation, self.margin)]
+        for each, one in zip(own, (drawn.values, drawn.deviation, drawn.margin), strict=True):
+            each[row] = one[0]
+        return Noisy(values=own[0], deviation=own[1], margin=own[2])
+
+    @property
     def lower(self) -> FloatArray:
         return _outward(self.values - self.margin, -np.inf)
 
-    @cached_property
+    @property
     def upper(self) -> FloatArray:
         return _outward(self.values + self.margin, np.inf)
 
@@ -114,30 +123,41 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
         for place, (block, rows) in enumerate(asked):
             share = counting.share(block.name, rows.start, selected=finished.choice is not None)
             if share is not None:
-                kept = found.setdefault(block.name, Noisy.nothing(block.rows))
-                measured = finished.measurement
+                kept, measured = found.get(block.name), finished.measurement
                 scale = float(measured.blocks[place].scale)
-                kept.values[rows] = measured.values[place] * scale
-                kept.deviation[rows] = measured.law.deviation * scale
-                kept.margin[rows] = measured.law.tail(BETA * share) * scale if share else np.nan
+                margin = measured.law.tail(BETA * share) * scale if share else np.nan
+                if kept and counting.staged and finished.choice is not None and (kept.margin[rows] < margin).any():
+                    continue  # an earlier draw has a narrower interval
+                values = np.multiply(measured.values[place], scale)
+                drawn = Noisy.drawn(values, measured.law.deviation * scale, margin)
+                whole = rows.stop - rows.start == block.rows
+                found[block.name] = drawn if whole else (kept or Noisy.absent(block.rows)).with_row(rows.start, drawn)
     return found
 
 
 class _Counting(Struct, frozen=True, kw_only=True):
-    """Which draws count, by the table of `Noisy`. drawn: how many draws with a share each query had so far."""
+    """Which draws count, by the table of `Noisy`. staged: whether every choice is a stage's. drawn: how many draws with
+    a share each query had so far; chosen: how many draws of stages, in addition."""
 
     searching: bool
+    staged: bool
     opened: frozenset[str]
     drawn: Counter[tuple[str, int]] = field(default_factory=Counter)
+    chosen: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, plan: Plan) -> _Counting:
         opened = frozenset(block.name for blocks in plan.opening for block in blocks)
-        return cls(searching=plan.phase("search") is not None, opened=opened)
+        staged = plan.stop is not None and bool(plan.stop.stages)
+        return cls(searching=plan.phase("search") is not None, staged=staged, opened=opened)
 
     def share(self, name: str, row: int, *, selected: bool) -> float | None:
         """The share of the next draw of a query; 0: it has no interval; None: an earlier one counts."""
         before = self.drawn[name, row]
+        if self.staged and selected:
+            self.chosen[name, row] += 1
+            number = self.chosen[name, row]
+            return STAGED / (number * (number + 1))
         if self.searching and selected:
             return None if before else 0.0
         shares = SHARES if self.searching and name in self.opened else (1.0,)

@@ -39,12 +39,13 @@ from dpqr.models.hypothesis import GroupEstimate, Hypothesis, LinearEstimate, Sa
 from dpqr.releases.answers.margins import MarginNoise
 from dpqr.releases.consistent import averaged
 from dpqr.releases.loop import Outcome
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import TINY, Plan
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered import box_counts
 from dpqr.strategies.updates.least_squares import bucket_counts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.strategy_matrices import squared_norms
 from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Measurement, round_answers
 
@@ -54,7 +55,6 @@ class RefitTuning(Struct, frozen=True, kw_only=True):
 
     most: int = 2  # refits
     linear: int = 12  # the same, where columns have histograms of their own: `ordered_bars.py`
-    fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
     answers: int = 500  # of all refits together, which are enough where a model joins columns
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
@@ -144,7 +144,10 @@ def refit_errors(
         prepare(refitted, blocks)
         for block in blocks:
             found[block.name].add(refitted.answer(block), counted(block), again)
-    return _errors(list(found.values()), shown, history, plan.problem.domain.shape, count)
+    margins = MarginNoise.of(history, plan.problem.domain.shape, shown.total)
+    if plan.problem.n is not None or plan.problem.start is not None:  # the total is declared, or an earlier one's too
+        margins = replace(margins, of_total=None)
+    return _errors(list(found.values()), shown, history, margins, count)
 
 
 class _BlockErrors(Struct, kw_only=True, eq=False):
@@ -168,11 +171,6 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
         nothing = np.zeros(block.rows), np.zeros(SIZES), np.zeros(SIZES)
         return cls(block=block, place=place, squares=nothing[0], cells=nothing[1], by_size=nothing[2])
 
-    @property
-    def kind(self) -> tuple[str, int]:
-        """Marginals of as many attributes err alike; what other blocks ask differs."""
-        return ("", len(self.block.axes)) if self.block.is_marginal else (self.block.name, 0)
-
     def add(self, answers: FloatArray, truth: FloatArray, history: Sequence[Measurement]) -> None:
         """One refit, what it should have answered, and the measurements that it was fitted to."""
         off, sizes = answers - truth, size_classes(answers)
@@ -188,13 +186,6 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
             return 0.0
         one, index = history[self.place[0]], self.place[1]
         return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
-
-    def noise(self, history: Sequence[Measurement]) -> float:
-        """Variance of what was measured of a marginal; 0 where nothing was."""
-        if self.place is None:
-            return 0.0
-        one, index = history[self.place[0]], self.place[1]
-        return one.law.deviation**2 * one.blocks[index].cells / self.block.cells
 
     def ratio(self, answers: FloatArray, squares: FloatArray, history: Sequence[Measurement], refits: int) -> Ratio:
         """Of the mean square error over that by refits, as what was measured shows it: both residuals differ by as
@@ -213,33 +204,47 @@ def _errors(
     found: Sequence[_BlockErrors],
     shown: Hypothesis,
     history: Sequence[Measurement],
-    shape: tuple[int, ...],
+    margins: MarginNoise,
     refits: int,
 ) -> dict[str, RefitError]:
     """Of the released answers, from those to the refits."""
-    alike, margins = _has_histograms(shown), MarginNoise.of(history, shape, shown.total)
+    alike = _has_histograms(shown)
     kinds: dict[tuple[str, int], list[_BlockErrors]] = {}
-    for one in found:
-        kinds.setdefault(one.kind, []).append(one)
+    for one in found:  # marginals of as many attributes err alike; what other blocks ask differs
+        kind = ("", len(one.block.axes)) if one.block.is_marginal else (one.block.name, 0)
+        kinds.setdefault(kind, []).append(one)
     squares, ratios, parts = dict[str, FloatArray](), dict[str, Ratio](), dict[str, float]()
     for of_kind in kinds.values():
         cells, by_size = (np.sum([getattr(one, name) for one in of_kind], axis=0) for name in ("cells", "by_size"))
-        means = _nearest_known(by_size / np.maximum(cells, 1.0), cells)
+        few = float(cells.sum())
+        cells, by_size = _with_neighbours(cells), _with_neighbours(by_size)
+        # Where there are no answers of a size, those of the nearest size that has some.
+        some = np.flatnonzero(cells)
+        nearest = some[np.abs(np.arange(SIZES)[:, None] - some).argmin(axis=1)]
+        means = (by_size / np.maximum(cells, 1.0))[nearest]
         for one in of_kind:
             # Answers of one refit err together, as prefixes do, where the block itself was not measured.
             together, answers = alike and one.place is None, np.asarray(shown.answer(one.block), dtype=np.float64)
-            known = one.cells + TUNING.shared
-            spread = (one.by_size + TUNING.shared * means) / known
+            known = _with_neighbours(one.cells) + TUNING.shared
+            spread = (_with_neighbours(one.by_size) + TUNING.shared * means) / known
+            if few < TUNING.shared:  # too few to go by size, and no others make up for them
+                known, spread = np.full(SIZES, few), np.full(SIZES, by_size.sum() / few)
             spread *= _student(np.full(SIZES, refits) if together else known) ** 2
-            own = spread[size_classes(answers)]
+            # Between the middles of two sizes a mean of both.
+            own = np.interp(np.log2(1.0 + np.abs(answers)) - 0.5, np.arange(SIZES), spread)
             deviations = float(one.cells @ np.sqrt(spread))
             parts[one.block.name] = one.total / deviations if deviations > 0.0 else 0.0
-            if not alike and (one.place is None or one.block.is_marginal):
+            if not alike:
                 passed_on = margins.squares(one.block, answers, shown)
-                direct = one.noise(history)
-                own = np.maximum(own, passed_on / (1.0 + passed_on / direct) if direct > 0.0 else passed_on)
+                if one.place is not None:  # and weighed against the noise of what was measured of the block
+                    direct = _measured_squares(one.block, history[one.place[0]], one.place[1])
+                    passed_on = passed_on * direct / np.maximum(passed_on + direct, TINY)
+                own = np.maximum(own, passed_on)
             squares[one.block.name] = own
-            if one.place is not None and own.mean() > 0.0:
+            if not one.block.axes and not alike and margins.of_total is not None:
+                squares[one.block.name] = np.full(one.block.rows, margins.of_total)
+                parts[one.block.name] = math.sqrt(2.0 / math.pi)  # mean over deviation of a normal error
+            elif one.place is not None and own.mean() > 0.0:
                 ratios[one.block.name] = one.ratio(answers, own, history, refits)
     larger = dict(zip(ratios, shrunk_ratios([*ratios.values()]), strict=True))
     errors = {}
@@ -251,14 +256,6 @@ def _errors(
     return errors
 
 
-def _nearest_known(means: FloatArray, cells: FloatArray) -> FloatArray:
-    """Where there are no answers of a size, the mean of the nearest size that has some."""
-    known = np.flatnonzero(cells)
-    nearest = np.abs(np.arange(len(cells))[:, None] - known).argmin(axis=1)
-    found: FloatArray = means[known[nearest]]
-    return found
-
-
 def size_classes(answers: FloatArray) -> IntArray:
     """Of answers, by powers of two.
 
@@ -268,6 +265,12 @@ def size_classes(answers: FloatArray) -> IntArray:
     return np.minimum(np.log2(1.0 + np.abs(answers)), SIZES - 1).astype(np.int64)
 
 
+def _with_neighbours(sums: FloatArray) -> FloatArray:
+    """With half of those of the next smaller and of the next larger size, shape (SIZES,): an error changes little from
+    one size to the next, and few answers of one size show it badly."""
+    return np.convolve(sums, [0.5, 1.0, 0.5], "same")
+
+
 class Ratio(Struct, frozen=True, kw_only=True):
     """Of an error as something released shows it, over the error by refits. noise: its deviation."""
 
@@ -275,31 +278,29 @@ class Ratio(Struct, frozen=True, kw_only=True):
     noise: float
 
 
-def shrunk_ratios(ratios: Sequence[Ratio], shared: Sequence[float] | None = None) -> list[float]:
+def shrunk_ratios(ratios: Sequence[Ratio]) -> list[float]:
     """Every ratio's posterior mean and a part of its deviation, at least 1, under a normal law of all of them.
 
-    The mean and the spread of that law are estimated from the ratios (empirical Bayes; DerSimonian and Laird 1986 for
-    the spread) and from one more, of 1 +- `TUNING.prior`: refits are about right where nothing shows anything.
-
-    Args:
-        shared: relative deviations by which a ratio differs from that of its own parts; None: it has none.
+    The mean and the spread of that law are estimated from the ratios (empirical Bayes; Paule and Mandel 1982 for the
+    spread, with which the squares that noise and spread explain are as many as the ratios, so that no precise one hides
+    how far the others lie apart) and from one more, of 1 +- `TUNING.prior`: refits are about right where nothing shows
+    anything.
 
     >>> [round(one, 1) for one in shrunk_ratios([Ratio(value=9.0, noise=0.1), Ratio(value=9.0, noise=100.0)])]
-    [9.0, 6.7]
+    [9.1, 8.0]
     """
     values = np.array([*(one.value for one in ratios), 1.0])
     noise = np.maximum([*(one.noise for one in ratios), TUNING.prior], 1e-9)
-    weights = noise**-2.0
-    mean = float(np.average(values, weights=weights))
-    excess = float(np.average((values - mean) ** 2, weights=weights) - len(weights) / weights.sum())
-    spread = max(excess, (TUNING.alike * max(mean, 1.0)) ** 2)
-    weights = 1.0 / (noise**2 + spread)
-    mean = float(np.average(values, weights=weights))
+    spread = (TUNING.alike * max(float(np.average(values, weights=noise**-2.0)), 1.0)) ** 2
+    for _ in range(30):  # Newton's steps from below: the squares are convex in the spread
+        weights = 1.0 / (noise**2 + spread)
+        mean = float(np.average(values, weights=weights))
+        squares = weights * (values - mean) ** 2
+        spread += max(0.0, float(squares.sum() - len(ratios)) / max(float(weights @ squares), TINY))
     kept = spread / (spread + noise**2)
     means = mean + kept * (values - mean)
     variances = kept * noise**2 + (1.0 - kept) ** 2 / weights.sum()
-    apart = np.zeros(len(values)) if shared is None else np.append(shared, 0.0) * np.maximum(means, 1.0)
-    found: list[float] = np.maximum(1.0, means + TUNING.deviations * np.sqrt(variances + apart**2))[:-1].tolist()
+    found: list[float] = np.maximum(1.0, means + TUNING.deviations * np.sqrt(variances))[:-1].tolist()
     return found
 
 
@@ -343,6 +344,16 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
     return answers
 
 
+def _measured_squares(block: QueryBlock, measured: Measurement, place: int) -> FloatArray:
+    """Of the noise of a block's answers by one measurement alone, of itself or of a marginal over its attributes, in
+    squared units of its grid, shape (rows,)."""
+    seen, variance = measured.blocks[place], measured.law.deviation**2
+    if seen.name == block.name:
+        return np.full(block.rows, variance)
+    found: FloatArray = np.broadcast_to(variance * seen.cells / block.cells * squared_norms(block), block.rows)
+    return found
+
+
 def _has_histograms(shown: Hypothesis) -> bool:
     return isinstance(shown, LinearEstimate | ProductDistribution)
 
@@ -356,7 +367,7 @@ def refit_count(
     work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
     enough = math.ceil(TUNING.answers / max(1, sum(block.rows for block in blocks)))
     most = max(most, TUNING.linear) if _has_histograms(shown) else min(most, enough)
-    return max(TUNING.fewest, min(most, TUNING.work // work))
+    return max(1, min(most, TUNING.work // work))
 
 
 def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> AnswerBlock:

@@ -36,7 +36,7 @@ _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 # written, and what `msgspec.convert` reads back; `of` says what they are made of.
 
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="a SHA-256, in hexadecimal digits")]
-Rational = Annotated[str, Meta(pattern="^[0-9]+(/[0-9]+)?$", description="exact: 3 or 1/10")]
+Rational = Annotated[str, Meta(pattern="^[0-9]+(/[1-9][0-9]*)?$", description="exact: 3 or 1/10")]
 Count = Annotated[int, Meta(ge=0)]
 
 
@@ -44,19 +44,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the record; what an older version did not write is UNSET."""
 
 
-_NESTED = (Part, dict, list, tuple)
+_PLAIN = {str, int, float, bool, type(None)}
 
 
 def written(value: Any) -> Any:
     """Plain JSON values of parts, wherever they stand: tuples as lists, without what is UNSET."""
     if isinstance(value, Part):
         named = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        stated = {key: getattr(value, name) for key, name in named}
-        return {key: written(part) for key, part in stated.items() if part is not UNSET}
+        return {key: written(part) for key, name in named if (part := getattr(value, name)) is not UNSET}
     if isinstance(value, dict):
         return {key: written(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [written(part) if isinstance(part, _NESTED) else part for part in value]
+        return [*value] if set(map(type, value)) <= _PLAIN else [*map(written, value)]
     return value
 
 

@@ -416,21 +416,6 @@ def figures(axes: Axes, along: Literal["x", "y"], most: int = 4) -> None:
     axes.set_axisbelow(True)
 
 
-def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str) -> Chart:
-    """A bar for every name, from the top."""
-    places = np.arange(len(names))
-
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 130, 4, 196, BAR * len(names) + 4)
-        axes.barh(places, values, 0.6, color=FILL)
-        axes.set_yticks(places, [label(name, BESIDE) for name in names])
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        figures(axes, "x")
-
-    return draw_chart(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
-
-
 def label(text: str, longest: int = LONGEST) -> str:
     """A name as a chart has room for it."""
     shown = plain(text)

@@ -9,6 +9,7 @@ from shlex import quote
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import amount, count_words
+from dpqr.releases.record.parts import whole_price
 from dpqr.report.page.parts import (
     NOT_STATED,
     ChecklistLine,
@@ -220,7 +221,7 @@ def checklist_section(found: ReportInput) -> Section:
 
 def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     """Parameters and unit: what can be said of a plan, too."""
-    budget = found.plan.get("budget")
+    budget = whole_price(found.plan)
     if budget is None:
         yield ChecklistLine(asked="Epsilon and delta are stated", state="no", found="The record states no budget.")
         return

@@ -17,16 +17,17 @@ from dpqr.kernel.unit import PrivacyUnit, unit_columns
 from dpqr.kernel.wording import Fact, plain
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
-from dpqr.releases.files import RECORD
-from dpqr.releases.formats import files_of
-from dpqr.releases.read_release import ReleaseFiles
-from dpqr.releases.release_files import file_hash
+from dpqr.releases.files.atomic import RECORD
+from dpqr.releases.files.formats import files_of
+from dpqr.releases.files.read_release import ReleaseFiles
+from dpqr.releases.files.release_files import file_hash
 
 NOT_STATED = "not stated in the record"
 
 
 class ChargeRow(Struct, frozen=True, kw_only=True):
-    """A release that a budget has paid for. number: of its entry. own: it is the release that the page is about."""
+    """A run that a budget has paid for. number: of its entry. own: it is the release that the page is about, or it
+    learned that release's domain."""
 
     number: int
     date: str

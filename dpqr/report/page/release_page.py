@@ -15,9 +15,9 @@ from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
+from dpqr.releases.files.tidy import Row
 from dpqr.releases.record.parts import whole_price
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
-from dpqr.releases.tidy import Row
 from dpqr.report.answers import (
     SAID,
     answer_texts,
@@ -73,13 +73,13 @@ NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 def release_page(found: ReportInput) -> ReportPage:
     """First the answers; then how sure they are; then what an officer asks; draws, documents and hashes are folded."""
-    queries, paid = sum(block.rows for block in found.blocks), dataset_of(found)
+    questions, paid = count_words(len(found.blocks), "question"), dataset_of(found)
     return ReportPage(
-        title=f"{count_words(queries, 'private answer')}" + (f" about {paid}" if paid else ""),
+        title=f"Private answers to {questions}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "",
         promise=tuple(meaning(found)),
         warnings=tuple(warnings_of(found)),
-        lead=(*lead(found), ("questions", f"{len(found.blocks):,}")),
+        lead=(*lead(found), ("answers", f"{sum(block.rows for block in found.blocks):,}")),
         picture=budget_chart(found.spending) if found.spending else None,
         sections=(
             answers_section(found),
@@ -180,7 +180,7 @@ def promise_section(found: ReportInput) -> Section:
 def together_words(found: ReportInput) -> str:
     """Which releases of the table the promise covers together."""
     if found.spending is not None:
-        others = count_words(len(found.spending.charges) - 1, "other release")
+        others = count_words(sum(not charge.own for charge in found.spending.charges), "other run")
         return (
             f"The budget has paid for this and {others}. Its promise covers all of them together, however they were "
             "chosen."
@@ -362,7 +362,9 @@ def rows_words(found: ReportInput) -> str:
         [name for name, own in rules.items() if name in asked and rule in own.values()] for rule in ("drop", "clip")
     )
     key = whose(unit.columns, unit.per) if unit.columns else None
-    return rows_used(key, unit.rows, dropping, clipping)
+    learned = (found.document("domain") or {}).get("learned") or {}
+    counted = bool(found.record.get("dropped")) or bool(learned.get("rows"))
+    return rows_used(key, unit.rows, dropping, clipping, counted=counted)
 
 
 def _unit(name: str, entries: Sequence[Row]) -> str:
@@ -486,7 +488,8 @@ def _figures_table(caption: str, cells: str, rows: Sequence[Sequence[str]]) -> R
 
 def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None, unit: str) -> Card:
     alone = int(never_measured(block).sum())
-    how = "measured" if not alone else "never measured" if alone == block.rows else f"{alone:,} never measured"
+    inferred = "estimated from other measurements"
+    how = "measured" if not alone else inferred if alone == block.rows else f"{alone:,} {inferred}"
     error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
     words = (
         f"{count_words(block.rows, 'answer')}, {how}"

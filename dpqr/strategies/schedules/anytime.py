@@ -74,11 +74,10 @@ class Stages(Struct, frozen=True, kw_only=True):
     tails: Tails
 
     @classmethod
-    def of(cls, problem: Problem, budget: PrivacyBudget, roles: Roles, records: int) -> Stages:
+    def of(cls, problem: Problem, whole: Price, roles: Roles, records: int) -> Stages:
         """As many as have a round that the budget pays for; none below the problem's alpha, where it states one, nor
         where the rule does not run, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
         cheaper ones, so what is left out at first is no loss to the others."""
-        (whole,) = roles.cut(budget, [Portion(share=Fraction(1), count=1)])
         tails = _tails(roles, problem.unit, problem.workload)
         none = cls(problem=problem, roles=roles, whole=whole, records=records, alphas=(), tails=tails)
         least = problem.alpha or Fraction(0)
@@ -273,9 +272,15 @@ class BeforeCount(Struct, frozen=True, kw_only=True):
         problem = self.plan.problem
         counted = max(1, int(finished.measurement.values[0][0]))
         records = min(counted, problem.most or counted)
-        stages = Stages.of(problem, self.plan.budget, self.plan.roles, problem.most or records)
+        stages = Stages.of(problem, _paid(self.plan), self.plan.roles, problem.most or records)
         certain = self.plan.promised
         return InStage(stages=stages, certain=certain, counted=records) if stages.alphas else EndState()
+
+
+def _paid(plan: Plan) -> Price:
+    """What all stages together were planned to cost: what is drawn before and after them has shares of the budget."""
+    (search,) = plan.named("search")
+    return search.price
 
 
 class InStage(Struct, frozen=True, kw_only=True):
@@ -409,7 +414,8 @@ class Anytime:
         """
         require_fractions(problem)
         known = problem.n or problem.most
-        stages = Stages.of(problem, budget, roles, known or ASSUMED)
+        (paid,) = roles.cut(budget, [Portion(share=Fraction(1), count=1)])
+        stages = Stages.of(problem, paid, roles, known or ASSUMED)
         _require_stages(stages)
         number, rounds = _worst_case_rounds(stages)
         # On paper the whole budget goes to rounds of that stage; the filter charges what is drawn.
@@ -449,7 +455,7 @@ class Anytime:
         problem = plan.problem
         if problem.n is None:
             return BeforeCount(plan=plan)
-        return InStage(stages=Stages.of(problem, plan.budget, plan.roles, problem.n), certain=plan.promised)
+        return InStage(stages=Stages.of(problem, _paid(plan), plan.roles, problem.n), certain=plan.promised)
 
     def next(self, plan: Plan, state: AnytimeState) -> Step | None:
         return state.step()

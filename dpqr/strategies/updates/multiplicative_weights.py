@@ -156,7 +156,10 @@ class MultiplicativeWeights:
         shape = problem.domain.shape
         chosen, left = self._admitted(problem, seen)
         observed = merge_measurements([*chosen, *lower_order(left, 1)])
-        fitted = self.fit.run(observed, shape, max(total, 1.0), potentials, problem.domain.facts)
+        cells_alone = all(block.is_marginal for block in problem.workload.blocks)
+        fitted = replace(self.fit, shrinks_hidden=cells_alone).run(
+            observed, shape, max(total, 1.0), potentials, problem.domain.facts
+        )
         model: DenseDistribution | FactoredDistribution = replace(fitted, total=max(total, 0.0))
         if problem.domain.size <= MOST_LISTED:
             cells = freeze(fitted.probabilities())
@@ -164,7 +167,7 @@ class MultiplicativeWeights:
         if not left or model.total <= 0.0:
             return model
         inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
-        return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside))
+        return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside, shrinks_hidden=cells_alone))
 
     def averaged(
         self,

@@ -254,7 +254,7 @@ def fill_gaps(outline: Outline) -> DraftDomain:
         needs = list(_needs(column))
         if needs:
             to_fill[" and ".join(needs)].append(column.name)
-        else:
+        elif column.dpqr.labels is UNSET and column.dpqr.bounds is UNSET:  # what is to be learned is no domain yet
             alone = outline_document(Outline(fields=(column,)))
             decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
         if column.dpqr.bins is not before.dpqr.bins:
@@ -308,18 +308,18 @@ def _propose(column: CodebookColumn) -> CodebookColumn:
 
 
 def _needs(column: CodebookColumn) -> Iterator[str]:
-    """What no source states about a column."""
+    """What no source states about a column; nothing that a release is to learn."""
     limits, edges = column.constraints, column.dpqr.edges
     if isinstance(edges, tuple) and any(map(is_placeholder, edges)):
         yield "outermost edges"
     if isinstance(limits.enum, tuple) and any(map(is_placeholder, limits.enum)):
         yield "other labels"
-    if has_bins(column.type) and not has_labels(column) and edges is UNSET:
+    if has_bins(column.type) and not has_labels(column) and edges is UNSET and column.dpqr.bounds is UNSET:
         if limits.minimum is UNSET:
             yield "minimum"
         if limits.maximum is UNSET:
             yield "maximum"
-    if column.type == "string" and not has_labels(column):
+    if column.type == "string" and not has_labels(column) and column.dpqr.labels is UNSET:
         yield "labels"
 
 
@@ -365,6 +365,8 @@ def read_types(texts: Sequence[str]) -> Codebook:
                 values.append(part)
             elif keys.setdefault(key, text) is not text:
                 raise UsageFault(f"--types {name}: {key!r} stands twice; keep one")
+        if values[1:] and "%" not in (pattern := keys.get("format", "%")):  # a colon within it has parted it
+            raise UsageFault(f"--types {name}: format={pattern} is no pattern; write one such as '%Y/%m/%d %H:%M'")
         if values[1:]:
             raise UsageFault(f"--types {name}: values stand twice; keep one of {', '.join(map(repr, values))}")
         try:

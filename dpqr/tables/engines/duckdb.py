@@ -20,12 +20,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import product
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.tables.cell_values import is_text
-from dpqr.tables.counting import Counting, TableCounts
+from dpqr.tables.counting import Counting, TableCounts, person_groups
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.known import ENGINES
 from dpqr.tables.files import files_matching
@@ -105,16 +106,48 @@ class DuckTable:
             kind, name = self.kind(person), _quoted(person)
             text = is_text(getattr(kind, "value_type", kind))
             order = f" ORDER BY system.main.encode({name}::VARCHAR)" if text else f" ORDER BY {name}"
-        with TemporaryDirectory(prefix="dpqr") as overflow:
-            # Where the run may write, and how much it may hold while it sorts persons.
-            settings = [f"temp_directory = {_literal(overflow)}"]
-            if person is not None:
-                room = max(_LEAST_ROOM, asked.limits.memory // 4)
-                threads = min(os.cpu_count() or 1, room // _THREAD_ROOM)
-                settings += [f"memory_limit = '{room}B'", f"threads = {threads}"]
-            with self._opened(*settings) as connection:
-                statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
-                return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
+        try:
+            with TemporaryDirectory(prefix="dpqr") as overflow:
+                # Where the run may write, and how much it may hold while it sorts persons.
+                settings = [f"temp_directory = {_literal(overflow)}"]
+                if person is not None:
+                    room = max(_LEAST_ROOM, asked.limits.memory // 4)
+                    threads = min(os.cpu_count() or 1, room // _THREAD_ROOM)
+                    settings += [f"memory_limit = '{room}B'", f"threads = {threads}"]
+                with self._opened(*settings) as connection:
+                    statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
+                    return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
+        except DpqrError:
+            raise
+        except Exception:
+            if not self._of_parquet or self.address.query is not None:
+                raise
+            return self._counted_by_arrow(asked)
+
+    def _counted_by_arrow(self, asked: Counting) -> TableCounts:
+        """By Arrow's own reader of Parquet, where DuckDB ends, in as many passes as persons need.
+
+        **Privacy** DuckDB ends at a text that is no UTF-8, and the exit code would tell of it. Arrow's reader hands it
+        out, and its row is malformed. All other rows count as before: columns have the same types in both, and which
+        rows of a person are kept is a function of these and of the key.
+        """
+        from pyarrow import parquet
+
+        names, units = list(asked.columns), len(asked.unit.columns)
+        files = [parquet.ParquetFile(file) for file in self._parquet()]
+        for name, file in product(names, files):
+            found, known = file.schema_arrow.field(name).type, self.kind(name)
+            found = getattr(found, "value_type", found)
+            if found != known and not (is_text(found) and is_text(known)):
+                raise ValueError("the two readers could read a cell in two ways")
+
+        def batches() -> Iterator[Any]:
+            for file in files:
+                yield from (batch.select(names) for batch in file.iter_batches(asked.limits.batch_rows, columns=names))
+
+        rows = sum(file.metadata.num_rows for file in files)
+        groups = person_groups(rows, asked.domain, asked.limits, names=units) if units else 1
+        return asked.counted(batches, groups=groups)
 
     @property
     def _of_parquet(self) -> bool:

@@ -3,7 +3,7 @@ moves or rows, or let a row count in two periods, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_factors, forgotten_rows
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases, history_cases, period_cases

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import claimed_share, exact_share
@@ -133,8 +133,8 @@ def exact_delta(trial, turns):
     return max(np.maximum(one - scale * two, 0).sum(), np.maximum(two - scale * one, 0).sum())
 
 
-@pytest.mark.parametrize(("accountant", "sound"), [(ByCount(), True), (Half(), True), (HalfMutant(), False)])
-@pytest.mark.parametrize("turns", [REACH < -3, REACH > 0, REACH == REACH], ids=["rare", "half", "always"])
+@in_one_test(("accountant", "sound"), [(ByCount(), True), (Half(), True), (HalfMutant(), False)])
+@pytest.mark.parametrize("turns", [REACH < -3, REACH > 0, REACH == REACH])
 def test_what_follows_a_count_is_within_the_budget_exactly(accountant, sound, turns):
     trial = Turned(accountant=accountant)
     assert bool(exact_delta(trial, turns) <= float(BUDGET.delta)) is sound
@@ -163,7 +163,7 @@ def refuted(case, runs):
     return attack(one, two, case.claim, float(ALARM) / 80, case.laws).breach
 
 
-@pytest.mark.parametrize("name", CASES)
+@in_one_test("name", CASES)
 def test_the_exact_loss_is_within_the_claim_and_attains_a_pure_one(name):
     case = CASES[name]
     share = exact_share(*case.laws, case.claim)

@@ -3,7 +3,7 @@ that forgets in how many cells a person may count, are refuted."""
 
 import pytest
 from audit.wrong_builds import forgotten_cells
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.persons import person_cases

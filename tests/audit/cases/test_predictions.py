@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.breaches import RUNS, breach
+from support.cases import in_one_test
 
 from dpqr.audit.case import exact_share
 from dpqr.audit.cases.predictions import (
@@ -20,7 +21,6 @@ from dpqr.audit.cases.predictions import (
     prediction_case,
     pure_function_case,
     randomised_case,
-    vote_cases,
     votes_case,
 )
 from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
@@ -32,14 +32,14 @@ CASES = {case.name: case for case in predict_cases()}
 RELATION = Neighbours.ADD_REMOVE.value
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@in_one_test("case", CASES.values())
 def test_one_record_comes_or_takes_the_place_of_another(case):
     one, two = (database.counts for database in case.pair)
     moved = (two - one)[two != one].tolist()
     assert sorted(moved) == ([-1, 1] if case.name.endswith("replace") else [1])
 
 
-@pytest.mark.parametrize("relation", UNITS)
+@in_one_test("relation", UNITS)
 def test_the_learners_bound_is_nearly_reached_by_the_pair(relation):
     learner = hinge(UNITS[relation])
     one, two = (learner.fit(database) for database in prediction_case(relation, UNITS[relation]).pair)
@@ -129,7 +129,6 @@ def test_a_normal_pull_of_half_its_deviation_is_refuted():
 
 # What the audit attacks of votes; and that it refutes what the sources print.
 
-VOTES = {case.name: case for case in vote_cases()}
 RELATIONS = [each.value for each in Neighbours]
 VOTES_RELATION = Neighbours.ADD_REMOVE.value
 
@@ -145,7 +144,7 @@ class WholeEpsilon:
         return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@in_one_test("relation", RELATIONS)
 def test_permute_and_flip_of_votes_uses_all_of_its_epsilon_and_is_no_bounded_range_draw(relation):
     """By its exact law: the second label's ratio is exp(2), the first one's at most 1 / (2 - exp(-2))."""
     case = flips_case(relation)

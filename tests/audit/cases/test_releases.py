@@ -2,7 +2,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.audit.cases.releases import (
     ABSENT,

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import compute
-from support.slow_cases import slowly, thinned
+from support.cases import slowly, thinned
 
 from dpqr.tables.engines.known import engine_at
 from dpqr.tables.frames import in_memory

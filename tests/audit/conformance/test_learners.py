@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.guide_rule import LEARNER, LOSS, made_of
 
 from dpqr.testing import check_learner, check_loss
@@ -95,7 +96,7 @@ def test_sound_losses_and_learners_pass():
     check_learner(Centroids())
 
 
-@pytest.mark.parametrize("fault", BROKEN_LOSSES)
+@in_one_test("fault", BROKEN_LOSSES)
 def test_each_fault_of_a_loss_is_one_line(fault):
     given, line = BROKEN_LOSSES[fault]
     with pytest.raises(AssertionError) as raised:
@@ -104,7 +105,7 @@ def test_each_fault_of_a_loss_is_one_line(fault):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("fault", BROKEN_LEARNERS)
+@in_one_test("fault", BROKEN_LEARNERS)
 def test_each_fault_of_a_learner_is_found(fault):
     given, line = BROKEN_LEARNERS[fault]
     with pytest.raises(AssertionError) as raised:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import slow_but
+from support.cases import slow_but
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.values import replace

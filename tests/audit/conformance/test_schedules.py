@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.audit.conformance import schedules as kit
 from dpqr.audit.conformance.schedules import schedule_faults
@@ -87,7 +87,7 @@ class Rash(Foreign):
         return replace(super().plan(problem, budget, roles), epsilon=budget.epsilon + 1)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schedule", "fault"),
     [
         (Greedy(), "asks for more than its plan"),
@@ -97,7 +97,6 @@ class Rash(Foreign):
         (Rash(), "more than the budget"),
         (object(), "lacks name"),
     ],
-    ids=lambda one: type(one).__name__,
 )
 def test_a_breach_is_named(schedule, fault, monkeypatch):
     monkeypatch.setattr(kit, "MOST_STEPS", 30)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from support.cases import thinned
 from support.guide_rule import RULE, readme_rule
-from support.slow_cases import thinned
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan
 from dpqr.kernel.values import replace

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.values import replace
-from dpqr.releases.forecast_error import reaches
+from dpqr.releases.forecast.simulation import reaches
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.roles import allowed_strategies
 from dpqr.strategies.candidates import Candidate

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.form import TableSchema
@@ -104,7 +104,7 @@ def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:
     assert fitting(value, WhereEntry) is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "hint"),
     [
         ({"constraints": {"edges": [0, 1]}}, "unknown key 'edges'; it belongs in 'dpqr'"),

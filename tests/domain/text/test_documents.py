@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.domain.text.documents import parse_json, read_document, read_regular_file, write_fixes
@@ -131,7 +131,7 @@ def test_what_json_has_not_is_refused() -> None:
         yaml_as_json("a: 1\nb: &x 2\n")
 
 
-@pytest.mark.parametrize(("name", "line"), [("d.yml", 3), ("d.toml", None)])
+@in_one_test(("name", "line"), [("d.yml", 3), ("d.toml", None)])
 def test_a_fault_has_its_line_and_is_fixed_by_hand(tmp_path, name, line) -> None:
     """TOML has paths alone."""
     made = {"d.yml": "fields:\n- name: a\n  type: bool\n", "d.toml": "[[fields]]\nname = 'a'\ntype = 'bool'\n"}
@@ -188,7 +188,7 @@ edges = [2024-01-31, "2025-01-01"]
 """
 
 
-@pytest.mark.parametrize(("name", "text"), [("d.yaml", YAML), ("d.YML", YAML), ("d.toml", TOML)])
+@in_one_test(("name", "text"), [("d.yaml", YAML), ("d.YML", YAML), ("d.toml", TOML)])
 def test_the_same_domain_in_every_language(tmp_path, name, text) -> None:
     (tmp_path / name).write_text(text)
     assert read_domain(tmp_path / name) == read_domain(DOMAIN)
@@ -215,7 +215,7 @@ def read(tmp_path, name: str, text: str | bytes):
     return read_document(tmp_path / name)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "value"),
     [
         ("a: [null, ~, '~', , ]", None),
@@ -280,7 +280,7 @@ NO_TOML = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "text", "says"),
     [*(("d.yaml", *case) for case in NO_YAML), *(("d.toml", *case) for case in NO_TOML)],
 )

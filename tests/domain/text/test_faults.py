@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import in_one_test
 from support.planted_faults import DOMAIN, FAULTS, QUERIES
 
 from dpqr.domain.domain_file import PLACEHOLDER, read_domain
@@ -43,7 +44,7 @@ def test_twenty_planted_faults_are_reported_in_one_run(tmp_path: Path) -> None:
 FIELDS = {"fields": [{"name": "a", "type": "boolean"}, {"name": "b", "type": "number", "dpqr": {"edges": [1]}}]}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "entry",
     [
         {"marginal": ["a", "b"]},
@@ -69,7 +70,7 @@ def test_other_columns_are_checked_beside_it(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("field", [{"type": "boolean"}, {"name": 7, "type": "boolean"}, "a"])
+@in_one_test("field", [{"type": "boolean"}, {"name": 7, "type": "boolean"}, "a"])
 def test_a_field_without_a_name_may_be_the_column_asked_for(field: Any, tmp_path: Path) -> None:
     assert len(faults_of(tmp_path, {"fields": [field]}, {"marginal": ["sex"]})) == 1
 
@@ -165,7 +166,7 @@ def test_every_fault_of_a_column_is_reported(tmp_path: Path) -> None:
     assert places_of(tmp_path, bounds) == ["constraints.minimum", "constraints.maximum", "trueValues", "groupChar"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "places"),
     [
         ({"type": "string", "constraints": {"enum": [1, "b", 2, "b"]}}, ["constraints.enum[0]", "constraints.enum[2]"]),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.text.documents import write_fixes
 from dpqr.kernel.errors import Fault, Fix, UsageFault
@@ -108,7 +109,7 @@ def test_documents_are_fixed_until_nothing_obvious_is_left(tmp_path: Path) -> No
     assert fix_documents(str(queries), None) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "entry"),
     [
         ({"name": "q1", "type": "boolean"}, {"marginal": ["q2"]}),

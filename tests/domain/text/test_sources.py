@@ -5,7 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.text.sources import parse_plain, plain, public_documents, states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault

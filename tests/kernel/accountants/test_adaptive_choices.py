@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.kernel.accountants import loss_laws as adaptive_choices
 from dpqr.kernel.accountants.loss_laws import AdaptiveChoices, GaussianPair
@@ -81,7 +81,7 @@ def nothing_follows(places):
     return np.maximum(0.0, -np.expm1(places))
 
 
-@pytest.mark.parametrize("epsilon", [0.4, 1.5])
+@in_one_test("epsilon", [0.4, 1.5])
 def test_no_two_exponential_mechanisms_with_noise_between_them_exceed_the_curve(epsilon):
     """The second mechanism may follow from the first choice and from the noise; the worst one does for each."""
     mu, (nodes, weights) = 0.5, np.polynomial.hermite_e.hermegauss(41)
@@ -100,7 +100,7 @@ def test_no_two_exponential_mechanisms_with_noise_between_them_exceed_the_curve(
     assert (largest > 0.9 * bounds).all()
 
 
-@pytest.mark.parametrize("epsilon", [0.4, 1.5])
+@in_one_test("epsilon", [0.4, 1.5])
 def test_half_the_epsilon_is_caught_by_the_same_comparison(epsilon):
     found = AdaptiveChoices(epsilon=Fraction(epsilon) / 2, count=1)
     assert reached(epsilon, np.zeros(1), nothing_follows)[0] > found.delta(Fraction(0)) + 1e-2

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import slow_but
+from support.cases import in_one_test, slow_but
 
 from dpqr.kernel.accountants.accountant import PlanFilter, Portion
 from dpqr.kernel.accountants.analytic import (

@@ -5,7 +5,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from support.slow_cases import slowly
+from support.cases import in_one_test, slowly
 
 from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon
 from dpqr.kernel.accountants.by_count import ByCount
@@ -85,7 +85,7 @@ def test_a_refused_draw_fixes_the_theorem_too():
         guard.charge(pure(REST.epsilon))
 
 
-@pytest.mark.parametrize("event", [normal(WHOLE_MU / 100), pure("1/10")], ids=["no pure draw", "too dear"])
+@in_one_test("event", [normal(WHOLE_MU / 100), pure("1/10")])
 def test_the_first_draw_is_pure_and_has_a_share_of_its_own(event):
     with pytest.raises(BudgetRefused):
         ACCOUNTANT.filter(BUDGET).charge(event)
@@ -100,9 +100,7 @@ def test_left_out_records_have_a_sum_of_their_own_and_are_not_the_first_draw():
         guard.charge(LeftOutEvent(event=pure("1/1000")))
 
 
-@pytest.mark.parametrize(
-    "following", [((pure(REST.epsilon), 1),), ((normal(WHOLE_MU / 2), 1), (normal(WHOLE_MU / 4), 2))]
-)
+@in_one_test("following", [((pure(REST.epsilon), 1),), ((normal(WHOLE_MU / 2), 1), (normal(WHOLE_MU / 4), 2))])
 def test_what_a_run_was_charged_costs_no_more_than_its_plan(following):
     found = ACCOUNTANT.epsilon(((FIRST, 1), *following), BUDGET.delta)
     assert FIRST.scale**-1 < found <= BUDGET.epsilon
@@ -113,7 +111,7 @@ def test_other_theorems_add_up_both_sums_or_do_not_cover_them():
     assert GaussianDP().epsilon(PLANNED, BUDGET.delta) > max(either)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("events", "delta"),
     [
         (PLANNED, Fraction(0)),

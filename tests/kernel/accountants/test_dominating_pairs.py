@@ -7,8 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.kernel.accountants.loss_laws import MOST_SHIFT, GaussianPair, PurePair, RangedPair, ShiftPair, dominating_pair
 from dpqr.kernel.errors import BudgetRefused
@@ -81,7 +80,7 @@ def test_the_curve_is_at_least_the_exact_one_and_close(pair, exact, parts):
         assert found <= wanted + 0.25 * top / parts
 
 
-@pytest.mark.parametrize("pair", [PurePair(epsilon=Fraction(1)), RangedPair(epsilon=Fraction(1))], ids=str)
+@in_one_test("pair", [PurePair(epsilon=Fraction(1)), RangedPair(epsilon=Fraction(1))])
 def test_on_the_points_of_a_grid_that_fits_the_curve_is_exact(pair):
     exact = (
         pure_curve
@@ -93,7 +92,7 @@ def test_on_the_points_of_a_grid_that_fits_the_curve_is_exact(pair):
         assert curve(law, 1 / 16, k / 16) == pytest.approx(exact(1.0, k / 16), rel=1e-10, abs=1e-13)
 
 
-@pytest.mark.parametrize("pair", [pair for pair, _ in CASES], ids=str)
+@in_one_test("pair", [pair for pair, _ in CASES])
 def test_all_pairs_are_symmetric(pair):
     """Pr[-l] = e^-l Pr[l], so that both directions of a neighbourhood are covered by one law."""
     step = float(pair.epsilon) / 10
@@ -113,7 +112,7 @@ def normal_curve(mu, a):
     return float(mpmath.ncdf(mu / 2 - a / mu) - mpmath.exp(a) * mpmath.ncdf(-mu / 2 - a / mu))
 
 
-@pytest.mark.parametrize("mu", [0.05, 1.0, 4.0])
+@in_one_test("mu", [0.05, 1.0, 4.0])
 @pytest.mark.parametrize("parts", [5, 40])
 def test_the_curve_of_normal_noise_is_at_least_the_exact_one_and_close(mu, parts):
     pair, step = GaussianPair(squared_mu=Fraction(mu) ** 2), mu / parts

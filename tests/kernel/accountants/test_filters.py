@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import (
     EveryFilter,
@@ -83,9 +83,7 @@ def test_the_same_event_planned_in_two_places_counts_twice():
         guard.charge(laplace(1))
 
 
-@pytest.mark.parametrize(
-    "event", [choice("0.01"), PermuteAndFlipEvent(epsilon=Fraction(1, 100)), laplace(Fraction(101, 100))]
-)
+@in_one_test("event", [choice("0.01"), PermuteAndFlipEvent(epsilon=Fraction(1, 100)), laplace(Fraction(101, 100))])
 def test_another_kind_or_a_dearer_event_is_not_in_the_plan(event):
     guard = PlanFilter(planned=((laplace(1), 5), (choice(9), 0)))
     with pytest.raises(BudgetRefused, match="which the plan lacks"):
@@ -182,7 +180,7 @@ def test_a_sum_refuses_the_one_draw_that_would_pass_its_limit():
             SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon").charge(event)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("left_out", "covered"),
     [
         (((laplace(1), 1),), True),
@@ -235,7 +233,7 @@ def test_every_filter_is_asked_and_draws_are_numbered_from_zero():
     assert dict(guard.events) == {HALF: 2, THIRD: 1}
 
 
-@pytest.mark.parametrize("strict_first", [True, False])
+@in_one_test("strict_first", [True, False])
 def test_one_refusal_is_enough(strict_first):
     strict, loose = currency("basic").guard(Cost(HALF.epsilon)), currency("basic").guard(Cost(Fraction(9)))
     guard = EveryFilter(filters=(strict, loose) if strict_first else (loose, strict))
@@ -288,7 +286,7 @@ def test_a_guard_admits_both_groups_and_neither_twice(accountant, repeated) -> N
         again()
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp"])
+@in_one_test("name", ["basic", "zcdp"])
 def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None:
     money = currency(name)
     first, second = ((out(laplace(2)), 1), (laplace(1), 1)), ((laplace(2), 1), (out(laplace(1)), 1))
@@ -304,14 +302,14 @@ def test_an_early_stop_settles_at_the_larger_group() -> None:
     assert total_rho(((out(laplace(2)), 1), (laplace(1), 1))) == 2
 
 
-@pytest.mark.parametrize("price", [pure_epsilon, concentrated_rho, dominating_pair, lambda e: pure_losses(((e, 1),))])
+@in_one_test("price", [pure_epsilon, concentrated_rho, dominating_pair, lambda e: pure_losses(((e, 1),))])
 def test_alone_it_has_no_price(price) -> None:
     """What looks at single events must not take it for nothing, nor for a draw beside the others."""
     with pytest.raises(BudgetRefused, match="LeftOutEvent has no price"):
         price(out(laplace(1)))
 
 
-@pytest.mark.parametrize("wrapped", [out(laplace(1)), ExactEvent(), None, 1])
+@in_one_test("wrapped", [out(laplace(1)), ExactEvent(), None, 1])
 def test_only_a_draw_is_wrapped_and_once(wrapped) -> None:
     with pytest.raises(BudgetRefused, match="wraps one draw"):
         out(wrapped)

@@ -6,8 +6,7 @@ from itertools import product
 import mpmath
 import pytest
 from scipy.stats import binom
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.accountants import fixed_schedules, numerics
 from dpqr.kernel.accountants.accountant import Portion
@@ -60,7 +59,7 @@ def test_the_curve_is_that_of_randomised_response_rounded_up(draws, step, part):
         assert exact < found < exact * (1 + mpmath.mpf("2e-15")) + mpmath.mpf("2e-50")
 
 
-@pytest.mark.parametrize("draws", [5, 6, 40])
+@in_one_test("draws", [5, 6, 40])
 def test_at_the_theorems_points_the_curve_is_its_delta(draws):
     step = Fraction(1, 5)
     with mpmath.workdps(60):
@@ -69,7 +68,7 @@ def test_at_the_theorems_points_the_curve_is_its_delta(draws):
             assert abs(found / printed(draws, step, i) - 1) < mpmath.mpf("2e-15")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("draws", "step", "epsilon"),
     [
         (53_232, Fraction(79, 10**5), Fraction(1)),
@@ -125,7 +124,7 @@ def test_events_that_cost_nothing_do_not_count_as_draws():
     assert optimal_epsilon((*paid, (Fraction(0), 10**6)), MILLIONTH) == optimal_epsilon(paid, MILLIONTH)
 
 
-@pytest.mark.parametrize("draws", [MOST_DRAWS + 1, 10**15])
+@in_one_test("draws", [MOST_DRAWS + 1, 10**15])
 def test_beyond_any_run_advanced_composition_answers_at_once(draws):
     budget = PrivacyBudget.parse("1", "1e-9")
     price = Optimal().cut(budget, [Portion(share=Fraction(1), count=draws)])[0]

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import expit, ndtr
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import SumFilter
 from dpqr.kernel.accountants.analytic import (
@@ -28,7 +29,6 @@ from dpqr.kernel.events import (
     RoundedGaussianEvent,
 )
 
-BUDGET = PrivacyBudget.parse("1", "1e-6")
 DELTA = Fraction(1, 10**6)
 
 
@@ -36,7 +36,7 @@ def rounded(variance, squared=1):
     return RoundedGaussianEvent(squared_sensitivity=squared, variance=Fraction(variance))
 
 
-@pytest.mark.parametrize("delta", ["1e-9", "1e-5"])
+@in_one_test("delta", ["1e-9", "1e-5"])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_the_same_noise_costs_less_than_by_zcdp(epsilon, delta):
     """Figures of the guide: 4 to 10% of a standard deviation."""
@@ -68,7 +68,7 @@ def test_a_sum_in_mu_costs_half_of_it_in_rho():
     assert concentrated_rho(rounded(2)) == squared_mu(rounded(2)) / 2
 
 
-@pytest.mark.parametrize("epsilon", ["1e-6", "0.1", "1", "100"])
+@in_one_test("epsilon", ["1e-6", "0.1", "1", "100"])
 def test_whatever_is_bought_with_mu_costs_at_most_mu(epsilon):
     price = Price(squared_mu=largest_squared_mu(PrivacyBudget.parse(epsilon, "1e-9")) / 7)
     assert squared_mu(ExponentialEvent(epsilon=price.bounded_range)) <= price.figure
@@ -139,14 +139,13 @@ def test_no_adaptive_run_loses_more_than_the_filter_allows():
     assert excess(require_mu) <= 1e-12
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "wrong",
     [
         lambda event: Fraction(0) if isinstance(event, ExponentialEvent) else require_mu(event),
         concentrated_rho,
         lambda event: require_mu(event) ** 2,
     ],
-    ids=["choices are free", "sums in rho against a limit in mu^2", "fourth powers add up"],
 )
 def test_a_wrong_filter_is_found_out(wrong):
     assert excess(wrong) > 0.01

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import PairFilter, SumFilter, bound_across_runs, require_pure, summed_cost
 from dpqr.kernel.accountants.analytic import require_mu
@@ -38,7 +39,7 @@ def test_one_draw_costs_both_figures_for_each_label_that_moves():
     assert pure_epsilon(LABELS) is None
 
 
-@pytest.mark.parametrize("loss", [concentrated_rho, require_mu, require_pure])
+@in_one_test("loss", [concentrated_rho, require_mu, require_pure])
 def test_no_sum_of_one_figure_has_a_price(loss):
     with pytest.raises(BudgetRefused) as refused:
         loss(LABELS)
@@ -60,12 +61,12 @@ def test_basic_composition_proves_an_epsilon_from_the_sum_of_deltas_on():
     assert Basic().epsilon(RUN, Fraction(0)) is None
 
 
-@pytest.mark.parametrize("name", [name for name in RELEASING if name != "basic"])
+@in_one_test("name", [name for name in RELEASING if name != "basic"])
 def test_no_other_accountant_prices_it(name):
     assert RELEASING[name].epsilon(RUN, Fraction(1, 100)) is None
 
 
-@pytest.mark.parametrize("name", CURRENCIES)
+@in_one_test("name", CURRENCIES)
 def test_no_budget_of_one_figure_pays_for_it_and_its_guard_admits_none(name):
     money = CURRENCIES[name]
     with pytest.raises(BudgetRefused) as refused:
@@ -92,7 +93,7 @@ GUARDS = [
 ]
 
 
-@pytest.mark.parametrize("make", GUARDS)
+@in_one_test("make", GUARDS)
 def test_a_guard_admits_the_run_and_not_one_draw_more_in_either_figure(make):
     guard = make()
     assert [guard.charge(event) for event, count in RUN for _ in range(count)] == list(range(6))

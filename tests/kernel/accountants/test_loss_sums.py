@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants import loss_laws as loss_sums
 from dpqr.kernel.accountants.loss_laws import PurePair, RangedPair, ShiftPair, compose_losses, grid_step
@@ -53,7 +53,7 @@ def test_delta_is_that_of_direct_convolution_rounded_up(pairs, epsilon):
         assert exact < found < exact * 1.0001
 
 
-@pytest.mark.parametrize("epsilon", ["0.2", "1", "2", "3"])
+@in_one_test("epsilon", ["0.2", "1", "2", "3"])
 def test_the_smallest_deltas_keep_their_digits(epsilon):
     """10^-3 to 10^-40 at 1,000 draws: an untilted transform in floats sees nothing below 10^-15."""
     exact = randomised_response(1000, 0.01, float(epsilon))
@@ -82,10 +82,9 @@ def test_what_is_left_out_is_paid_for(monkeypatch):
         assert compose_losses(pairs, step, exact).delta(epsilon) > exact
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "epsilons",
     [["0.1"], ["0.0005", "0.002"], ["1", "0.3", "0.7"], ["0.000000001"], ["1000", "999.9"]],
-    ids=str,
 )
 def test_the_grid_is_finer_than_a_fifth_of_the_smallest_epsilon_and_fits_the_one_that_is_named(epsilons):
     exact = [Fraction(epsilon) for epsilon in epsilons]

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import larger, pure_losses
 from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
@@ -44,7 +44,7 @@ def largest_ratio(law, other):
     return max(divergence(order, law, other) / order for order in orders)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("event", "epsilon", "rho"),
     [
         (LAPLACE, Fraction(1, 4), Fraction(1, 32)),
@@ -62,18 +62,6 @@ def test_epsilons_and_rhos(event, epsilon, rho):
     assert type(concentrated_rho(event)) is Fraction
 
 
-def test_an_eighth_of_the_square_covers_the_exponential_mechanism():
-    """Every pair of neighbouring score vectors over three candidates, scores in 0..2 moved by at most 1."""
-    epsilon = Fraction(2)
-    covered = float(concentrated_rho(ExponentialEvent(epsilon=epsilon)))
-    reached = max(
-        largest_ratio(softmax(scores, epsilon), softmax([a + b for a, b in zip(scores, moves, strict=True)], epsilon))
-        for scores in [(0, 0, 0), (0, 1, 2), (2, 2, 0)]
-        for moves in [(1, -1, -1), (1, 1, -1), (1, 0, -1), (-1, 1, 1)]
-    )
-    assert 0.8 * covered < reached <= covered
-
-
 def test_an_eighth_of_the_square_would_not_cover_permute_and_flip():
     """Two candidates, scores (0, 1) and (1, 0) at sensitivity 1: why the two events are kept apart."""
     epsilon = 1
@@ -81,6 +69,13 @@ def test_an_eighth_of_the_square_would_not_cover_permute_and_flip():
     reached = largest_ratio(here, there)
     assert reached > 2.5 * epsilon**2 / 8
     assert reached <= float(concentrated_rho(PermuteAndFlipEvent(epsilon=Fraction(epsilon))))
+
+
+def permute_and_flip(first, second, epsilon):
+    """Exact law for two candidates: the better one wins unless the worse comes first and its coin shows heads."""
+    gap = abs(first - second)
+    worse = mpmath.exp(-mpmath.mpf(epsilon * gap) / 2) / 2
+    return (1 - worse, worse) if first >= second else (worse, 1 - worse)
 
 
 def test_the_square_over_twice_the_variance_covers_the_discrete_gaussian():
@@ -91,18 +86,6 @@ def test_the_square_over_twice_the_variance_covers_the_discrete_gaussian():
         divergence(order, law[:-1], law[1:]) / order for order in (mpmath.mpf("1.01"), mpmath.mpf(2), mpmath.mpf(5))
     )
     assert 0.9 * float(concentrated_rho(event)) < reached <= float(concentrated_rho(event)) * (1 + 1e-12)
-
-
-def softmax(scores, epsilon):
-    weights = [mpmath.exp(mpmath.mpf(score * epsilon.numerator) / (2 * epsilon.denominator)) for score in scores]
-    return [weight / mpmath.fsum(weights) for weight in weights]
-
-
-def permute_and_flip(first, second, epsilon):
-    """Exact law for two candidates: the better one wins unless the worse comes first and its coin shows heads."""
-    gap = abs(first - second)
-    worse = mpmath.exp(-mpmath.mpf(epsilon * gap) / 2) / 2
-    return (1 - worse, worse) if first >= second else (worse, 1 - worse)
 
 
 def test_losses_of_a_composition_keep_their_counts():
@@ -128,7 +111,7 @@ def out(event):
     return LeftOutEvent(event=event)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("events", "price"),
     [
         ((), 0),

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.numerics import (
     EPSILON_PRECISION,
@@ -24,7 +24,7 @@ from dpqr.kernel.accountants.numerics import (
 )
 
 
-@pytest.mark.parametrize("text", ["0", "1", "-3.5", "0.000000000000000000000001", "123.4567890123456789012345678"])
+@in_one_test("text", ["0", "1", "-3.5", "0.000000000000000000000001", "123.4567890123456789012345678"])
 def test_upward_is_above_by_one_to_two_steps_of_the_grid(text):
     value = Decimal(text)
     found = upward(value)
@@ -66,13 +66,13 @@ def test_what_it_returns_was_tried_even_if_the_predicate_is_ragged():
     assert tried.get(largest(ragged, Fraction(1, 2))) is True
 
 
-@pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(9)])
+@in_one_test("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(9)])
 def test_the_lowest_lies_just_above_the_bound(bound):
     found = lowest(lambda x: x >= bound, Fraction(10))
     assert bound <= found <= bound * (1 + 2 * EPSILON_PRECISION)
 
 
-@pytest.mark.parametrize("budget", [Fraction(1, 10**9), Fraction(1, 3), Fraction(1000)])
+@in_one_test("budget", [Fraction(1, 10**9), Fraction(1, 3), Fraction(1000)])
 def test_a_cut_that_aims_below_the_budget_is_found_within_it(budget):
     assert lowest(lambda x: x >= budget * ROOM, 3 * budget) <= budget
 
@@ -107,6 +107,6 @@ def test_a_crossing_of_a_ragged_level_was_tried_all_the_same():
     assert crossing(lambda x: 1.0, Fraction(1, 3)) == Fraction(1, 3), "a start that the level does not admit is kept"
 
 
-@pytest.mark.parametrize("place", [-3.5, 0.0, 2.25])
+@in_one_test("place", [-3.5, 0.0, 2.25])
 def test_a_trough_is_found(place):
     assert golden_section(lambda x: abs(x - place) ** 1.5, -4.0, 3.0, 60) == pytest.approx(place, abs=1e-6)

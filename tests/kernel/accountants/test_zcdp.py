@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, total_rho, zcdp_to_epsilon
@@ -28,11 +28,6 @@ def delta_of_order(order, rho, epsilon):
     """Canonne, Kamath and Steinke 2020, Corollary 13, as printed, before the infimum over the order."""
     scale = mpmath.exp((order - 1) * (order * rho - epsilon)) / (order - 1)
     return scale * (1 - 1 / order) ** order
-
-
-def gaussian_delta(mu, epsilon):
-    """Exact curve of the continuous Gaussian, mu = sensitivity / deviation (Balle and Wang 2018, Theorem 8)."""
-    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
 def bisect(falling, low, high):
@@ -63,23 +58,7 @@ def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
         assert exact - mpmath.mpf("1e-30") <= found <= exact * (1 + mpmath.mpf("1e-12")) + mpmath.mpf("3e-24")
 
 
-@pytest.mark.slow
-@in_one_test("rho", RHOS)
-@pytest.mark.parametrize("text", DELTAS)
-def test_it_lies_between_the_gaussians_exact_curve_and_the_textbook(rho, text):
-    """Gaussian noise has exactly this rho, so nothing below its curve can be true (Bun and Steinke 2016, Prop. 1.3)."""
-    with mpmath.workdps(40):
-        size, delta = real(rho), mpmath.mpf(text)
-        found = real(zcdp_to_epsilon(rho, Fraction(text)))
-        optimum = bisect(
-            lambda eps: gaussian_delta(mpmath.sqrt(2 * size), eps) - delta, mpmath.mpf(0), mpmath.mpf(2000)
-        )
-        if gaussian_delta(mpmath.sqrt(2 * size), mpmath.mpf(0)) > delta:
-            assert optimum <= found
-        assert found <= size + 2 * mpmath.sqrt(size * mpmath.log(1 / delta))
-
-
-@pytest.mark.parametrize("order", [1.01, 1.5, 2.0, 7.0, 300.0])
+@in_one_test("order", [1.01, 1.5, 2.0, 7.0, 300.0])
 def test_the_inequality_behind_every_order(order):
     top = (1 - 1 / order) ** (order - 1) / order
     losses = [step / 1000 for step in range(20_000)]

@@ -13,8 +13,6 @@ import pytest
 from dpqr.kernel.arrays import WordArray
 from dpqr.kernel.noise.bits import CELL_BITS, LAST_CELL, bernoulli_exp
 
-ONES = (1 << 64) - 1
-
 
 class ScriptedNoise:
     """Gives the listed words, then `rest` for ever: a real uniform number written out by hand."""

@@ -7,6 +7,7 @@ from functools import partial
 import mpmath
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.noise.bits import (
     CELL_BITS,
@@ -29,7 +30,7 @@ from dpqr.kernel.noise.bits import (
 from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 
 
-@pytest.mark.parametrize("bits", [0, 1, 63, 64, 65, 100, 128])
+@in_one_test("bits", [0, 1, 63, 64, 65, 100, 128])
 def test_integers_are_the_leading_bits_of_the_words_in_order(bits, scripted):
     words = [0xFEDCBA9876543210, 0x8123456789ABCDEF]
     assert random_integer(bits, scripted(words)) == (words[0] << 64 | words[1]) >> (128 - bits)
@@ -42,7 +43,7 @@ def test_every_bit_of_a_word_is_used_once(scripted):
     np.testing.assert_array_equal(random_halves(4, scripted(words)), joined.view(np.uint32))
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 1001])
+@in_one_test("count", [0, 1, 2, 3, 4, 5, 1001])
 def test_any_count_comes(count):
     assert random_shorts(count, SystemNoise()).shape == (count,)
     assert random_halves(count, SystemNoise()).shape == (count,)
@@ -51,7 +52,7 @@ def test_any_count_comes(count):
 # Whole numbers below a bound.
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 13])
+@in_one_test("bound", [1, 2, 3, 5, 8, 13])
 def test_every_leading_pattern_once_gives_every_integer_once(bound, scripted):
     """All first words that differ in their leading bits: those kept map one to one to 0 .. bound - 1."""
     bits = (bound - 1).bit_length()
@@ -73,7 +74,7 @@ def test_only_failing_entries_are_drawn_again(scripted):
     np.testing.assert_array_equal(drawn, [0, 2, 1, 1])
 
 
-@pytest.mark.parametrize("bound", [3, 6, 1000])
+@in_one_test("bound", [3, 6, 1000])
 def test_is_uniform(bound, p_value):
     draws = uniforms_below(bound, 100_000, SeededNoise(1))
     assert p_value(np.bincount(draws, minlength=bound), np.full(bound, 1 / bound), len(draws)) > 1e-9
@@ -81,7 +82,7 @@ def test_is_uniform(bound, p_value):
     assert p_value(np.bincount(draws, minlength=bound), biased / biased.sum(), len(draws)) < 1e-9
 
 
-@pytest.mark.parametrize("bound", [2**62, 2**62 + 1, 3 * 2**61, 2**63])
+@in_one_test("bound", [2**62, 2**62 + 1, 3 * 2**61, 2**63])
 def test_large_bounds_stay_in_range_and_reach_high(bound):
     draws = uniforms_below(bound, 4000, SeededNoise(2))
     assert draws.min() >= 0
@@ -97,7 +98,7 @@ def test_scalars_of_any_size():
     assert min(draws) < bound // 32
 
 
-@pytest.mark.parametrize("bound", [0, -4])
+@in_one_test("bound", [0, -4])
 def test_refuses_an_empty_range(bound):
     with pytest.raises(ValueError, match="bound"):
         uniform_below(bound, SeededNoise(1))
@@ -122,7 +123,7 @@ def test_a_prefix_never_changes():
     assert uniform.prefix(400) >> 100 == long
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
+@in_one_test("bits", [16, 32, 64])
 def test_given_bits_beside_the_edge_decide_whatever_follows(bits, scripted):
     edge = leading_bits(THRESHOLD, bits)
     for rest in (0, ONES):
@@ -130,14 +131,14 @@ def test_given_bits_beside_the_edge_decide_whatever_follows(bits, scripted):
         assert not LazyUniform(scripted([], rest), edge + 1, bits).below(THRESHOLD)
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
+@in_one_test("bits", [16, 32, 64])
 def test_bits_on_the_edge_ask_for_more(bits, scripted):
     edge = leading_bits(THRESHOLD, bits)
     assert LazyUniform(scripted([], 0), edge, bits).below(THRESHOLD)
     assert not LazyUniform(scripted([], ONES), edge, bits).below(THRESHOLD)
 
 
-@pytest.mark.parametrize("depth", [64, 128, 192, 256])
+@in_one_test("depth", [64, 128, 192, 256])
 def test_agrees_with_the_threshold_to_any_depth(depth, scripted, exp_minus):
     digits = int(mpmath.floor(mpmath.ldexp(exp_minus(Fraction(7, 5)), depth)))
     for step, answer in ((-1, True), (1, False)):
@@ -151,7 +152,7 @@ def test_zero_and_one_are_sure(scripted):
     assert not LazyUniform(scripted([], 0)).below(lambda bits: (0, 0))
 
 
-@pytest.mark.parametrize("bits", [1, 16, 32, 64, 200])
+@in_one_test("bits", [1, 16, 32, 64, 200])
 def test_leading_bits_are_the_floor(bits, exp_minus):
     assert leading_bits(THRESHOLD, bits) == int(mpmath.floor(mpmath.ldexp(exp_minus(Fraction(7, 5)), bits)))
 
@@ -170,7 +171,7 @@ def heads_for_every_short(exponent, slack, rest, scripted):
     return bernoulli_exp(cells, lambda i: exponent, scripted(EVERY_SHORT, rest))
 
 
-@pytest.mark.parametrize("slack", [0, 1])
+@in_one_test("slack", [0, 1])
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_law_by_enumeration_of_the_first_bits(exponent, slack, scripted, exp_minus):
     """Heads for 16 bits followed by zeros / by ones: one prefix of the line each, and exp(-x) lies between them."""
@@ -223,7 +224,7 @@ def test_a_fixed_probability_by_enumeration(scripted, exp_minus):
     assert most[: most.sum()].all()
 
 
-@pytest.mark.parametrize("exponent", [Fraction(1, 2), Fraction(7, 5)])
+@in_one_test("exponent", [Fraction(1, 2), Fraction(7, 5)])
 def test_a_doubtful_coin_is_decided_by_its_own_bits_and_further_ones(exponent, scripted, exp_minus):
     """U lies just below and just above exp(-x), told from it by the last of 64 bits only; the first 16 are doubtful."""
     digits = int(mpmath.floor(mpmath.ldexp(exp_minus(exponent), 64)))
@@ -281,7 +282,7 @@ def test_a_cell_is_below_its_exponent_and_within_two_of_it():
     assert cells_below(np.array([0.0, 1e300])).tolist() == [0, LAST_CELL]
 
 
-@pytest.mark.parametrize("error", [-0.49, 0.49])
+@in_one_test("error", [-0.49, 0.49])
 def test_an_exponent_that_is_off_by_less_than_half_a_cell_has_a_cell_that_stands_for_it(error):
     """What is true lies `error` cells from what is given."""
     given = np.random.default_rng(2).uniform(0.001, LARGEST_EXPONENT - 1, 2_000)

@@ -4,8 +4,7 @@ from math import exp, log
 import mpmath
 import numpy as np
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -33,7 +32,7 @@ def counts(draws, reach):
     return np.bincount(inside + reach, minlength=2 * reach + 1)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(40), LONG])
+@in_one_test("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(40), LONG])
 def test_chi_square_and_a_scale_ten_percent_off(scale, p_value):
     draws = DiscreteLaplace(scale).sample(150_000, SeededNoise(21))
     reach = int(scale * 8) + 3
@@ -43,7 +42,7 @@ def test_chi_square_and_a_scale_ten_percent_off(scale, p_value):
         assert p_value(counts(draws, reach), chances(wrong, reach), len(draws)) < 1e-9
 
 
-@pytest.mark.parametrize("scale", [Fraction(10**12, 7), Fraction(3**150, 2**199), Fraction(2**52)])
+@in_one_test("scale", [Fraction(10**12, 7), Fraction(3**150, 2**199), Fraction(2**52)])
 def test_huge_scales_follow_their_quantiles(scale, p_value):
     draws = DiscreteLaplace(scale).sample(100_000, SeededNoise(22)) / float(scale)
     levels = np.arange(-6, 6.25, 0.25)
@@ -59,7 +58,7 @@ def test_huge_draws_use_all_low_digits(p_value):
     assert p_value(np.bincount(draws % 16, minlength=16), np.full(16, 1 / 16), len(draws)) > 1e-9
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@in_one_test("scale", SCALES)
 def test_the_sign_has_probability_q_over_one_plus_q(scale, exp_minus):
     q = exp_minus(1 / scale)
     low, high = _sign_bracket(scale, 200)
@@ -75,7 +74,7 @@ def test_the_figures_are_those_of_the_law(exp_minus):
     assert DiscreteLaplace(Fraction(1, 10**400)).deviation < 1e-200
 
 
-@pytest.mark.parametrize("beta", [1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200])
+@in_one_test("beta", [1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200])
 @pytest.mark.parametrize("scale", [*SCALES, LONG, Fraction(10**12, 7), Fraction(2**52)])
 def test_tail_is_the_smallest(scale, beta, exp_minus):
     k = DiscreteLaplace(scale).tail(beta)
@@ -130,13 +129,13 @@ def test_weighted_tail_holds(scale, weights, beta):
     assert bound <= 2.5 * (needed + 1) * max(1.0, (0.01 / beta) ** 0.25)
 
 
-@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**52 + 1)])
+@in_one_test("scale", [Fraction(0), Fraction(-1), Fraction(2**52 + 1)])
 def test_refuses_other_scales(scale):
     with pytest.raises(ValueError, match="scale"):
         DiscreteLaplace(scale)
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan")])
+@in_one_test("beta", [0.0, -1.0, float("nan")])
 def test_refuses_impossible_tails(beta):
     with pytest.raises(ValueError, match="beta"):
         DiscreteLaplace(Fraction(1)).tail(beta)
@@ -144,7 +143,7 @@ def test_refuses_impossible_tails(beta):
         DiscreteLaplace(Fraction(1)).sum_tail(3, beta)
 
 
-@pytest.mark.parametrize("scale", [*SCALES, LONG, Fraction(2**52)])
+@in_one_test("scale", [*SCALES, LONG, Fraction(2**52)])
 def test_the_weighted_tail_is_the_better_of_the_two_moment_bounds(scale, exp_minus):
     """One draw's own second and fourth moment, from sum k^n q^k for n = 2, 4 (Eulerian polynomials)."""
     q = exp_minus(1 / scale)
@@ -186,7 +185,7 @@ def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, 
     assert found >= min(best, near, union) * (1 - 1e-2)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, CHUNK, CHUNK + 1])
+@in_one_test("count", [0, 1, 2, 7, CHUNK, CHUNK + 1])
 def test_every_entry_is_drawn(count):
     """At this scale one of them is 0, or what its neighbour is, with a chance below 2^-30; at a tiny one all are 0."""
     draws = DiscreteLaplace(Fraction(2**50)).sample(count, SeededNoise(26))
@@ -201,7 +200,7 @@ ONES = (1 << 64) - 1
 TABLE_SCALES = [Fraction(1, 30), Fraction(1), Fraction(7, 3), Fraction(3**120, 2**187), Fraction(32)]
 
 
-@pytest.mark.parametrize("scale", TABLE_SCALES)
+@in_one_test("scale", TABLE_SCALES)
 def test_edges_are_the_floors_of_the_thresholds(scale, exp_minus):
     edges = geometric_edges(scale)
     truth = [int(mpmath.floor(mpmath.ldexp(exp_minus(j / scale), 32))) for j in range(len(edges), 0, -1)]
@@ -230,7 +229,7 @@ def test_the_end_of_the_table_is_not_the_end_of_the_law(scripted):
     assert draw[0] > len(geometric_edges(Fraction(2)))
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 30), Fraction(7, 3), Fraction(33), Fraction(1000, 3), Fraction(10**6)])
+@in_one_test("scale", [Fraction(1, 30), Fraction(7, 3), Fraction(33), Fraction(1000, 3), Fraction(10**6)])
 def test_chi_square(scale, p_value):
     draws = geometric_parts(scale).sample(200_000, SeededNoise(11))
     step = max(1, int(scale / 10))
@@ -245,7 +244,7 @@ def test_chi_square(scale, p_value):
         assert p_value(seen, chances(scale * Fraction(11, 10)), len(draws)) < 1e-9
 
 
-@pytest.mark.parametrize("scale", [Fraction(100), Fraction(2**15), Fraction(2**40, 3)])
+@in_one_test("scale", [Fraction(100), Fraction(2**15), Fraction(2**40, 3)])
 def test_the_low_bits_have_their_own_law(scale, p_value):
     """G mod 2^width is proportional to exp(-r / scale): seen through its leading bits, against the uniform law too."""
     parts = geometric_parts(scale)
@@ -259,7 +258,7 @@ def test_the_low_bits_have_their_own_law(scale, p_value):
     assert p_value(seen, reverse / reverse.sum(), len(draws)) < 1e-9
 
 
-@pytest.mark.parametrize("scale", [Fraction(100), Fraction(10**6, 7), Fraction(2**40, 3)])
+@in_one_test("scale", [Fraction(100), Fraction(10**6, 7), Fraction(2**40, 3)])
 def test_cells_and_exponents_of_the_remainders_agree(scale, checked_coins, monkeypatch):
     monkeypatch.setattr(geometric, "bernoulli_exp", checked_coins)
     assert geometric_parts(scale).sample(300, SeededNoise(13)).shape == (300,)
@@ -276,7 +275,7 @@ def test_only_remainders_that_were_kept_are_given(monkeypatch):
 # One-sided geometric noise: its law by frequencies, and its figures.
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(300)])
+@in_one_test("scale", [Fraction(1, 3), Fraction(2), Fraction(300)])
 def test_frequencies_follow_the_geometric_law(scale):
     """Each tail frequency stays within Hoeffding's bound of exp(-k / scale), all of them but with probability 1e-9."""
     draws, count = Geometric(scale).sample(50_000, SeededNoise(3)), 50_000
@@ -287,7 +286,7 @@ def test_frequencies_follow_the_geometric_law(scale):
         assert abs((draws >= place).mean() - exp(-place / scale)) < room
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(1), Fraction(7, 2), Fraction(2**40)])
+@in_one_test("scale", [Fraction(1, 100), Fraction(1), Fraction(7, 2), Fraction(2**40)])
 def test_figures_of_geometric_noise(scale):
     law, q = Geometric(scale), exp(-1 / scale)
     assert law.mean == pytest.approx(q / (1 - q), rel=1e-6)
@@ -309,7 +308,7 @@ def test_what_is_no_geometric_law():
 # Chernoff's bound.
 
 
-@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (10, 1e-9), (10**9, 1e-3)])
+@in_one_test(("draws", "beta"), [(1, 0.05), (10, 1e-9), (10**9, 1e-3)])
 def test_finds_the_best_point_of_a_normal_sum(draws, beta):
     """log E exp(t X) = t^2 / 2 has the bound sqrt(2 draws log(1 / beta)) at its best t."""
     best = (2 * draws * log(1 / beta)) ** 0.5

@@ -3,8 +3,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.noise import bits as exp_bounds
 from dpqr.kernel.noise.bits import LAST_CELL, _inverse_growth, distance_grid, distances_below, exp_above, exp_bracket
@@ -16,7 +15,7 @@ EXPONENTS = [
 ]
 
 
-@pytest.mark.parametrize("bits", [1, 16, 64, 128, 333, 512])
+@in_one_test("bits", [1, 16, 64, 128, 333, 512])
 def test_encloses_the_true_value_closely(bits, exp_minus):
     for exponent in EXPONENTS:
         low, high = exp_bracket(exponent, bits)
@@ -54,7 +53,7 @@ def test_refuses_growth():
         exp_bracket(Fraction(-1, 2), 64)
 
 
-@pytest.mark.parametrize("guard", [-8, -4, 0])
+@in_one_test("guard", [-8, -4, 0])
 def test_a_bracket_holds_however_few_guard_bits_make_it_narrow(guard, exp_minus, monkeypatch):
     """Every step rounds outwards: with no bits to spare, a step that did not would be seen."""
     monkeypatch.setattr(exp_bounds, "GUARD_BITS", guard)

@@ -7,8 +7,7 @@ from math import sqrt
 import mpmath
 import numpy as np
 import pytest
-from support.one_test import in_one_test
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.kernel.noise import gaussian
 from dpqr.kernel.noise.bits import CHUNK, LAST_CELL, LazyUniform
@@ -85,7 +84,7 @@ def test_gives_as_many_as_asked_and_is_nearly_silent_at_a_tiny_variance(count, k
     assert np.count_nonzero(kind(tiny).sample(count, SeededNoise(44))) <= count / 500
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "variance"),
     [
         *((DiscreteGaussian, Fraction(bad)) for bad in (0, -1, 2**100 + 1)),
@@ -118,7 +117,7 @@ def test_weighted_tail_holds(variance, weights, beta):
     assert bound <= 2 * (needed + 1) or variance < 1
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
+@in_one_test("variance", VARIANCES)
 def test_proposal_times_coin_is_the_law(variance):
     """|k| / t + exponent(k) - k^2 / (2 v) does not depend on k: exact, in fractions."""
     envelope = _envelope(variance)
@@ -147,7 +146,7 @@ def law_table(variance):
     return [weights[0] / total] + [2 * w / total for w in weights[1:]]
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1, 2), Fraction(1), Fraction(400)])
+@in_one_test("variance", [Fraction(1, 50), Fraction(1, 2), Fraction(1), Fraction(400)])
 def test_the_figures_are_those_of_the_law(variance):
     with mpmath.workprec(120):
         table = law_table(variance)
@@ -194,7 +193,7 @@ def test_sum_tail_approaches_the_mean_of_many():
         assert law.sum_tail(0, 0.1) == 0
 
 
-@pytest.mark.parametrize("beta", [0.0, 1e-300, float("nan")])
+@in_one_test("beta", [0.0, 1e-300, float("nan")])
 def test_refuses_impossible_tails(beta):
     for variance in (Fraction(1), Fraction(10**9)):
         with pytest.raises(ValueError, match="beta"):
@@ -203,7 +202,7 @@ def test_refuses_impossible_tails(beta):
             DiscreteGaussian(variance).sum_tail(3, beta)
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(5, 2), LONG, Fraction(10**20)])
+@in_one_test("variance", [Fraction(1, 4), Fraction(5, 2), LONG, Fraction(10**20)])
 def test_proposals_are_kept_by_the_stated_variance(variance, checked_coins, monkeypatch):
     """The cells and exponents that a draw asks for are those of its own variance, proposal by proposal."""
     asked = []
@@ -243,7 +242,7 @@ def test_the_bound_of_a_large_sum_is_that_of_normal_sizes_and_a_step_each(draws,
     assert together > draws + normal or draws == 1
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(9), Fraction(10**20)])
+@in_one_test("variance", [Fraction(1, 20), Fraction(9), Fraction(10**20)])
 def test_the_weighted_tail_is_the_two_sided_bound_of_normal_noise(variance):
     for beta in (0.3, 1e-9):
         bound = float(mpmath.sqrt(2 * float(variance) * mpmath.log(2 / mpmath.mpf(beta))))
@@ -283,7 +282,7 @@ GRAIN = 256
 """Parts of a cell, in the sum that stands for its integral."""
 
 
-@pytest.mark.parametrize("variance", ROUNDED_VARIANCES)
+@in_one_test("variance", ROUNDED_VARIANCES)
 def test_proposal_times_coin_is_the_normal_density(variance):
     """k / t + x - y^2 / (2 v) depends neither on k nor on the place in its cell: exact, in fractions. For k = 0 the
     two halves of the cell are one: its places have half the width and are taken for both signs."""
@@ -325,7 +324,7 @@ def test_cells_of_places_lie_below_and_near(variance):
         assert high <= cell + 2 or cell == LAST_CELL
 
 
-@pytest.mark.parametrize("size", [0, 1, 7])
+@in_one_test("size", [0, 1, 7])
 @pytest.mark.parametrize("variance", [SMALLEST_VARIANCE, Fraction(5, 2), Fraction(10**12)])
 def test_brackets_enclose_and_close_in(variance, size, exp_minus):
     """While ever more bits of the place are drawn, the coin's probability is enclosed ever closer."""
@@ -353,7 +352,7 @@ def test_coins_that_floats_cannot_decide_follow_the_same_law(monkeypatch, p_valu
     assert p_value(counts(draws, 3), rounded_law(Fraction(16, 10), 3), len(draws)) < 1e-9
 
 
-@pytest.mark.parametrize("variance", [SMALLEST_VARIANCE, Fraction(1, 10), Fraction(1), Fraction(7, 2), Fraction(400)])
+@in_one_test("variance", [SMALLEST_VARIANCE, Fraction(1, 10), Fraction(1), Fraction(7, 2), Fraction(400)])
 def test_the_deviation_is_that_of_the_law(variance):
     reach = int(10 * sqrt(variance)) + 3
     sizes = np.arange(-reach, reach + 1)
@@ -362,7 +361,7 @@ def test_the_deviation_is_that_of_the_law(variance):
     )
 
 
-@pytest.mark.parametrize("variance", [SMALLEST_VARIANCE, Fraction(5, 2), Fraction(10**12)])
+@in_one_test("variance", [SMALLEST_VARIANCE, Fraction(5, 2), Fraction(10**12)])
 def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatch):
     """A coin that its cell decides and one that its bracket decides are coins of one probability; and no two proposals
     share a place."""
@@ -382,7 +381,7 @@ def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatc
     assert len(set(inside)) == len(inside) > 10
 
 
-@pytest.mark.parametrize("guard", [-8, 0, 8])
+@in_one_test("guard", [-8, 0, 8])
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, exp_minus, monkeypatch):
     """With fewer bits of the place than of the bracket, the two ends of what is open lie far apart."""
@@ -400,7 +399,7 @@ def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, e
 FIGURED = [Fraction(1, 64), Fraction(1, 4), Fraction(2), Fraction(90)]
 
 
-@pytest.mark.parametrize("variance", FIGURED)
+@in_one_test("variance", FIGURED)
 def test_the_other_figures_are_those_of_the_law(variance):
     reach = int(12 * sqrt(variance)) + 3
     masses, sizes = rounded_law(variance, reach), np.abs(np.arange(-reach, reach + 1))
@@ -435,7 +434,7 @@ def test_figures_of_large_variances_meet_the_sums_of_small_ones(monkeypatch):
     assert summed[1] <= noise.sum_tail(50, 1e-3) <= summed[1] * 1.02
 
 
-@pytest.mark.parametrize("draws", [1, 40])
+@in_one_test("draws", [1, 40])
 def test_sums_of_sizes_stay_within_their_tail(draws):
     noise = RoundedGaussian(Fraction(2))
     sums = np.abs(noise.sample(4000 * draws, SeededNoise(44))).reshape(4000, draws).sum(axis=1)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.scripted_noise import ScriptedNoise
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -45,7 +46,7 @@ def test_neighbouring_counts_fulfil_all_four_inequalities_exactly(budget):
         assert 1 - one <= growth * (1 - more) + delta
 
 
-@pytest.mark.parametrize("texts", BUDGETS[:3] + BUDGETS[4:5], ids=" ".join)
+@in_one_test("texts", BUDGETS[:3] + BUDGETS[4:5])
 def test_the_law_is_the_optimal_one_of_the_paper(texts):
     """Desfontaines and others 2022, Theorem 2: two closed forms that meet at n_1."""
     epsilon, delta = map(float, texts)
@@ -73,7 +74,7 @@ def scripted(*uniforms):
     return ScriptedNoise(np.array([*first, *words], dtype=np.uint64))
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 14, 27])
+@in_one_test("count", [0, 1, 2, 7, 14, 27])
 def test_a_label_is_kept_by_exactly_as_many_uniform_numbers_as_its_probability_says(count):
     found, edge = law("1", "1e-6"), keeping_table(Fraction(1), Fraction("1e-6"))[count]
     values = [max(0, edge - 1), edge, edge + 1]
@@ -88,7 +89,7 @@ def test_certain_labels_are_always_kept_and_absent_ones_never():
     assert not found.sample(np.array([0]), ScriptedNoise(np.zeros(8, dtype=np.uint64))).any()
 
 
-@pytest.mark.parametrize("count", [2, 5, 10, 12, 14, 50])
+@in_one_test("count", [2, 5, 10, 12, 14, 50])
 def test_recall_is_that_of_the_optimal_law(count):
     """Of 20,000 labels of each size; the false-alarm probability of a deviation of 6.2 is below 1e-9 (and Chernoff's
     bound covers the rare ones: at most 25 of 20,000 labels of probability 4e-6 or 9e-5)."""
@@ -104,7 +105,7 @@ def test_an_epsilon_that_publishes_nothing_is_refused():
         _ = law("1e-9", "1e-30").certain
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("0", "1e-6"), ("1", "0"), ("1", "1"), ("1", "1e-60")])
+@in_one_test(("epsilon", "delta"), [("0", "1e-6"), ("1", "0"), ("1", "1"), ("1", "1e-60")])
 def test_a_law_without_a_proof_is_refused(epsilon, delta):
     with pytest.raises(ValueError, match="needs epsilon above 0"):
         law(epsilon, delta)

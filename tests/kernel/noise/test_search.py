@@ -7,9 +7,9 @@ from math import comb
 import mpmath
 import numpy as np
 import pytest
+from support.cases import in_one_test, slow_but
 from support.handmade_search import HandSearch
 from support.rounding_error import summed
-from support.slow_cases import slow_but
 
 from dpqr.kernel.noise import selection
 from dpqr.kernel.noise.selection import (
@@ -117,7 +117,7 @@ def test_every_member_owns_as_many_integers_as_its_piece_weighs(monkeypatch, scr
             assert owners.count((piece, rank)) == weights[piece]
 
 
-@pytest.mark.parametrize("point", [0, 9, 13, 21, 25])
+@in_one_test("point", [0, 9, 13, 21, 25])
 def test_the_second_coin_makes_up_for_what_a_weight_is_too_large(point, monkeypatch, scripted) -> None:
     """Its probability is exp(-rate (T - bound)) / a: U one part in 2^64 below and above it."""
     made = small([3, 1, 2, 5])
@@ -130,7 +130,7 @@ def test_the_second_coin_makes_up_for_what_a_weight_is_too_large(point, monkeypa
         assert made.attempt(HandSearch(SCORES, PIECES), scripted([0, word])) == ended
 
 
-@pytest.mark.parametrize("members", [2, 3, 1000, 2**20])
+@in_one_test("members", [2, 3, 1000, 2**20])
 def test_sums_of_weights_stay_below_the_largest_integer_that_is_drawn(members) -> None:
     """However many members a piece has; the sums are also worked out without int64."""
 
@@ -188,7 +188,7 @@ def test_both_end_where_no_more_refining_is_admitted() -> None:
     assert np.array_equal(search.evaluate(), LONG_SCORES)
 
 
-@pytest.mark.parametrize("loose", [0, 1, 2])
+@in_one_test("loose", [0, 1, 2])
 def test_no_score_lies_above_the_best_that_was_settled(loose) -> None:
     """Scores one apart, so that a bound one above a known score counts."""
     for seed in range(60):
@@ -292,7 +292,7 @@ def test_the_exponential_law_and_wrong_bounds_are_seen(monkeypatch, p_value) -> 
     assert p_value(flip_tally(500, 4, loose=-4), law(FLIPPED, FLIPPED_RATE), 500) < 1e-9
 
 
-@pytest.mark.parametrize("rate", [Fraction(100), Fraction(1, 10**9)])
+@in_one_test("rate", [Fraction(100), Fraction(1, 10**9)])
 def test_the_largest_score_wins_at_a_large_rate_and_is_one_of_many_at_a_tiny_one(rate) -> None:
     drawn = {
         search_permute_and_flip(HandSearch(FLIPPED, FLIPPED_PIECES, loose=5), rate, SeededNoise(s)) for s in range(60)

@@ -4,7 +4,7 @@ from itertools import permutations
 import mpmath
 import numpy as np
 import pytest
-from support.slow_cases import slowly, thinned
+from support.cases import in_one_test, slowly, thinned
 
 from dpqr.kernel.noise import selection
 from dpqr.kernel.noise.selection import (
@@ -32,9 +32,7 @@ def chances(scores, rate, cells):
     return np.bincount(cells, weights / weights.sum())
 
 
-@pytest.mark.parametrize(
-    "exponent", [Fraction(0), Fraction(1, 7), Fraction(30), Fraction(3**80, 2**120), Fraction(10**9)]
-)
+@in_one_test("exponent", [Fraction(0), Fraction(1, 7), Fraction(30), Fraction(3**80, 2**120), Fraction(10**9)])
 def test_the_share_kept_is_the_weight_over_its_bound(exponent, exp_minus):
     weight = mpmath.ldexp(exp_minus(exponent), 50)
     bound = int(mpmath.ceil(weight)) + 3
@@ -43,7 +41,7 @@ def test_the_share_kept_is_the_weight_over_its_bound(exponent, exp_minus):
         assert low <= mpmath.ldexp(weight / bound, bits) <= high <= low + 2
 
 
-@pytest.mark.parametrize("count", [8, 5000])
+@in_one_test("count", [8, 5000])
 def test_each_trial_keeps_exactly_the_weight_of_its_candidate(count, scripted, exp_minus):
     """First word: the proposal; next words: U just below and just above w / b, and at random. One path decides all."""
     scores = np.arange(count, dtype=np.int64) % 97
@@ -100,7 +98,7 @@ def test_differences_beyond_int64(copies, p_value):
     assert p_value(seen, [chance, 1 - chance], 1500) < 1e-9
 
 
-@pytest.mark.parametrize("count", [10, 6000])
+@in_one_test("count", [10, 6000])
 def test_an_outlier_wins_at_a_huge_rate_and_is_one_of_many_at_a_tiny_one(count):
     scores = np.zeros(count, dtype=np.int64)
     scores[count // 3] = 1
@@ -124,7 +122,7 @@ def test_a_strided_view_is_drawn_like_its_copy():
         assert drawn[0] == drawn[1]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("scores", "rate"),
     [
         (np.array([], dtype=np.int64), RATE),
@@ -206,7 +204,7 @@ def test_long_lists_are_searched_in_the_right_chunk():
     assert {draw_permute_and_flip(scores, Fraction(1), noise) for _ in range(30)} == {65_535, 65_536, 199_999}
 
 
-@pytest.mark.parametrize("scores", [np.array([], dtype=np.int64), np.array([987654.0])])
+@in_one_test("scores", [np.array([], dtype=np.int64), np.array([987654.0])])
 def test_a_flip_refuses_without_naming_a_score(scores):
     with pytest.raises(ValueError, match="a selection needs") as caught:
         draw_permute_and_flip(scores, Fraction(1), SeededNoise(1))
@@ -219,7 +217,7 @@ def test_cells_and_exponents_of_the_coins_agree(checked_coins, monkeypatch):
     assert draw_permute_and_flip(scores, Fraction(1, 10**6), SeededNoise(57)) in range(301)
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 5])
+@in_one_test("chunk", [1, 2, 5])
 def test_the_random_rank_is_the_place_among_all_heads(chunk, monkeypatch):
     """Coins of probability 1 are all heads: rank r is candidate r, in whatever chunk it stands."""
     monkeypatch.setattr(selection, "CHUNK", chunk)
@@ -267,7 +265,7 @@ def test_every_candidate_owns_its_bound_and_the_bound_is_above_its_weight(case, 
     assert sorted(owners) == list(range(len(values)))
 
 
-@pytest.mark.parametrize("count", [1, 4096, 4097, 200_000])
+@in_one_test("count", [1, 4096, 4097, 200_000])
 def test_totals_stay_within_int64_and_trials_nearly_always_succeed(count, monkeypatch):
     rng = np.random.default_rng(count)
     for scores in (np.zeros(count, dtype=np.int64), rng.integers(-1000, 1, count), rng.integers(LEAST, MOST, count)):

@@ -6,7 +6,7 @@ from math import gamma, pi
 import numpy as np
 import pytest
 from scipy import stats
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, RealExponential, SphericalLaplace, real_exponential
@@ -72,7 +72,7 @@ def test_the_whole_range_of_scales_fits_into_64_bits():
     assert SphericalLaplace(Fraction(1, 10**6), 3).sample(SeededNoise(12)).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(("scale", "width"), [(0, 1), (LARGEST_SCALE + 1, 1), (1, 0), (1, 2**12 + 1)])
+@in_one_test(("scale", "width"), [(0, 1), (LARGEST_SCALE + 1, 1), (1, 0), (1, 2**12 + 1)])
 def test_what_is_out_of_range_is_refused(scale, width):
     with pytest.raises(ValueError, match="spherical Laplace"):
         SphericalLaplace(Fraction(scale), width)

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.models.fit.buckets import (
     IMBALANCES,
@@ -66,10 +66,9 @@ def test_a_count_far_beyond_its_noise_stays_as_measured_in_any_unit():
     assert found.deviation == pytest.approx(1000 * other.deviation)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "counts",
     [np.full(7, 300.0), np.full(LONGEST + 1, 300.0), np.full(20, 1e6), np.full(20, -1e6), np.zeros(20)],
-    ids=["short", "long", "exact", "negative", "nothing"],
 )
 def test_where_there_is_nothing_to_say_it_says_nothing_or_what_is_finite(counts):
     found = HiddenMarkovSmoother().run(counts, NOISE)
@@ -109,6 +108,17 @@ def test_the_fit_shrinks_single_attributes_towards_their_neighbours():
 # How unlike halves of boxes are: learned from noise-free and noisy differences.
 
 BLANK = Imbalances(weights=PRIOR)
+
+
+@pytest.mark.parametrize("records", [1e6, 1e8, 1e9, 6e10])
+def test_of_very_many_records_counts_move_by_no_more_than_their_noise(records):
+    """Their noise is lost beside them in double precision: the posterior mean has no figure of it, nor an inverse."""
+    drawn, cells, variance = np.random.default_rng(0), 12, 8.0
+    for _ in range(20):
+        counts = np.rint(drawn.laplace(0, 2, cells))
+        counts[drawn.integers(cells)] += records
+        found = shrunk((3, 4), np.arange(cells), counts, variance * np.eye(cells))
+        assert np.abs(found - counts).max() <= 10 * variance**0.5
 
 
 def test_even_halves_are_learned_to_be_alike_and_uneven_ones_not() -> None:
@@ -183,7 +193,7 @@ def test_counts_far_apart_stay_and_without_noise_all_do() -> None:
     np.testing.assert_allclose(shrunk((64,), QUARTERS, counts, np.eye(16) * 1e-9), counts, rtol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(5,), (3, 7)])
+@in_one_test("shape", [(5,), (3, 7)])
 def test_boxes_that_padding_leaves_without_cells_are_minded(shape) -> None:
     buckets = np.unique(Bisection(shape).places(2), return_inverse=True)[1]
     size = buckets.max() + 1

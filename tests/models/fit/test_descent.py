@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.rounding_error import smallest_slope
 
 from dpqr.models.fit.descent import Descent, NewtonFit
@@ -59,7 +60,7 @@ def test_what_is_known_of_the_inverse_beforehand_saves_most_steps():
     assert evaluations(lambda vector: turn @ ((turn.T @ vector) / scales)) < 20 < evaluations(None)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 3, 10])
+@in_one_test("steps", [0, 1, 3, 10])
 def test_never_ends_above_its_start(steps):
     """log-sum-exp far out is flat and then bends sharply; cut short, the point is still no worse."""
 

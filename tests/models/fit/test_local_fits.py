@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.kernel.values import replace
 from dpqr.models.fit.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
@@ -14,7 +14,7 @@ BASE = np.array([[40.0, 10.0, 0.0], [20.0, 25.0, 5.0]])
 NOISY = np.array([[55.0, -3.0, 4.0], [12.0, 30.0, 1.0]])
 
 
-@pytest.mark.parametrize("deviation", [0.01, 0.5, 3.0, 100.0])
+@in_one_test("deviation", [0.01, 0.5, 3.0, 100.0])
 def test_it_is_the_optimum_of_squared_error_and_divergence(deviation):
     found = local_fit(BASE, NOISY, deviation)
     assert found.sum() == pytest.approx(BASE.sum(), rel=1e-3)

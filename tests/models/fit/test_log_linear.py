@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured
 
 from dpqr.models.fit.evidence import gather
@@ -120,7 +121,7 @@ def _slice(one, axis, value):
     return table
 
 
-@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
+@in_one_test("groups", GROUPS.values())
 def test_it_is_the_inverse_of_the_ridge_on_all_such_moves(groups):
     rng = np.random.default_rng(0)
     evidence = seen(groups)

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support.cases import in_one_test, slow_but
 from support.rounding_error import summed
-from support.slow_cases import slow_but
 from support.small_universes import dense, marginal, measured
 
 from dpqr.models.fit.evidence import gather
@@ -37,9 +37,7 @@ def test_it_is_the_minimum_of_the_stated_objective():
     assert np.abs(found - best.x).max() < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("block", "strength"), [(dense([[1, 0], [0, 1]], (2,)), 1.0), (marginal((0,), (2,)), 0.1)], ids=["rows", "marginal"]
-)
+@in_one_test(("block", "strength"), [(dense([[1, 0], [0, 1]], (2,)), 1.0), (marginal((0,), (2,)), 0.1)])
 def test_what_a_potential_of_one_costs(block, strength):
     """Two cells, answers 95 and 5 of 100, deviation 5: residual = 5 strength eta, and the log-odds are 2 eta."""
     found = fit([block], [[95, 5]], 5.0, 100.0, shape=(2,))
@@ -157,7 +155,7 @@ def test_it_beats_the_noise_it_is_given():
     assert stated < 0.9 * min(error(200 * 2**0.5 / 9), error(200 * 2**0.5 * 9))
 
 
-@pytest.mark.parametrize("deviations", [(1.05, 0.95), (2.0, 0.7)], ids=["at one record", "across it"])
+@in_one_test("deviations", [(1.05, 0.95), (2.0, 0.7)])
 def test_less_noise_in_one_table_of_all_columns_is_less_error(deviations):
     """A chain of four columns, each a copy of seven tenths of the one before: the pairs count at every deviation."""
     rng = np.random.default_rng(3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models.trees import shaped, summed
 from support import rounding_error as rounding
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.models.fit.log_linear import Branch, MarginalTree, Propagation
 
@@ -59,7 +59,7 @@ def test_tables_and_base_are_left_alone_and_runs_repeat():
     assert all(np.array_equal(a, b) for a, b in zip(before, [*tables, *(t for _, t in base)], strict=True))
 
 
-@pytest.mark.parametrize("scale", [1e3, 1e30])
+@in_one_test("scale", [1e3, 1e30])
 def test_huge_potentials_give_numbers(scale):
     """The way up keeps conditional distributions: the rarest separator value has one that sums to 1."""
     tree, groups, tables, base = case(5)
@@ -80,7 +80,7 @@ GROUPS = [
 ]
 
 
-@pytest.mark.parametrize("groups", GROUPS)
+@in_one_test("groups", GROUPS)
 def test_marginals_and_their_transpose(groups):
     shape = (2, 3, 4, 5)
     rng = np.random.default_rng(0)

@@ -20,8 +20,12 @@ def observed(values: np.ndarray, *axes: int, noise: float = NOISE) -> LinearMeas
     return LinearMeasurement(key=axes, axes=axes, values=values, deviation=noise)
 
 
-def test_a_table_that_its_base_explains_has_one_strength() -> None:
+def test_a_table_that_its_base_explains_is_shrunk_towards_it_at_one_strength() -> None:
+    """Of variance 0.01, the least that is tried, log-odds make a cell of 100 records vary by 200 in squares."""
     noisy = EVEN + NOISE * np.where(np.indices(SIZES).sum(axis=0) % 2, 0.9, -0.9)
+    (found,) = regularisation.strengths_by_cell([observed(noisy, 0, 1)], BASE, RECORDS, hidden=True)
+    assert found == pytest.approx(NOISE / 2, rel=0.1)
+    assert len(set(found.tolist())) == 1
     (found,) = regularisation.strengths_by_cell([observed(noisy, 0, 1)], BASE, RECORDS)
     assert found.tolist() == [1.0] * 100
 
@@ -35,24 +39,27 @@ def test_large_cells_of_a_table_that_departs_lean_less_but_none_below_the_noise(
     assert (found == 1.0).all()
 
 
-def test_single_attributes_lean_by_how_uneven_they_are() -> None:
-    """Noise of half an even cell. Even cells have log-odds of variance 0.1 or a bit more, 500 to 1 that of 3."""
+def test_noise_that_hides_a_table_leaves_its_base() -> None:
+    """Independent even columns, a record a cell, noise of 30: at strength 1 log-odds of a deviation would remain."""
+    noisy = 1.0 + 30.0 * np.random.default_rng(5).normal(size=SIZES)
+    seen = [observed(np.full(10, 10.0), axis, noise=0.1) for axis in range(2)]
+    seen.append(observed(noisy, 0, 1, noise=30.0))
+    for more in ((), (observed(np.full((2, 2), 25.0), 2, 3, noise=0.1),)):  # in closed form, and by descent
+        fits = [MaximumEntropyFit(shrinks_hidden=one) for one in (False, True)]
+        found = [fit.run([*seen, *more], (10, 10, 2, 2), 100.0, {}).marginal((0, 1)) for fit in fits]
+        kept, left = (float(np.abs(each - 0.01).mean()) for each in found)
+        assert kept > 0.004
+        assert left < 0.001
+
+
+def test_single_attributes_are_shrunk_by_how_even_they_are() -> None:
+    """Noise of half an even cell of 100 records. Even cells are shrunk as log-odds of variance 0.01 are, of 500 to 1 as
+    those of 3."""
     even, uneven = np.full(100, 100.0), np.geomspace(1.0, 500.0, 100)
     uneven *= RECORDS / uneven.sum()
-    alike = regularisation.strengths([observed(even, axis, noise=50.0) for axis in range(5)], RECORDS)
-    apart = regularisation.strengths([observed(uneven, axis, noise=50.0) for axis in range(5)], RECORDS)
-    assert min(alike) > 2 * max(apart)
-    assert max(alike) <= 0.5 / regularisation.SMALLEST_SPREAD
-    assert min(apart) >= 0.5 / regularisation.LARGEST_SPREAD
-
-
-def test_where_noise_covers_a_single_attribute_the_others_tell_how_much_it_leans() -> None:
-    """Ten cells under noise of 20 times their size tell nothing. Beside five even attributes they lean more."""
-    covered = observed(np.full(10, 1_000.0), 0, noise=20_000.0)
-    even = [observed(np.full(100, 100.0), axis, noise=10.0) for axis in range(1, 6)]
-    (alone,) = regularisation.strengths([covered], RECORDS)
-    beside, *_ = regularisation.strengths([covered, *even], RECORDS)
-    assert beside > 1.5 * alone
+    alike, apart = regularisation.strengths([observed(one, 0, noise=50.0) for one in (even, uneven)], RECORDS)
+    assert alike == pytest.approx(50.0 / (1 + 0.01 * 100), rel=0.1)
+    assert apart == pytest.approx(50.0 / (1 + 3 * 100), rel=0.1)
 
 
 def test_copied_columns_keep_their_diagonals() -> None:

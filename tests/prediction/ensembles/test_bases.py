@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.ensembles.bases import EstimatorBase, RidgeBase, read_base
@@ -77,7 +77,7 @@ def work(*, seeded=False, **options):
     return Work(maker=Telling, options=options, seeded=seeded, points=np.zeros((2, 2)), seconds=1)
 
 
-@pytest.mark.parametrize("targets", [np.array([1, 0, 2]), np.array([1.0, 0.0, 2.0])], ids=["labels", "numbers"])
+@in_one_test("targets", [np.array([1, 0, 2]), np.array([1.0, 0.0, 2.0])])
 def test_one_number_a_point_from_the_rows_as_they_were_sent(targets):
     assert np.frombuffer(work().predicted(part(targets))).tolist() == [0.75 + 6.0] * 2
     assert np.frombuffer(work(seeded=True).predicted(part(targets))).tolist() == [5.0, 5.0]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import Given, counts, domain
 
 from dpqr.audit.law import Flips, Selection
@@ -156,7 +156,7 @@ def problem(table):
     return PredictionProblem(domain=table, target=Target(attribute=table.attributes[1], axis=1), unit=PrivacyUnit())
 
 
-@pytest.mark.parametrize(("table", "parts"), [(LABELS, 90), (NUMBERS, 50)], ids=["labels", "numbers"])
+@in_one_test(("table", "parts"), [(LABELS, 90), (NUMBERS, 50)])
 def test_parts_follow_from_epsilon_and_the_target_error_and_back(table, parts):
     """6 log(4 / 0.2) / 0.2 and 2 / (0.2 0.2)."""
     found = aggregate().chosen_parts(problem(table), Fraction(1, 5))
@@ -184,7 +184,7 @@ def test_permute_and_flip_needs_fewer_parts_for_the_same_error():
     assert aggregate().chosen_parts(problem(LABELS), Fraction(1, 5), "permute-and-flip") == 70
 
 
-@pytest.mark.parametrize(("error", "parts"), [("1/5", 25), ("1/10", 50), ("1/3", 15)])
+@in_one_test(("error", "parts"), [("1/5", 25), ("1/10", 50), ("1/3", 15)])
 def test_randomised_votes_take_as_many_parts_as_the_noise_needs(error, parts):
     """1 / (a epsilon)."""
     recipe = aggregate(vote="randomised", error=Fraction(error))

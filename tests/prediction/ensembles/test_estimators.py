@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.ensembles.member import CLASSIFIERS, LONGEST, REFUSED, REGRESSORS, parsed, read_estimator
@@ -53,7 +53,7 @@ def test_literals_are_read_as_they_stand():
     assert parsed("a.b") == ("a.b", {})
 
 
-@pytest.mark.parametrize("name", ["subprocess.Popen", "os.system", "builtins.eval", "sklearn.pipeline.Pipeline"])
+@in_one_test("name", ["subprocess.Popen", "os.system", "builtins.eval", "sklearn.pipeline.Pipeline"])
 def test_what_is_not_on_the_list_needs_trust_in_that_very_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = f"{name}(args='touch PWNED', shell=True)"

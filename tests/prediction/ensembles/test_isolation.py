@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 import pytest
+from support.cases import slowly
 from support.prediction_tables import Given, counts
-from support.slow_cases import slowly
 from support.third_party_estimators import Counting
 
 from dpqr.kernel.noise.source import SystemNoise

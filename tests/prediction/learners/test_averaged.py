@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.prediction_tables import UNITS, VALUES, counts, descent, examples, learner
 
 from dpqr.kernel.unit import Neighbours
@@ -28,7 +29,7 @@ def means(stable, rows):
     return stable.fit(counts(np.array(rows, dtype=int).reshape(len(rows), 3), SHAPE))
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_one_record_moves_the_mean_by_nearly_its_bound_and_never_beyond(relation):
     """The part's only record comes, or turns round."""
     stable = hinge(UNITS[relation])

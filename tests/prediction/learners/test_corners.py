@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import Given
-from support.slow_cases import thinned
 
 from dpqr.prediction.learners import corners
 from dpqr.prediction.learners.corners import Barrier, Centring, CornerSolver
@@ -14,7 +13,6 @@ from dpqr.prediction.learners.examples import BLOCK, TrainingRows
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball
 
 LOSSES = [ExactHinge(), ExactPinball(tau=Fraction(1, 5))]
-IDS = ["hinge", "pinball"]
 
 
 def table(vectors, targets, weights):
@@ -38,12 +36,7 @@ def random_table(size, seed, signs):
     return table(vectors, targets, drawn.multinomial(size, np.full(size, 1 / size)) / size)
 
 
-def value(rows, loss, penalty, point):
-    (block,) = rows.blocks()
-    return block.weights @ loss.value(block.vectors @ point, block.targets) + float(penalty) * point @ point
-
-
-@pytest.mark.parametrize("count", [1, 5, 10**6])
+@in_one_test("count", [1, 5, 10**6])
 def test_one_row_by_hand(count):
     """Hinge: the full slope moves w to 1 / (2 lambda) at most, and to the corner at 1. Pinball: to y."""
     rows = table([[1.0, 0.0]], [1.0], [1 / count])
@@ -54,20 +47,7 @@ def test_one_row_by_hand(count):
             assert near.minimise(rows)[0] == pytest.approx(expected, abs=float(near.tolerance))
 
 
-@pytest.mark.parametrize("loss", thinned(LOSSES, 2), ids=IDS)
-@pytest.mark.parametrize("penalty", thinned([Fraction(1, 10), Fraction(1, 1000)], 2))
-def test_no_point_of_a_search_is_better(loss, penalty):
-    for seed in range(5):
-        rows = random_table(30, seed, isinstance(loss, ExactHinge))
-        near = solver(loss, penalty)
-        found = near.minimise(rows)
-        least, drawn = value(rows, loss, penalty, found), np.random.default_rng(seed)
-        for size in (1, 1e-2, 1e-4):
-            tried = [value(rows, loss, penalty, found + size * step) for step in drawn.normal(size=(100, 2))]
-            assert min(tried) >= least - 1e-9
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+@in_one_test("loss", LOSSES)
 def test_the_tolerance_holds_for_coarse_and_fine_solutions_alike(loss):
     for seed in range(4):
         rows = random_table(25, seed, isinstance(loss, ExactHinge))
@@ -77,7 +57,7 @@ def test_the_tolerance_holds_for_coarse_and_fine_solutions_alike(loss):
             assert np.linalg.norm(near.minimise(rows) - fine) <= float(near.tolerance)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+@in_one_test("loss", LOSSES)
 def test_without_a_certificate_the_path_ends_where_the_proof_says(loss, monkeypatch):
     rows = random_table(25, 3, isinstance(loss, ExactHinge))
     fine = solver(loss, Fraction(1, 50), Fraction(1, 10**8)).minimise(rows)
@@ -86,7 +66,7 @@ def test_without_a_certificate_the_path_ends_where_the_proof_says(loss, monkeypa
     assert np.linalg.norm(near.minimise(rows) - fine) <= float(near.tolerance)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+@in_one_test("loss", LOSSES)
 def test_the_smallest_factor_needs_no_more_steps_than_are_proved(loss, monkeypatch):
     rows, steps = random_table(12, 4, isinstance(loss, ExactHinge)), []
     run = Centring.run

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import (
     UNITS,
     VECTORS,
@@ -14,7 +14,6 @@ from support.prediction_tables import (
     measured_descent_shares,
     pair,
 )
-from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.gradient_steps import MOST_STEPS
@@ -32,7 +31,7 @@ def test_random_neighbours_stay_within_the_bound(name, relation):
     assert max(measured_descent_shares(np.random.default_rng(5), name, relation, 30)) <= 1
 
 
-@pytest.mark.parametrize("unit", [REPLACE, ADDED])
+@in_one_test("unit", [REPLACE, ADDED])
 def test_a_hinge_that_is_never_satisfied_uses_all_of_the_bound(unit):
     """Full slopes at every step: m = 1, the label turned round, or the only record coming."""
     stable = descent("hinge", AXIS, radius=2, horizon=Fraction(4, 5), unit=unit, records=1)

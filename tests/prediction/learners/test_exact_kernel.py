@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import KERNEL_VALUES as VALUES
 from support.prediction_tables import (
     Given,
@@ -15,7 +15,6 @@ from support.prediction_tables import (
     measured_kernel_shares,
     unit_vectors,
 )
-from support.slow_cases import thinned
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -65,7 +64,7 @@ def test_logistic_loss_comes_within_15_percent_of_the_bound():
     assert 0.85 <= built_kernel_share() <= 1
 
 
-@pytest.mark.parametrize("loss", LOSSES[1:], ids=repr)
+@in_one_test("loss", LOSSES[1:])
 def test_some_neighbours_come_near_the_bound(loss):
     opposite = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 4, axis=0)
     learner = exact_kernel(opposite, loss, Kernel(), 2, "20")

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -16,7 +17,7 @@ PERSONS = PrivacyUnit(columns=("who",), rows=3)
 SWAPPED = PrivacyUnit(neighbours=Neighbours.REPLACE, columns=("who",), rows=3)
 
 
-@pytest.mark.parametrize("declared", [1, 2, 7, 20])
+@in_one_test("declared", [1, 2, 7, 20])
 def test_one_record_moves_the_gradient_by_no_more_than_claimed_for_any_true_number(declared):
     scale = LossScale(unit=ROWS, records=declared)
     for m in range(70 * declared):
@@ -44,14 +45,14 @@ def test_where_only_persons_are_public_the_number_of_rows_is_not():
     assert LossScale(unit=ROWS, records=4).heaviest == Fraction(65, 64) ** 2 * 16
 
 
-@pytest.mark.parametrize("unit", [ROWS, PERSONS, SWAPPED])
+@in_one_test("unit", [ROWS, PERSONS, SWAPPED])
 def test_the_private_number_of_records_divides_nothing(unit):
     scale = LossScale(unit=unit, records=8)
     assert [scale.weight(m) for m in (1, 3, 8)] == [1 / 8] * 3
     assert scale.weight(16) == 63 / 64 / 8
 
 
-@pytest.mark.parametrize("records", [0, 2**28 + 1])
+@in_one_test("records", [0, 2**28 + 1])
 def test_numbers_out_of_range_are_refused(records):
     with pytest.raises(InfeasiblePlan, match="--n"):
         LossScale(unit=ROWS, records=records)
@@ -75,7 +76,7 @@ def regularised(omega, rows, weight, penalty):
     return w
 
 
-@pytest.mark.parametrize("omega", REGULARISERS)
+@in_one_test("omega", REGULARISERS)
 def test_other_regularisers_move_no_further_than_their_modulus_allows(omega):
     """One record that comes, to others drawn at random or to none; the last nearly fills it, but for the taper."""
     drawn, gamma = np.random.default_rng(4), REGULARISERS[omega][2]

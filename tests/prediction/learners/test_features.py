@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.domain import Domain

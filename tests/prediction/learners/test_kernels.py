@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import domain
 from support.rounding_error import solved, summed
 
@@ -61,7 +61,7 @@ def test_a_large_one_gets_random_features_of_norm_one():
     assert Kernel(name="gaussian").of(LARGE).width == FEATURES
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@in_one_test("degree", [1, 2, 3])
 def test_polynomials_are_exact_where_they_are_few_and_random_beyond(degree):
     rows = CellFeatures(domain=SMALL).of(codes(SMALL))
     wanted = (rows @ rows.T) ** degree
@@ -90,7 +90,7 @@ def test_features_are_those_of_the_seed():
     assert public_normals(7, 2) == pytest.approx([0.22508795544212326, 0.33095073950511766])
 
 
-@pytest.mark.parametrize("wrong", [{"bandwidth": Fraction(0)}, {"degree": 0}, {"degree": 6}, {"features": 3}])
+@in_one_test("wrong", [{"bandwidth": Fraction(0)}, {"degree": 0}, {"degree": 6}, {"features": 3}])
 def test_what_no_kernel_has_is_refused(wrong):
     with pytest.raises(UsageFault):
         Kernel(name="gaussian", **wrong)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import TAPERED
 
 from dpqr.prediction.learners.losses import (
@@ -116,7 +116,7 @@ def test_no_pair_of_records_pulls_further_apart(norm):
     assert 0.9 * bound <= best <= bound
 
 
-@pytest.mark.parametrize("norm", ["0", "1/7", "1", "5"])
+@in_one_test("norm", ["0", "1/7", "1", "5"])
 def test_it_is_met_and_lies_below_the_simpler_bounds(norm):
     reach, bound = Fraction(norm), float(opposed_pulls(Fraction(norm)))
     angles = np.linspace(0, np.pi, 100_001)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.prediction_tables import UNITS, VALUES, counts, examples
 
 from dpqr.domain.histogram import SparseHistogram
@@ -39,7 +40,7 @@ def test_sums_by_hand():
     assert found.dtype == np.int64
 
 
-@pytest.mark.parametrize("often", [1, 2**16 + 3, 2**33 + 5])
+@in_one_test("often", [1, 2**16 + 3, 2**33 + 5])
 def test_sums_are_exact_for_any_number_of_rows(often):
     table = SparseHistogram((1000, 1000), np.array([[1, 1]]), np.array([often], dtype=np.int64))
     one = learner().sums(counts([(1, 1)]))

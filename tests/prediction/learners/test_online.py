@@ -5,10 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import EMPTY, STREAM_VALUES, Given, counts, measured_online_shares, online, streamed
 from support.rounding_error import summed
-from support.slow_cases import thinned
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.learners.examples import Examples
@@ -32,7 +31,7 @@ def unit_vectors(drawn, number, width=2):
     return vectors / np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+@in_one_test("theta", ["3/5", "3/4", "9/10"])
 def test_the_recursion_as_printed_with_empty_slots(theta):
     drawn = np.random.default_rng(1)
     vectors = unit_vectors(drawn, 5)
@@ -70,7 +69,7 @@ def test_the_sharper_bound_is_the_one_of_the_source_page():
     assert 4 * 10**-2 / float(stable.distance) == pytest.approx(10.7, abs=0.1)
 
 
-@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+@in_one_test("theta", ["3/5", "3/4", "9/10"])
 def test_the_bound_is_the_proofs_own_figure_in_exact_powers_and_never_below_it(theta):
     """min(4 N^(1 - 2 theta), N^-theta D(R)), R = N^((1 - theta) / 2) / sqrt(2), N = slots - 1 + t0; D(R) <= R + 2."""
     with localcontext() as context:
@@ -147,6 +146,11 @@ def test_a_column_of_slots_is_the_stream_of_its_rows_and_shares_a_step_among_the
     assert shared == pytest.approx(expected)
     late = [*rows, (0, 0, 7), (1, 1, 900)]  # beyond the last slot
     assert learned(column_stream(5), late).tolist() == learned(column_stream(5), rows).tolist()
+
+
+def test_a_table_without_a_row_to_learn_from_ends_no_run():
+    """Nor one whose only row is beyond the last slot: the exit code would tell that there is no other."""
+    assert learned(column_stream(5), []).tolist() == learned(column_stream(5), [(0, 1, 7)]).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.slow

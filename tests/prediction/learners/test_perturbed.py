@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import expit
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import UNITS, Given, built_pull_share, counts, examples, measured_pull_shares
 
 from dpqr.kernel.unit import Neighbours
@@ -74,7 +74,7 @@ def minimiser(rows, pull, point):
         return point
 
 
-@pytest.mark.parametrize("pull", [[3.0, -40.0], [-7e5, 11.0]])
+@in_one_test("pull", [[3.0, -40.0], [-7e5, 11.0]])
 def test_the_largest_tables_are_minimised_to_the_tolerance(pull):
     given = learner()
     found = given.fit(counts(list(MANY), often=list(MANY.values())), np.array(pull))

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.prediction_tables import UNITS, VALUES, Given, counts, examples
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -39,7 +39,7 @@ def task(loss, penalty=Fraction(1, 50), rows=40, width=3, seed=0):
     return learner, counts([(row, row) for row in range(rows)])
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Pinball(tau=Fraction(1, 4))], ids=repr)
+@in_one_test("loss", [Logistic(), Hinge(), Pinball(tau=Fraction(1, 4))])
 def test_both_ways_end_within_the_tolerance_of_each_other(loss, monkeypatch):
     learner, table = task(loss)
     newton = learner.fit(table)
@@ -141,7 +141,7 @@ def test_what_is_returned_is_within_half_the_tolerance(monkeypatch):
     assert np.linalg.norm(SOLVER.minimise(parabola) - parabola.centre) <= 0.0005
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Pinball(tau=Fraction(1, 4)), Square()], ids=repr)
+@in_one_test("loss", [Logistic(), Pinball(tau=Fraction(1, 4)), Square()])
 def test_the_gradient_is_that_of_the_value_and_no_norm_is_underestimated(loss):
     learner, _ = task(Logistic())
     codes = np.arange(7)[:, None]
@@ -210,7 +210,7 @@ def test_the_bound_is_met_within_a_small_factor_by_a_sum_that_always_rounds_down
     assert bound / 65 < wrong <= bound  # |w| . |phi| is 1 where ||w|| ||phi|| is 64
 
 
-@pytest.mark.parametrize("width", [1, 50, 4096])
+@in_one_test("width", [1, 50, 4096])
 def test_a_row_of_features_keeps_to_its_norm_in_exact_arithmetic(width):
     drawn = np.random.default_rng(5)
     for size in (1e-3, 1.0, 1e6):
@@ -275,7 +275,7 @@ def steps_moved(pair, bound):
     return abs(first - second)
 
 
-@pytest.mark.parametrize(("width", "records"), [(64, 10**5), (4096, 2**24), (4096, MOST_RECORDS)])
+@in_one_test(("width", "records"), [(64, 10**5), (4096, 2**24), (4096, MOST_RECORDS)])
 def test_in_the_worst_case_predictions_move_by_the_sensitivity_at_most(width, records):
     found = learner(width, records)
     assert steps_moved(worst_pair(found, width), found.bound) <= PREDICTION
@@ -287,7 +287,7 @@ def test_without_the_dot_products_error_the_sensitivity_is_exceeded():
     assert steps_moved(pair, without_evaluation(found)) > PREDICTION + 1000
 
 
-@pytest.mark.parametrize(("width", "records"), [(1, 10), (64, 10**5), (4096, MOST_RECORDS)])
+@in_one_test(("width", "records"), [(1, 10), (64, 10**5), (4096, MOST_RECORDS)])
 def test_functions_within_the_bound_predict_within_the_sensitivity(width, records):
     found, drawn = learner(width, records), np.random.default_rng(7)
     apart = float(without_evaluation(found) / ARITHMETIC) * (1 - 2.0**-30)

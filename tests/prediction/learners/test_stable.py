@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test, thinned
 from support.prediction_tables import LOSSES, UNITS, built_share, counts, learner, measured_shares
-from support.slow_cases import thinned
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
@@ -49,12 +48,6 @@ def test_least_squares_keeps_to_its_ball_and_needs_none_where_no_minimiser_leave
     assert large.fit(rows)[0] == pytest.approx(1 / 1.5)
 
 
-def test_equal_tables_give_equal_weights():
-    stable = learner("logistic", [[1.0, 0.0], [0.0, 1.0]], Fraction(1, 10), UNITS[Neighbours.ADD_REMOVE], 4)
-    one, two = counts([(0, 0), (1, 1), (1, 0)]), counts([(1, 0), (0, 0), (1, 1)])
-    assert stable.fit(one).tolist() == stable.fit(two).tolist()
-
-
 @in_one_test("name", LOSSES)
 def test_tables_that_teach_nothing_are_learned_from_like_any_other(name):
     for rows in ([], [(0, 0)], [(0, 1)] * 50, [(0, 0)] * 10**4):
@@ -63,7 +56,7 @@ def test_tables_that_teach_nothing_are_learned_from_like_any_other(name):
         assert np.isfinite(stable.fit(table)).all()
 
 
-@pytest.mark.parametrize("name", ["pinball", "least squares"])
+@in_one_test("name", ["pinball", "least squares"])
 def test_a_row_without_a_target_teaches_nothing(name):
     stable = learner(name, [[1.0, 0.0], [0.6, 0.8]], Fraction(1, 10), UNITS[Neighbours.ADD_REMOVE], 9)
     unknown = len(stable.examples.values)
@@ -80,7 +73,7 @@ WIDTH = 2
 VECTORS = [[1.0, 0.0], [-1.0, 0.0]]
 
 
-@pytest.mark.parametrize("rows", [1, 5])
+@in_one_test("rows", [1, 5])
 @pytest.mark.parametrize("relation", Neighbours)
 def test_distances_of_lipschitz_losses_by_hand(relation, rows):
     """C_L = 4/5. Rows that are replaced: C_L / (lambda m). Others: (1 + eta) C_L / (2 lambda m0), K or 2K times."""
@@ -103,17 +96,17 @@ def test_distances_of_least_squares_by_hand():
         assert replaced.distance == opposed_pulls(replaced.radius) / (Fraction(penalty) * 100)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_logistic_loss_comes_within_15_percent_of_its_bound(relation):
     assert 0.85 <= built_share("logistic", relation) <= 1
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_least_squares_comes_near_its_bound_where_short_rows_hold_it(relation):
     assert 0.9 <= built_share("least squares", relation) <= 1
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_a_solvers_constants_by_hand(relation):
     """Modulus 2 lambda; smoothness and F(0) by the weight of all losses together; a tolerance of a 1024th of the
     distance, and twice the gradient's rounding over the modulus."""
@@ -182,7 +175,7 @@ def test_a_low_quantile_has_the_slope_of_its_longer_side():
     assert 0.8 * float(low.bound) <= moved <= float(low.bound)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_where_lambda_is_tiny_the_bound_without_a_lipschitz_constant_is_smaller(relation):
     """Hinge, 2 records, lambda 1/100: sqrt(2 B / (2 lambda m)) with B = 1 + ||f||, against 1 / (lambda m) = 50."""
     stable = learner("exact hinge", VECTORS, Fraction(1, 100), UNITS[relation], 2)

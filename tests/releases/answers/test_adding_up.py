@@ -4,10 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.releases.views import Above, CountTable, Levels, added_up
+from dpqr.releases.files.views import Above, CountTable, Levels, added_up
 
 NAMES = ("a", "b", "c", "d")
 

@@ -2,11 +2,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.handmade_release import make_release
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.values import replace
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, add_periods, answered_block, trend
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, BlockAnswers, add_periods, answered_block, trend
 from dpqr.releases.answers.errors import (
     CERTIFIED,
     ESTIMATE,
@@ -20,6 +21,7 @@ from dpqr.releases.answers.errors import (
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.answers.refits import MeasuredBlocks
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Measurement
 
 
@@ -118,7 +120,7 @@ BLOCK, OTHER = (QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 3),)) 
 DRAWN = Noisy(values=np.array([5.0, 5.0, 5.0]), deviation=np.full(3, 0.5), margin=np.array([1.0, 1.0, np.nan]))
 
 
-@pytest.mark.parametrize(("scale", "known"), [(Fraction(1, 10), True), (Fraction(1, 2), False), (Fraction(9), False)])
+@in_one_test(("scale", "known"), [(Fraction(1, 10), True), (Fraction(1, 2), False), (Fraction(9), False)])
 def test_a_block_is_known_where_cells_are_as_they_were(scale, known):
     history = [Measurement(blocks=(BLOCK,), values=(np.zeros(3, dtype=np.int64),), law=DiscreteLaplace(scale))]
     places = MeasuredBlocks.of(history)
@@ -164,3 +166,13 @@ def test_a_certificate_bounds_what_has_no_other_interval():
     found = AnswerIntervals.of(ESTIMATES, np.array([np.nan, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]), bound=7.0)
     assert found.basis.tolist() == [MEASURED, ESTIMATE, CERTIFIED]
     assert (found.lower[2], found.upper[2]) == (23.0, 37.0)
+
+
+@pytest.mark.parametrize(("coefficients", "least"), [((1, 0, 2), 0.0), ((1, 0, -1), -5.0)])
+def test_intervals_begin_at_zero_where_nothing_negative_is_added_up(coefficients, least):
+    block = QueryBlock(name="sum", factors=(Factor(axes=(0,), sizes=(3,), matrix=Dense(np.array([coefficients]))),))
+    drawn = Noisy(values=np.array([-1.0]), deviation=np.array([2.0]), margin=np.array([4.0]))
+    for found in (drawn, Noisy.absent(1)):
+        answers = BlockAnswers(block=block, estimate=np.array([1.0]), error=np.array([6 / 1.96]), noisy=found)
+        ends = answers.intervals.lower[0], answers.intervals.upper[0]
+        assert ends == pytest.approx((least, 3.0 if found is drawn else 7.0))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
@@ -77,7 +78,7 @@ def test_a_public_number_of_records_has_no_noise():
     assert found.values == pytest.approx(COUNTS.reshape(-1).astype(float))
 
 
-@pytest.mark.parametrize("gone", range(4))
+@in_one_test("gone", range(4))
 def test_nothing_where_a_part_was_lost_or_selected(gone):
     kept = [place for place in range(4) if place != gone]
     assert not assembled_answers(plan(), released([GAUSSIAN[one] for one in kept], [BLOCKS[one] for one in kept]))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
@@ -61,7 +62,7 @@ def answered(
     answers = {}
     for block, truth in zip(asked.blocks, truths, strict=True):
         rows = len(truth)
-        noisy = Noisy.nothing(rows)
+        noisy = Noisy.absent(rows)
         if deviation is not None:
             noisy = Noisy(values=truth, deviation=np.full(rows, deviation), margin=np.full(rows, 2 * deviation))
         held = BlockAnswers(block=block, estimate=truth, error=np.full(rows, error), noisy=noisy)
@@ -81,7 +82,7 @@ def test_a_linearised_span_is_as_many_deviations_wide_as_asked_to_either_side():
     assert (span.error.tolist(), span.small.tolist()) == ([2.0, 0.5], [False, False])
 
 
-@pytest.mark.parametrize("how", [{"deviation": 2.0}, {"deviation": None, "error": 2.0}], ids=["measured", "added up"])
+@in_one_test("how", [{"deviation": 2.0}, {"deviation": None, "error": 2.0}])
 def test_a_mean_below_0_is_as_sure_as_one_above(how) -> None:
     truths = [sums([4, 3, 2, 1, 0], [0, 1, 2, 3, 4])]
     above, below = (answered({"mean": name, "by": ["sex"]}, truths, **how) for name in ("pay", "loss"))

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.handmade_release import BLOCKS, make_plan
-from support.one_test import in_one_test
 from support.plan_phases import changed
 
 from dpqr.kernel.budget import Price
@@ -16,7 +16,7 @@ from dpqr.kernel.values import replace
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
 from dpqr.releases.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
 from dpqr.releases.sentences import INTERVALS
-from dpqr.strategies.plan import Phase
+from dpqr.strategies.plan import Phase, StopTest
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -77,7 +77,23 @@ def test_draws_of_a_block_of_the_opening_share_what_may_be_missed():
     assert sum(map(Fraction, map(str, SHARES))) == 1
 
 
-@pytest.mark.parametrize("kept", [0, 5, LAW.tail(0.05), LAW.tail(0.02)])
+def test_of_the_draws_that_stages_chose_the_narrowest_counts_and_all_share_what_may_be_missed():
+    plan = searching(make_plan())
+    stop = StopTest(threshold=None, promise="proved", stages=(Fraction(1, 2), Fraction(1, 4)))
+    plan = replace(plan, stop=stop)
+    laws = [DiscreteLaplace(Fraction(scale)) for scale in (8, 5, 5, 2)]
+    drawn = [answered(BLOCKS[1], [value] * 3, law) for value, law in enumerate(laws)]
+    margins = [law.tail(BETA * 0.9 / (k * (k + 1))) for k, law in enumerate(laws, 1)]
+    assert margins[1] < margins[0] < np.inf
+    assert margins[3] < margins[1] < margins[2]
+    for count, counted in ((1, 0), (2, 1), (3, 1), (4, 3)):
+        noisy = measured_answers(plan, after(*drawn[:count], choices=[4] * count))[BLOCKS[1].name]
+        assert ((noisy.values == counted) & (noisy.margin == margins[counted])).all()
+    # With one more of an opening, over any number of draws.
+    assert sum(0.9 / (k * (k + 1)) for k in range(1, 10**5)) + SHARES[0] <= 1.0
+
+
+@in_one_test("kept", [0, 5, LAW.tail(0.05), LAW.tail(0.02)])
 def test_whoever_chooses_by_the_first_noise_whether_there_is_a_second_draw_misses_no_more_often(kept):
     """Exactly, over all draws: a second one is made where the first is off by at most `kept`. Margins at the full level
     would be missed too often."""
@@ -138,7 +154,7 @@ def test_bounds_that_are_not_whole_are_rounded_outwards():
     assert noisy.upper[0] > 0.1 + 0.2
 
 
-@pytest.mark.parametrize("rows", [(0,), tuple(range(6))], ids=["one cell", "all cells"])
+@in_one_test("rows", [(0,), tuple(range(6))])
 def test_intervals_of_linear_estimates_cover(rows):
     """4,000 runs: a query on cells that were measured one by one. The bound is wide, so hardly any misses; half of
     the margin would miss too often."""

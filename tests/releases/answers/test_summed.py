@@ -5,8 +5,8 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.handmade_release import make_plan
-from support.one_test import in_one_test
 from support.plan_phases import changed
 
 from dpqr.domain.attribute import Attribute, Codes
@@ -131,7 +131,7 @@ def test_a_query_inside_the_one_measured_table_is_its_sum():
         assert (found.margin <= spread * scale * LAW.weighted_tail(BETA) / LAW.deviation).all()
 
 
-@pytest.mark.parametrize(("most", "apart"), [(None, False), (3, False), (1, True)])
+@in_one_test(("most", "apart"), [(None, False), (3, False), (1, True)])
 def test_answers_rest_on_their_own_table_where_tables_count_different_rows(most, apart):
     """A sum over a wider table counts other rows than the narrow table: no interval is claimed of it."""
     asked = {"domain": {"sex": 2, "age": 5}, "queries": [{"marginal": ["sex"]}, {"marginal": ["sex", "age"]}]}

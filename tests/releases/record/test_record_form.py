@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.cases import in_one_test, thinned
 from support.counters import DOMAIN, MONTHS, released
-from support.slow_cases import thinned
 from support.verified_release import make
 
 import dpqr
@@ -17,7 +17,7 @@ from dpqr.published.evidence import VerifyRequest
 from dpqr.published.show import show, show_answers
 from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import ESTIMATE, MEASURED, NO_BASIS
-from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.files.read_release import read_answers, read_release
 from dpqr.releases.record import parts as module
 from dpqr.releases.record.parts import THREADS, arithmetic
 from dpqr.releases.record.release_document import parsed_record, release_schema
@@ -110,7 +110,7 @@ def named_parts(document, schema):
     if isinstance(schema, bool):
         return
     while "$ref" in schema:
-        schema = release_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
+        schema = SCHEMA.schema["$defs"][schema["$ref"].rpartition("/")[2]]
     for option in schema.get("anyOf", ()):
         if option.get("type") != "null":
             yield from named_parts(document, option)
@@ -148,7 +148,7 @@ def test_the_schema_names_every_key_of_a_counter_over_ordered_labels(tmp_path):
     assert set(named_parts(record, release_schema())) == set()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "value"),
     [(("version",), 3), (("events",), [{"count": 1}]), (("spent", "delta", "exact"), "1/x"), (("plan",), None)],
 )

@@ -1,22 +1,28 @@
+from __future__ import annotations
+
 import json
 from fractions import Fraction
 
+import msgspec
 import numpy as np
-from support.handmade_release import make_release
+import pytest
+from support.cases import in_one_test
+from support.handmade_release import make_plan, make_release
 from support.plan_phases import changed, first, without
 
+import dpqr
 from dpqr import __version__
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import field_names, replace
 from dpqr.releases.error_bounds import Certificate
-from dpqr.releases.files import document_text
+from dpqr.releases.files.atomic import document_text
 from dpqr.releases.fingerprints import plan_digest
-from dpqr.releases.record.parts import written
-from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.record.parts import Event, FigurePart, written
+from dpqr.releases.record.plan_document import SEAL, PlanPart, plan_document, plan_hash, seal_document
 from dpqr.releases.record.release_document import RoundPart, Synthetic, release_document
 from dpqr.strategies.plan import Phase, Plan, StopTest
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Level, LockedPlan, Problem, PublicInputs
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
@@ -272,3 +278,48 @@ def test_nothing_tells_time_or_place(release):
 
     words = {f"{word}{end}" for word in ("second", "time", "elapsed", "host", "path") for end in ("", "s")}
     assert not words & {*keys(release_document(release))}
+
+
+# The seal of plans and records.
+
+DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
+
+
+def test_a_seal_covers_every_part_and_no_order():
+    seal = seal_document(DOCUMENT)[SEAL]
+    assert seal_document({"a": {"x": "é"}, "b": [1, 0.5, None]})[SEAL] == seal
+    assert seal_document({**DOCUMENT, SEAL: "another"})[SEAL] == seal
+    assert seal_document(json.loads(json.dumps(DOCUMENT, indent=4)))[SEAL] == seal
+
+
+@in_one_test("other", [{"b": [1, 0.5]}, {"b": [1, 0.25, None]}, {"a": {"x": "e"}}, {"c": None}])
+def test_any_other_part_has_another_seal(other):
+    assert seal_document({**DOCUMENT, **other})[SEAL] != seal_document(DOCUMENT)[SEAL]
+
+
+def test_a_locked_plan_is_repeated():
+    plan = make_plan()
+    assert plan_document(plan) == seal_document(plan_document(plan))
+    assert plan_hash(plan) == plan_document(plan)[SEAL]
+    locked = seal_document({**plan_document(plan), "forecast of its own": 1})
+    inputs = PublicInputs(request={}, locked=LockedPlan(name="plan.json", document=locked))
+    assert plan_document(replace(plan, inputs=inputs)) == locked
+    assert plan_document(replace(plan, inputs=PublicInputs(request={"x": 1})))["request"] == {"x": 1}
+
+
+# The form of a plan's document.
+
+
+ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
+
+
+def test_a_plan_of_today_fits():
+    document = json.loads(json.dumps(dpqr.plan(**ASKED, eps="0.5").record))
+    found = msgspec.convert(document, PlanPart)
+    assert (found.budget.epsilon, found.workload.queries) == (FigurePart(exact="1/2", rounded=0.5), 2)
+
+
+@in_one_test("document", [{"kind": "x", "scale": "0.5"}, {"kind": "x", "count": -1}, {"count": 1}])
+def test_events_are_exact(document):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(document, Event)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but
+from support.cases import slow_but
 
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.report.page.charts import (
     LEVELS,
-    bar_chart,
     block_chart,
     draw_chart,
     interval_chart,
@@ -98,8 +97,8 @@ def test_heat_maps_have_a_scale_of_colours_and_every_name_that_fits():
     assert "Not every name has room" not in block_chart(grid(3, 18), "s").alt
 
 
-def dots(estimate, lower, upper, **more):
-    names = [f"group {place}" for place in range(len(estimate))]
+def dots(estimate, lower, upper, names=None, **more):
+    names = names or [f"group {place}" for place in range(len(estimate))]
     figures = (np.array(each, dtype=float) for each in (estimate, lower, upper, [1.0] * len(estimate)))
     return interval_chart(names, *figures, **{"axis": "mean of cost (in euros)", "zero": False, "salt": "s", **more})
 
@@ -161,13 +160,13 @@ def test_the_largest_heat_map_leaves_room_for_all_pairs():
 
 
 def test_a_drawing_has_no_foreign_address_and_the_pages_colours():
-    chart = bar_chart(["a <b>", "$x^2$", "漢字"], [1.0, 2.0, 3.0], alt="three bars", salt="a")
+    chart = dots([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], [2.0, 3.0, 4.0], ["a <b>", "$x^2$", "漢字"], zero=True, alt="bars")
     assert "http" not in chart.svg
     assert "xmlns" not in chart.svg
     assert "#0" not in chart.svg
     assert "var(--fill)" in chart.svg
     assert all(text in chart.svg for text in ("a &lt;b&gt;", "$x^2$", "漢字"))
-    assert chart.alt == "three bars"
+    assert chart.alt == "bars"
 
 
 def test_two_drawings_share_no_names():
@@ -180,7 +179,7 @@ def test_two_drawings_share_no_names():
 
 
 def test_figures_are_written_as_everywhere():
-    svg = bar_chart(["a", "b"], [900.0, 120_000.0], alt="", salt="a").svg
+    svg = dots([900.0, 120_000.0], [800.0, 110_000.0], [1000.0, 130_000.0]).svg
     assert "100,000" in svg or "120,000" in svg
     assert "mathdefault" not in svg
 

@@ -20,7 +20,7 @@ from support.pages import Read, require_accessible, require_alone
 from support.repeatable_noise import repeatable_noise
 
 import dpqr
-from dpqr.releases.read_release import read_release
+from dpqr.releases.files.read_release import read_release
 from dpqr.report.page.release_page import release_page
 from dpqr.report.reports import release_html, reported_files
 
@@ -99,7 +99,7 @@ def test_the_officer_finds_what_was_checked_and_what_is_left(text):
     for said in ("M. Weber", "Hospital statistics 2024", "at most 3 rows of each are used", "A ledger paid"):
         assert said in chapters["checklist"]
     assert re.search(r"this release 3\d\.\d%", text.partition("<main>")[0])
-    assert "The budget has paid for this and 0 other releases" in chapters["budget"]
+    assert "The budget has paid for this and 0 other runs" in chapters["budget"]
 
 
 def test_the_attacker_is_told_what_a_guess_is_worth(text):

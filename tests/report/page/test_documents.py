@@ -105,6 +105,12 @@ def test_large_figures_are_marked(found, epsilon, delta, expected):
     assert (said["Epsilon is stated, exact, and small"], said["Delta is 0 or tiny"]) == expected
 
 
+def test_what_learning_the_domain_has_cost_is_judged_with_the_rest(found):
+    plan = {**found.plan, "budget": budget("2.5", "0"), "whole": budget("3.5", "1/1000")}
+    said = states(replace(found, record={**found.record, "plan": plan}))
+    assert (said["Epsilon is stated, exact, and small"], said["Delta is 0 or tiny"]) == ("part", "part")
+
+
 def test_ledger_unit_and_left_out_rows_follow_from_the_record():
     bare = states(made())
     assert bare["Releases of the same table are added up"] == "no"

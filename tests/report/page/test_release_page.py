@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import slow_but, thinned
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, made, require_accessible, require_alone, spending
-from support.slow_cases import slow_but, thinned
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.values import replace
-from dpqr.releases.read_release import read_release
+from dpqr.releases.files.read_release import read_release
+from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.record.plan_document import plan_document, seal_document
-from dpqr.releases.resources import Resources
 from dpqr.releases.sentences import CHECK
 from dpqr.report.page import release_page as section
 from dpqr.report.page.charts import budget_chart
@@ -130,7 +130,7 @@ def test_every_block_is_a_card_with_chart_and_table(found):
     assert [card.title for card in cards] == [block.name for block in found.blocks]
     assert all((card.chart and card.table) or card.number for card in cards)
     assert cards[0].words == "9 answers, measured; typical error 2.5"
-    assert cards[1].words == "3 answers, never measured; typical error 2.5"
+    assert cards[1].words == "3 answers, estimated from other measurements; typical error 2.5"
 
 
 @pytest.mark.usefixtures("plain")
@@ -282,9 +282,12 @@ def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_r
     section = answers_section(made(plan=plan))
     assert section.title == "Answers, of the rows used"
     assert section.parts[0].text == (
-        "At most 3 rows of each 'person' are used. Rows are left out whose value of sex is none that the domain "
-        "allows. Values of age beyond the bounds count as the nearest bound."
+        "At most 3 rows of each 'person' are used. What share of all rows that is, is not known: nobody paid for a "
+        "count of the others. Rows are left out whose value of sex is none that the domain allows. Values of age "
+        "beyond the bounds count as the nearest bound."
     )
+    learned = plan | {"request": {"domain": {"fields": RULES, "learned": {"rows": {"numbers": [1]}}}}}
+    assert "is not known" not in answers_section(made(plan=learned)).parts[0].text
 
 
 @pytest.mark.parametrize("path", thinned(sorted(OLD.iterdir()), 4), ids=lambda path: path.name)

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.read_release import ReleaseFiles
+from dpqr.releases.files.read_release import ReleaseFiles
 from dpqr.report.page.parts import Preview, ReportPage, file_hashes, first_rows, html, style, table_columns
 
 TEXTS, GROUNDS = ("ink", "soft", "link", "warn", "good", "half"), ("page", "sheet")

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.rounding_error import summed
 
 from dpqr.strategies.designs import gram as module
@@ -82,7 +83,7 @@ def written(block) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-@pytest.mark.parametrize("level", [0, 1, 3, 5])
+@in_one_test("level", [0, 1, 3, 5])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_the_gram_matrix_is_that_of_queries_on_evenly_spread_records(name, level, monkeypatch) -> None:
     monkeypatch.setattr(module, "SLICE", 7)

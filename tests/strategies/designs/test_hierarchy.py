@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.strategies.designs.trees import hierarchy, log_error
 from dpqr.workload.matrix import Identity, Prefix

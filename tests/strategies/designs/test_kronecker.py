@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but
+from support.cases import slow_but
 from support.small_universes import dense, marginal
 
 from dpqr.strategies.designs.kronecker import HIERARCHY, IDENTITY, KINDS, designs, expected_error, importance

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
-from support.slow_cases import thinned
+from support.cases import thinned
 
 from dpqr.kernel.values import replace
 from dpqr.strategies.designs.kronecker import designs

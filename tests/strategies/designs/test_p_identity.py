@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from strategies.designs.errors import every_norm, queries_of, scaled_error
+from support.cases import in_one_test, thinned
 from support.rounding_error import solved
-from support.slow_cases import thinned
 
 from dpqr.kernel.values import replace
 from dpqr.strategies.designs import kronecker as module
@@ -78,14 +78,14 @@ def test_within_five_percent_of_the_published_figures(workload, figure) -> None:
     assert found < 1.05 * figure
 
 
-@pytest.mark.parametrize("piece", [1, 20, 2**18])
+@in_one_test("piece", [1, 20, 2**18])
 def test_products_in_pieces_are_products(piece, monkeypatch) -> None:
     monkeypatch.setattr(module, "TUNING", replace(TUNING, piece=piece))
     left, right = np.arange(12.0).reshape(3, 4), np.arange(28.0).reshape(4, 7) ** 2
     np.testing.assert_array_equal(product(left, right), left @ right)
 
 
-@pytest.mark.parametrize("size", [1, 4, 5, 13])
+@in_one_test("size", [1, 4, 5, 13])
 def test_inverses_by_halves_are_inverses(size, monkeypatch) -> None:
     monkeypatch.setattr(module, "TUNING", replace(TUNING, small=2))
     rows = np.cos(np.arange(float(size * size))).reshape(size, size)

@@ -1,7 +1,7 @@
 """Buckets from noisy counts of boxes: what counts tell apart stays apart, what is not is merged."""
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.values import replace
 from dpqr.models.fit.buckets import BoxCounts
@@ -48,7 +48,7 @@ HIDDEN = np.random.default_rng(2).normal(0, 100, 16)
 NEGATIVE = np.where(np.arange(16) < 8, 40.0, -41.0)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("counts", "variance", "price", "fewest", "most"),
     [
         (STEP, 1e-3, 5e7, 2, 2),
@@ -56,7 +56,6 @@ NEGATIVE = np.where(np.arange(16) < 8, 40.0, -41.0)
         (np.arange(16) * 1000, 1e-3, 0.0, 16, 16),
         (NEGATIVE, 900.0, 50.0, 2, 16),
     ],
-    ids=["a step", "noise hides everything", "without a price", "noise has eaten the total"],
 )
 def test_what_counts_tell_apart_stays_apart_where_buckets_are_worth_their_price(
     counts, variance, price, fewest, most
@@ -86,7 +85,7 @@ def test_the_error_that_is_expected_grows_with_noise() -> None:
     assert errors == sorted(errors)
 
 
-@pytest.mark.parametrize("records", [400.0, 40000.0])
+@in_one_test("records", [400.0, 40000.0])
 def test_even_counts_teach_that_neighbours_are_alike(records) -> None:
     """Prior to any count two halves may differ by a third of both; many even boxes show that these do not."""
     noise = np.random.default_rng(3).normal(0, records / 200, 64)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import slow_but, thinned
 from support.staged_runs import COUNTS, NET, PREDICATES, REPLACE, N, Watching, largest_error, planned, run, stated
 
 from dpqr.kernel.accountants.accountant import EveryFilter, require_pure
@@ -121,6 +121,7 @@ def test_a_stage_starts_where_the_last_one_ended():
     assert max(np.diff([-1, *stops])) <= 14
 
 
+@pytest.mark.slow
 def test_the_count_comes_first_and_scales_all_answers():
     plan = planned(stated(unit=ADDED, n=None))
     outcome = run(plan)

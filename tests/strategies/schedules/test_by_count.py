@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but, thinned
+from support.cases import in_one_test, slow_but, thinned
+from support.staged_runs import run
 
 from dpqr.domain.histogram import DenseHistogram, SeparateTables
 from dpqr.kernel.accountants.accountant import EveryFilter
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.values import replace
-from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import make_filter
@@ -45,11 +42,6 @@ def after(records):
     return state.following, PLAN.schedule.next(PLAN, state)
 
 
-class Quiet:
-    def finished(self, rounds, planned):
-        pass
-
-
 def ran(records, seed, *, apart=False):
     """The transcript of a run over so many equal records, and what it was charged. apart: whether nothing is counted
     but the tables that the plan names."""
@@ -59,8 +51,7 @@ def ran(records, seed, *, apart=False):
     if apart:
         counts = SeparateTables(counts.shape, {axes: counts.marginal(axes) for axes in PLAN.column_sets})
     guard = EveryFilter(filters=(make_filter(PLAN),))
-    draws = Draws(data=Private(counts), accountant=guard, noise=SeededNoise(seed))
-    return iterative_construction(draws, PLAN, Quiet()), guard.events
+    return run(PLAN, seed=seed, counts=counts, guard=guard), guard.events
 
 
 def test_the_count_is_bought_where_every_role_is_free():
@@ -103,7 +94,7 @@ def test_the_plan_states_the_count_and_both_sums():
     assert events[1].epsilon == PLAN.budget.epsilon * (1 - ByCount.SHARE)
 
 
-@pytest.mark.parametrize(("records", "accountant"), [(10, "basic"), (10**6, "gdp")])
+@in_one_test(("records", "accountant"), [(10, "basic"), (10**6, "gdp")])
 def test_the_count_leads_to_either_accountant_with_all_that_it_leaves(records, accountant):
     following, step = after(records)
     assert following.roles.accountant.name == accountant

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, problem
 
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
@@ -91,7 +91,7 @@ def test_the_widest_noise_of_any_query_counts_at_its_part_of_beta(blocks, rows, 
     assert max(tails) > 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("blocks", "short", "bought", "wanted"),
     [
         ((COUNTS,), 0.0, False, 1),  # one step of the grid on which scores are compared
@@ -114,7 +114,7 @@ def test_a_choice_among_all_queries_by_the_distinguishers_own_bound():
     assert made.needed(ALPHA) == pytest.approx(8 * (short + 1) / 4 / N)
 
 
-@pytest.mark.parametrize("bought", [False, True])
+@in_one_test("bought", [False, True])
 def test_all_draws_together_spend_the_budget(bought):
     select, measure = case((COUNTS,), bought=bought).prices(ROUNDS)
     assert select.pure == measure.pure
@@ -157,7 +157,7 @@ def test_an_alpha_that_a_sample_would_serve_is_refused_where_the_number_of_recor
         made.rounds(Fraction(1, 50))
 
 
-@pytest.mark.parametrize("epsilon", [3_000, 100_000])
+@in_one_test("epsilon", [3_000, 100_000])
 def test_the_smallest_alpha_is_the_first_feasible_millionth(epsilon):
     made = case((COUNTS,), epsilon=epsilon, distinguisher=Exponential())
     found = made.chosen()

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test, slowly, thinned
 from support.ordered_releases import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
 from support.plan_phases import without
-from support.slow_cases import slowly, thinned
 from support.small_universes import dense, marginal
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -30,7 +30,7 @@ def stages(plan):
     return [phase.price for phase in plan.named("stage")]
 
 
-@pytest.mark.parametrize("delta", ["0", "0.001"])
+@in_one_test("delta", ["0", "0.001"])
 def test_the_whole_budget_is_cut_in_four(delta) -> None:
     plan = planned(delta=delta)
     prices = [price.epsilon or price.rho for price in (plan.price("opening"), *stages(plan))]
@@ -57,7 +57,7 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
     assert 3 <= len(guard.charged) <= 6
 
 
-@pytest.mark.parametrize("records", [30, 10**6])
+@in_one_test("records", [30, 10**6])
 def test_a_public_number_of_records_is_not_counted(records) -> None:
     plan = planned(unit=REPLACE, n=records)
     assert (plan.opening, plan.price("opening"), len(stages(plan))) == ((), None, 3)

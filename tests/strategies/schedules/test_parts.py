@@ -14,7 +14,7 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.values import replace
 from dpqr.models.compound import ProductDistribution
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.loop import SILENT, iterative_construction, released_hypothesis
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import make_filter
@@ -24,14 +24,6 @@ SIZES = {"x": 512, "a": 3, "b": 4, "c": 3}
 WIDE = [{"prefix": "x"}, {"ranges": "x", "random": 20, "seed": 1}]
 SMALL = [{"marginals": {"ways": 2, "columns": ["a", "b", "c"]}}]
 RECORDS = 2_000
-
-
-class Quiet:
-    def finished(self, rounds, planned):
-        pass
-
-    def certified(self, stage, records):
-        pass
 
 
 BOTH = (*WIDE, *SMALL)
@@ -55,7 +47,7 @@ def run(made, seed=1, *, apart=False):
     tables = {tuple(sorted(axes)): table.marginal(tuple(sorted(axes))) for axes in made.column_sets}
     held = SeparateTables(table.shape, tables) if apart else table
     draws = Draws(data=Private(held), accountant=make_filter(made), noise=PublicNoise(seed))
-    return table, iterative_construction(draws, made, Quiet())
+    return table, iterative_construction(draws, made, SILENT)
 
 
 @cache

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import marginal, problem
 
 from dpqr.kernel.accountants.analytic import GaussianDP
@@ -75,7 +75,7 @@ def test_the_workload_names_the_schedule_and_whether_marginals_may_take_its_plac
     assert chosen.reason == "" or name in chosen.reason
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("columns", "cells", "count", "name"),
     [(16, 2, 255, "rounds"), (16, 2, 256, "queries"), (16, 2, 700, "queries"), (3, 2**8, 256, "rounds")],
 )
@@ -87,7 +87,7 @@ def test_many_blocks_over_few_cells_are_asked_query_by_query(columns, cells, cou
     assert (chosen.name, chosen.rivalled) == (name, True)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("entries", "epsilon", "schedule"),
     [
         ([{"prefix": "a", "by": ["b"]}, {"prefix": "c", "by": ["b"]}], "1", "marginals"),
@@ -157,7 +157,7 @@ def chosen(plan):
     return plan.roles.accountant.name, plan.roles.check.name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("budget", "told", "best"),
     [
         (APPROXIMATE, {BASIC: 3.0, ("optimal", "laplace"): 1.0, ("zcdp", "gaussian"): 2.0}, ("optimal", "laplace")),
@@ -167,7 +167,6 @@ def chosen(plan):
         (APPROXIMATE, {BASIC: InfeasiblePlan("vacuous")}, ("advanced", "laplace")),
         (PURE, {("advanced", "laplace"): 0.0, ("zcdp", "gaussian"): 0.0}, BASIC),
     ],
-    ids=["fixed", "concentrated", "pure", "a tie: the earlier one", "one has no plan", "no delta: one theorem"],
 )
 def test_the_combination_of_least_noise_is_taken(budget, told, best):
     assert chosen(choose_plan(PROBLEM, budget, Told(noise=told), wishes())) == best
@@ -191,7 +190,7 @@ def test_a_plan_that_proves_more_than_the_budget_is_no_plan():
         choose_plan(PROBLEM, PURE, Told(noise={}, proved=Fraction(2)), wishes())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("budget", "accountants", "checks", "says"),
     [
         (PURE, ACCOUNTANTS, (Gaussian(),), "--check gaussian: this noise is never pure, so it needs a delta above 0"),
@@ -207,7 +206,7 @@ def test_what_does_not_go_together_is_refused_with_the_reason(budget, accountant
     assert str(caught.value).count(";") == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("accountant", "schedule", "offered", "expected"),
     [
         (Basic(), Rounds(rounds=1), DISTINGUISHERS, "permute-and-flip"),
@@ -215,7 +214,6 @@ def test_what_does_not_go_together_is_refused_with_the_reason(budget, accountant
         (Basic(), Told(noise={}, distinguisher="exponential"), DISTINGUISHERS, "exponential"),
         (Basic(), Rounds(rounds=1), (Exponential(),), "exponential"),
     ],
-    ids=["pure", "concentrated", "the schedule's own", "the user's"],
 )
 def test_the_favoured_distinguisher(accountant, schedule, offered, expected):
     plan = choose_plan(PROBLEM, APPROXIMATE, schedule, wishes((accountant,), distinguishers=offered))
@@ -233,7 +231,7 @@ def test_theory_takes_the_accountant_under_which_its_bound_says_something():
     assert plan.problem.alpha < pure.problem.alpha
 
 
-@pytest.mark.parametrize(("part", "name"), [("0.1", "gdp"), ("0.4", "zcdp")])
+@in_one_test(("part", "name"), [("0.1", "gdp"), ("0.4", "zcdp")])
 def test_noise_that_choices_pay_for_is_no_gain(part, name):
     """A tenth less variance under gdp is worth it while choices, pi / 2 times as dear there, take little."""
 

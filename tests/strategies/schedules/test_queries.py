@@ -4,18 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but
+from support import staged_runs
+from support.cases import in_one_test, slow_but
 from support.small_universes import domain, marginal
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.currency import currency
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.checks import Laplace
@@ -54,11 +51,6 @@ def planned(
     return Queries(rounds=rounds).plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
 
 
-class Quiet:
-    def finished(self, rounds, planned):
-        pass
-
-
 class Counted:
     """A filter that keeps what was charged."""
 
@@ -72,8 +64,7 @@ class Counted:
 
 def run(plan, seed=1):
     guard = Counted(plan)
-    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(seed))
-    return iterative_construction(draws, plan, Quiet()), guard
+    return staged_runs.run(plan, seed=seed, counts=COUNTS, guard=guard), guard
 
 
 def test_rounds_follow_the_signal() -> None:
@@ -91,7 +82,7 @@ def test_a_public_or_declared_number_of_records_fixes_them() -> None:
     assert (Queries(rounds=5).adaptive, Queries().adaptive) == (False, True)
 
 
-@pytest.mark.parametrize(("accountant", "delta"), [("basic", "0"), ("zcdp", "1e-9")])
+@in_one_test(("accountant", "delta"), [("basic", "0"), ("zcdp", "1e-9")])
 def test_a_noisy_total_sets_the_rounds_and_the_whole_stays_within_what_was_reserved(accountant, delta) -> None:
     plan = planned(accountant=accountant, delta=delta)
     assert plan.rounds == (FEWEST if accountant == "basic" else MOST)

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import thinned
 from support.schedule_states import next_step
-from support.slow_cases import thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain

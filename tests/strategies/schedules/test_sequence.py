@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from support.cases import in_one_test, slow_but, thinned
 from support.ordered_releases import WIDE, crowd, names, planned, released, table
 from support.schedule_states import next_step
-from support.slow_cases import slow_but, thinned
 from support.small_universes import marginal
 
 from dpqr.domain.histogram import DenseHistogram
@@ -131,7 +131,7 @@ def lost_at(plan, place, counts):
     return transcript, steps
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("records", "place", "said"),
     [
         (30, 0, "count of records was lost"),
@@ -147,7 +147,7 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
-@pytest.mark.parametrize("place", [1, 2])
+@in_one_test("place", [1, 2])
 def test_a_lost_further_count_is_paid_and_the_ones_before_decide(place) -> None:
     plan = planned()
     transcript, steps = lost_at(plan, place, table(30))
@@ -157,7 +157,7 @@ def test_a_lost_further_count_is_paid_and_the_ones_before_decide(place) -> None:
     assert plan.schedule.reasons(plan, transcript)
 
 
-@pytest.mark.parametrize(("records", "more"), [(0, 2), (30, 2), (2000, 1), (10**4, 0)])
+@in_one_test(("records", "more"), [(0, 2), (30, 2), (2000, 1), (10**4, 0)])
 def test_records_are_counted_again_while_their_count_is_not_sure(records, more) -> None:
     """Each further count takes its share from all that is left, so that nothing is spent twice."""
     plan = planned()
@@ -169,7 +169,7 @@ def test_records_are_counted_again_while_their_count_is_not_sure(records, more) 
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
-@pytest.mark.parametrize("records", [10**4, 10**7])
+@in_one_test("records", [10**4, 10**7])
 def test_every_price_is_spent_once_and_the_first_looks_falls_as_records_rise(records) -> None:
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
@@ -180,6 +180,7 @@ def test_every_price_is_spent_once_and_the_first_looks_falls_as_records_rise(rec
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
+@pytest.mark.slow
 def test_what_was_decided_and_lost_is_not_praised(monkeypatch) -> None:
     monkeypatch.setattr(sequence, "_further_part", lambda *_: math.inf)
     plan = planned(WIDE, shape=(256,))

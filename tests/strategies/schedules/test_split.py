@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.plan_phases import without
 from support.schedule_states import next_step
 
@@ -71,7 +71,7 @@ def counted(schedule=None, share=TENTH, problem=None, budget=PURE, own=None):
     return plan_split(chosen, Split(left_out=share), problem or of_persons(), budget, own or roles())
 
 
-@pytest.mark.parametrize("share", [TENTH, Fraction(1, 3), Fraction(9, 10)])
+@in_one_test("share", [TENTH, Fraction(1, 3), Fraction(9, 10)])
 @pytest.mark.parametrize("rounds", [2, 9])
 def test_under_basic_composition_the_share_is_exact(share, rounds) -> None:
     plan = counted(Rounds(rounds=rounds), share)
@@ -171,10 +171,9 @@ def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accou
     guard.charge(others[-1][0])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "unit",
     [PrivacyUnit(neighbours=Neighbours.REPLACE), PERSON, PrivacyUnit(columns=("p",), rows=3)],
-    ids=lambda u: u.whom,
 )
 def test_elsewhere_it_is_not_made_unless_a_share_is_stated(unit) -> None:
     stated = of_persons(unit, n=100 if unit.rows_public else None)
@@ -203,7 +202,7 @@ def test_an_accountant_that_does_not_know_left_out_records_counts_none() -> None
         counted(problem=of_persons(PrivacyUnit()), own=foreign)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 @pytest.mark.parametrize("most", [1, 4])
 def test_a_person_moves_the_count_by_the_rows_that_count(relation, most) -> None:
     unit = PrivacyUnit(neighbours=relation, columns=("pid",), rows=most)
@@ -212,7 +211,7 @@ def test_a_person_moves_the_count_by_the_rows_that_count(relation, most) -> None
     assert plan.events[0][0].sensitivity == most
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@in_one_test("relation", Neighbours)
 def test_the_total_is_bought_where_the_number_of_persons_alone_is_public(relation) -> None:
     unit = PrivacyUnit(neighbours=relation, columns=("pid",), rows=2)
     stated = replace(of_persons(unit), persons=50 if relation is Neighbours.REPLACE else None)
@@ -293,7 +292,7 @@ def test_as_many_rounds_as_blocks_do_not_reach_one_without_room() -> None:
     assert leaves_unmeasured(replace(plan, roles=replace(plan.roles, update=Cramped())))
 
 
-@pytest.mark.parametrize(("accountant", "share"), [("basic", Fraction(1, 200)), ("zcdp", Fraction(1, 100))])
+@in_one_test(("accountant", "share"), [("basic", Fraction(1, 200)), ("zcdp", Fraction(1, 100))])
 def test_the_default_share_takes_half_a_percent_of_noise(accountant, share) -> None:
     plan, plain = planned(accountant=accountant), planned(accountant=accountant, errors=Fraction(0))
     assert draws(plan) == draws(planned(accountant=accountant, errors=share))
@@ -314,7 +313,7 @@ def test_no_plan_costs_more_than_its_budget_or_leaves_much(accountant, asked, sc
             guard.charge(event)
 
 
-@pytest.mark.parametrize("noun", ["errors", "bounds"])
+@in_one_test("noun", ["errors", "bounds"])
 @pytest.mark.parametrize(("accountant", "draws"), [("basic", 2), ("zcdp", 1)])
 def test_the_price_is_the_share_and_the_events_cost_it(noun, accountant, draws) -> None:
     plan = planned(accountant=accountant, **({"errors": TENTH} if noun == "errors" else {"bounds": TENTH}))
@@ -363,7 +362,7 @@ def test_a_count_of_left_out_records_goes_with_it() -> None:
     assert len(BLOCKS) == plan.phases[1].count
 
 
-@pytest.mark.parametrize("asked", [{"errors": Fraction(1, 50)}, {"bounds": Fraction(1, 20)}], ids=["errors", "bounds"])
+@in_one_test("asked", [{"errors": Fraction(1, 50)}, {"bounds": Fraction(1, 20)}])
 def test_errors_are_planned_as_those_of_every_block(asked) -> None:
     """One record moves the error of each block, by FINENESS at most."""
     plan = planned(**asked)

@@ -5,8 +5,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from support.cases import in_one_test
 from support.staged_runs import NET, REPLACE, N, planned, roles, stated
 
+from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.schedules.anytime import Stages
@@ -15,7 +17,9 @@ from dpqr.strategies.updates.perceptron import Perceptron
 
 def stages(problem=None, *, epsilon=1, **who):
     asked = problem or stated()
-    return Stages.of(asked, PrivacyBudget(Fraction(epsilon)), roles(**who), asked.n or N)
+    played = roles(**who)
+    (whole,) = played.cut(PrivacyBudget(Fraction(epsilon)), [Portion(share=Fraction(1), count=1)])
+    return Stages.of(asked, whole, played, asked.n or N)
 
 
 def test_alphas_fall_by_a_fifth_from_a_half():
@@ -24,13 +28,13 @@ def test_alphas_fall_by_a_fifth_from_a_half():
     assert all(later == earlier * Fraction(4, 5) for earlier, later in pairwise(alphas))
 
 
-@pytest.mark.parametrize(("asked", "last"), [(Fraction(9, 10), 1), (Fraction(2, 5), 2), (Fraction(3, 10), 4)])
+@in_one_test(("asked", "last"), [(Fraction(9, 10), 1), (Fraction(2, 5), 2), (Fraction(3, 10), 4)])
 def test_a_stated_alpha_is_the_last(asked, last):
     alphas = stages(stated(alpha=asked)).alphas
     assert (len(alphas), alphas[-1]) == (last, asked)
 
 
-@pytest.mark.parametrize("problem", [stated(), stated(unit=PrivacyUnit(), n=None)])
+@in_one_test("problem", [stated(), stated(unit=PrivacyUnit(), n=None)])
 def test_all_shares_of_beta_add_up_to_less_than_beta(problem):
     """Two draws in each of any number of rounds of every stage, and a bought count."""
     made = stages(problem)

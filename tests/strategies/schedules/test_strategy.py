@@ -8,21 +8,18 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from support.cases import slow_but, thinned
 from support.rounding_error import least_squares
-from support.slow_cases import slow_but, thinned
 from support.small_universes import dense, domain, marginal
+from support.staged_runs import run
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
-from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -55,16 +52,9 @@ def planned(*blocks, epsilon="1", delta="0", accountant="basic", check=None, **m
     return Strategy().plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
 
 
-class Quiet:
-    def finished(self, rounds, planned):
-        pass
-
-
 def released(plan, counts, seed=1):
     guard = plan.roles.accountant.guard(plan.budget, plan.events)
-    noise = SeededNoise(seed)
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=noise)
-    return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=noise.private)
+    return assemble(plan, run(plan, seed=seed, counts=counts, guard=guard), {}, private=False)
 
 
 def test_one_measurement_takes_the_whole_budget() -> None:
@@ -189,6 +179,7 @@ def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shar
         assert sum(block.rows * block.deviation**2 for block in other) > 0.999 * total
 
 
+@pytest.mark.slow
 def test_a_block_within_anothers_attributes_joins_it() -> None:
     plan = planned(CDF, BY_SEX, QueryBlock(name="total"))
     assert [block.axes for block in plan.opening[0]] == [(0, 1)]

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal
 from support.staged_runs import REPLACE, roles
 
@@ -18,7 +18,7 @@ ROWS = dense([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]], SHAPE, name="rows")
 PRICE = Price(epsilon=Fraction(1, 10))
 
 
-@pytest.mark.parametrize("unit", [PrivacyUnit(), REPLACE])
+@in_one_test("unit", [PrivacyUnit(), REPLACE])
 def test_marginals_are_measured_whole_and_overlapping_queries_one_by_one(unit):
     assert measured_whole((COUNTS, ROWS), unit) == {"counts"}
 

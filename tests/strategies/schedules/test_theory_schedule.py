@@ -7,30 +7,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.ordered_releases import Quiet
+from support.cases import in_one_test, slow_but, slowly, thinned
 from support.plain_screen import printed
 from support.schedule_states import next_step
-from support.slow_cases import slow_but, slowly, thinned
+from support.staged_runs import run
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
-from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import DiscreteLaplaceEvent
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
-from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.result import assemble
 from dpqr.report.html import facts
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory import TOTAL, Theory
@@ -91,7 +85,7 @@ def test_smallest_feasible_alpha_agrees_with_an_independent_solution(update, var
     assert plan.problem.level == Level(value=plan.problem.alpha * share, variant=variant)
 
 
-@pytest.mark.parametrize(("update", "rounds"), [(MultiplicativeWeights(), 26_616), (Perceptron(), 102_400)])
+@in_one_test(("update", "rounds"), [(MultiplicativeWeights(), 26_616), (Perceptron(), 102_400)])
 def test_rounds_at_alpha_a_twentieth(update, rounds):
     plan = Theory().plan(problem(alpha=Fraction(1, 20)), EPSILON_ONE, roles(update))
     assert plan.rounds == rounds
@@ -118,7 +112,7 @@ def test_median_rule_on_a_toy_universe():
     assert plan.rounds == math.floor(math.log2(math.comb(21 + 7, 7)))
 
 
-@pytest.mark.parametrize("alpha", ["0.01", "1e-07"])
+@in_one_test("alpha", ["0.01", "1e-07"])
 def test_a_smaller_declared_alpha_is_refused_with_the_smallest_that_fits(alpha):
     with pytest.raises(InfeasiblePlan, match=rf"--alpha {alpha}: .* alpha = 0\.02229"):
         Theory().plan(problem(alpha=Fraction(alpha)), EPSILON_ONE, roles(MultiplicativeWeights()))
@@ -139,7 +133,7 @@ def test_a_declared_n0_under_add_remove_says_what_the_promise_rests_on():
     assert any("declared n0" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize("value", [2, -1])
+@in_one_test("value", [2, -1])
 def test_queries_outside_the_unit_interval_are_refused(value):
     rows = np.array([[0, 1], [value, 0]])
     with pytest.raises(InfeasiblePlan, match=r"outside \[0, 1\]"):
@@ -161,8 +155,8 @@ def unlike(order, unit=REPLACE):
     return Problem(domain=domain, workload=Workload((block,)), unit=unit, n=10**8)
 
 
-@pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1), (0, 2, 1)])
-@pytest.mark.parametrize("unit", [REPLACE, PrivacyUnit()], ids=["replace", "add-remove"])
+@in_one_test("order", [(1, 0, 2), (2, 0, 1), (0, 2, 1)])
+@pytest.mark.parametrize("unit", [REPLACE, PrivacyUnit()])
 def test_the_order_of_a_block_s_rows_changes_no_plan(order, unit):
     """Before, all was planned from the first row, whose noise may be a millionth of another's."""
     made = roles(MultiplicativeWeights())
@@ -174,7 +168,7 @@ def test_the_order_of_a_block_s_rows_changes_no_plan(order, unit):
     assert first.forecast[0].deviation == pytest.approx(math.sqrt(2) * float(event.scale) / 10**6, rel=0.01)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@in_one_test("order", [(0, 1), (1, 0)])
 def test_the_dearest_measurement_of_any_block_is_planned_for(order):
     """What a round will measure is not known before: coefficients up to 7 have 7 times the noise of the other row."""
     factors = [Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, largest]]))) for largest in (1, 7)]
@@ -211,8 +205,7 @@ def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept,
     assert plan.epsilon == plan.budget.epsilon
     assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
     cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
-    draws = Draws(data=Private(DenseHistogram(cells)), accountant=make_filter(plan), noise=SeededNoise(kept + 1))
-    made = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=False)
+    made = assemble(plan, run(plan, seed=kept + 1, counts=cells), {}, private=False)
     limit = float(plan.problem.alpha) * DECLARED
     error = np.abs(made.answers[0].estimate - np.array(PREDICATES) @ cells).max()
     assert error <= limit
@@ -254,7 +247,7 @@ def told(plan, *, rounds, counted=None):
     return transcript
 
 
-@pytest.mark.parametrize("private", [False, True])
+@in_one_test("private", [False, True])
 def test_as_many_rounds_as_are_planned_and_none_more(private):
     stated = hidden() if private else problem(n=10**9, alpha=Fraction(1, 2))
     plan = Theory().plan(stated, PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
@@ -272,7 +265,7 @@ def test_as_many_rounds_as_are_planned_and_none_more(private):
     assert next_step(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("counted", "records"), [(-3, 1), (0, 1), (1, 1), (77, 77), (DECLARED, DECLARED), (DECLARED + 1, DECLARED)]
 )
 def test_a_bought_count_is_brought_between_one_and_the_declared_number(counted, records):
@@ -281,7 +274,7 @@ def test_a_bought_count_is_brought_between_one_and_the_declared_number(counted, 
     assert next_step(plan, told(plan, rounds=0, counted=counted)).records == records
 
 
-@pytest.mark.parametrize("accountant", [Basic(), ZeroConcentrated()], ids=lambda one: one.name)
+@in_one_test("accountant", [Basic(), ZeroConcentrated()])
 def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
     budget = PrivacyBudget(Fraction(400), Fraction(0 if accountant.name == "basic" else "1/1000000"))
     plan = Theory().plan(hidden(alpha=Fraction(9, 10)), budget, roles(MultiplicativeWeights(), accountant))
@@ -295,7 +288,7 @@ def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
     assert plan.epsilon <= budget.epsilon
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("variant", "unit", "level"),
     [
         ("printed", REPLACE, Fraction(1, 10)),

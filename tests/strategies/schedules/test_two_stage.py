@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 from support.small_universes import measured, problem
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
@@ -93,7 +93,7 @@ def test_persons_of_several_rows_make_records_less_sure() -> None:
     assert replace(one, problem=persons).sureness(1000, PRICE) == pytest.approx(125, rel=0.02)
 
 
-@pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
+@in_one_test("check", [None, Gaussian()])
 def test_the_error_of_all_cells_is_that_of_the_best_strategy(check) -> None:
     """The closed form of its recovery, at the noise that the price buys."""
     price = PRICE if check is None else Price(rho=PRICE.epsilon)

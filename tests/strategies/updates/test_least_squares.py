@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.rounding_error import least_squares
 from support.small_universes import dense, marginal, measured, problem
 
@@ -90,7 +91,7 @@ def rows(block: QueryBlock) -> np.ndarray:
     return np.stack(whole)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@in_one_test("count", [1, 2, 3, 4])
 def test_the_shortest_of_the_best(count) -> None:
     answers = [answered(block, index, 1.0 + index) for index, block in enumerate(BLOCKS[:count])]
     matrix = np.concatenate([rows(one.block) / one.deviation for one in answers])
@@ -148,7 +149,7 @@ def test_counts_of_all_records_count_too() -> None:
     assert found.groups[0].cells.sum() == pytest.approx(70, rel=1e-2)
 
 
-@pytest.mark.parametrize("counted", [70, -70])
+@in_one_test("counted", [70, -70])
 def test_a_total_below_zero_leaves_no_records(counted) -> None:
     buckets = measured([merged(Identity(3), COARSE)], [[6, 5, 4]], 50.0)
     cells = updated(measured([QueryBlock(name="count")], [[counted]], 50.0), buckets).groups[0].cells
@@ -173,14 +174,13 @@ def test_the_grid_of_a_block_is_minded_and_buckets_without_cells_are_left_out() 
 STRATEGY_LAST = measured([strategy_block("strategy", (0,), (Tree(6, (8, 2, 1), (1, 1, 2)),))], [np.arange(10)])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("before", "last"),
     [
         ([measured([QueryBlock(name="count")], [[70]])], STRATEGY_LAST),
         ([measured([merged(Identity(3), COARSE)], [[6, 5, -4]])], STRATEGY_LAST),
         ([], measured([SQUARES_CDF], [[1, 2, 3, 4, 5, 7]])),
     ],
-    ids=["a strategy after a count", "a strategy after buckets", "no buckets"],
 )
 def test_what_was_measured_last_of_single_cells_is_read_alone_by_plain_least_squares(before, last) -> None:
     found, plain = updated(*before, last), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [last])

@@ -4,20 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured, problem
-from support.staged_runs import N, Watching, largest_error, planned, roles, run, stated
+from support.staged_runs import N, largest_error, planned, roles, run, stated
 
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.noise.source import SeededNoise
-from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
 from dpqr.kernel.values import replace
 from dpqr.models.fit.descent import NewtonFit
-from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
-from dpqr.strategies.guard import make_filter
 from dpqr.strategies.problem import Level
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates import maximum_entropy as piecewise_weights
@@ -48,8 +44,7 @@ def test_a_domain_of_many_cells(n):
     pairs = ((0, 1), (1, 2), (3, 4))
     blocks = [marginal(pair, SIZES) for pair in pairs]
     plan = planned(problem(SIZES, blocks, n=n), update=MaximumEntropy(), epsilon=4)
-    draws = Draws(data=Private(table), accountant=make_filter(plan), noise=SeededNoise(1))
-    outcome = iterative_construction(draws, plan, Watching())
+    outcome = run(plan, counts=table)
     errors = [np.abs(outcome.hypothesis.answer(block) - block.answer(table)).max() for block in blocks]
     assert max(errors) <= min(outcome.transcript.bounds) < N / 10
 
@@ -103,7 +98,7 @@ def cell_by_cell(history):
     )
 
 
-@pytest.mark.parametrize("stepwise", [True, False])
+@in_one_test("stepwise", [True, False])
 def test_it_is_the_fit_of_all_cells(stepwise) -> None:
     hypothesis = RULE.start(PROBLEM)
     assert hypothesis.masses.shape == (1, 3)

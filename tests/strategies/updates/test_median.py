@@ -5,6 +5,7 @@ from math import comb, log2
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -93,7 +94,7 @@ class Half:
         return self
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "low", "high"),
     [(300, 0.2, 0.4), (450, 0.35, 0.4), (700, 0.6, 0.8), (550, 0.6, 0.65), (-20, -0.12, 0.08), (1050, 0.95, 1.15)],
 )

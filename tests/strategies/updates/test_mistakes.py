@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.slow_cases import slow_but
+from support.cases import in_one_test, slow_but
 from support.small_universes import dense, measured, problem
 
 from dpqr.kernel.unit import Neighbours
@@ -157,7 +157,7 @@ def test_a_net_of_four_takes_two_mistakes():
     assert found == 2 == rule.mistakes(public, public.level)
 
 
-@pytest.mark.parametrize("rule", [*(case[0] for case in CASES[::2]), Median(members=1, points=16, steps=8)])
+@in_one_test("rule", [*(case[0] for case in CASES[::2]), Median(members=1, points=16, steps=8)])
 def test_updates_repeat_and_leave_their_inputs_alone(rule):
     public = facts(4, "1/5")
     row = np.array([1000, 0, 300, 0])
@@ -222,7 +222,7 @@ def error(hypothesis, block):
     return float(hypothesis.answer(block)[0]) - true_answer(block)
 
 
-@pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron(), Median()])
+@in_one_test("rule", [MultiplicativeWeights(), Perceptron(), Median()])
 @pytest.mark.parametrize("variant", ["printed", "sharp"])
 def test_updates_at_falling_levels_share_one_potential(rule, variant):
     counted, stated = carried_updates(rule, variant)

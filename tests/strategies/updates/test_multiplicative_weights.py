@@ -7,7 +7,7 @@ from itertools import combinations
 import mpmath
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
@@ -38,7 +38,7 @@ RULE = MultiplicativeWeights()
 PLAIN = MultiplicativeWeights(replay=False)
 
 
-@pytest.mark.parametrize(("variant", "eta"), [("printed", 0.05), ("sharp", 0.4)])
+@in_one_test(("variant", "eta"), [("printed", 0.05), ("sharp", 0.4)])
 @pytest.mark.parametrize("value", [0, 400])
 def test_one_step_as_the_source_has_it(variant, eta, value):
     facts = problem(SHAPE, n=100, level="1/10", variant=variant, neighbours=Neighbours.REPLACE)
@@ -71,7 +71,7 @@ def test_mistake_bounds_of_the_oracle():
     assert RULE.mistakes(problem((1,)), Level(value=Fraction(1, 40))) == 0
 
 
-@pytest.mark.parametrize("rule", [RULE, PLAIN])
+@in_one_test("rule", [RULE, PLAIN])
 def test_the_total_is_measured_under_add_remove_public_under_replace_and_never_negative(rule):
     history = [measured([marginal((0,), SHAPE)], [[30, 70]], 0.1)]
     private, public = problem(SHAPE), problem(SHAPE, n=500, neighbours=Neighbours.REPLACE)
@@ -141,9 +141,7 @@ def test_large_domains_are_factored_and_small_ones_listed():
     assert isinstance(RULE.start(problem((10,) * 100)), FactoredDistribution)
 
 
-@pytest.mark.parametrize(
-    "pairs", [PAIRS[:3], ((0, 1), (1, 2), (2, 3)), ((0, 1), (2, 3), (1, 3)), ((0, 1), (1, 2), (2, 3), (0, 3))]
-)
+@in_one_test("pairs", [PAIRS[:3], ((0, 1), (1, 2), (2, 3)), ((0, 1), (2, 3), (1, 3)), ((0, 1), (1, 2), (2, 3), (0, 3))])
 def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     """Same objective, same lambda, two trees: marginals on and across the cliques agree."""
     shape = (8, 9, 10, 12)
@@ -162,7 +160,7 @@ def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     assert tree.total == whole.total
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "pairs"), [(LARGE, ((0, 1), (1, 2), (2, 3))), ((8, 9, 10, 12), ((0, 1), (1, 2), (0, 2), (0, 1)))]
 )
 def test_rounds_end_where_one_fit_of_everything_does(shape, pairs):
@@ -215,14 +213,13 @@ def test_many_attributes_and_more_pairs_than_any_tree_holds():
 WIDE = problem((3, 3, 3), [marginal((0, 1), (3, 3, 3))])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("action", "says"),
     [
         (lambda: PLAIN.update(problem(LARGE), RULE.start(problem(LARGE)), ()), "cell by cell"),
         (lambda: MultiplicativeWeights(replay=False, cells=5).start(problem(SHAPE)), "6 cells.*at most 5.*merge bins"),
         (lambda: MultiplicativeWeights(cells=8).start(WIDE), "9 cells together, .* keeps at most 8 cell by cell"),
     ],
-    ids=["single steps on a tree", "single steps on many cells", "a wide block"],
 )
 def test_what_cannot_run_is_refused_with_the_remedy(action, says):
     with pytest.raises(InfeasiblePlan, match=says):
@@ -308,7 +305,7 @@ def test_they_are_methods():
     assert rule.footprint(problem((DENSE_LIMIT, 2))).refusal.startswith(says)
 
 
-@pytest.mark.parametrize(("block", "weights"), [(BLOCK, [1, 2, 4]), (UPWARD, [8, 8, 4])])
+@in_one_test(("block", "weights"), [(BLOCK, [1, 2, 4]), (UPWARD, [8, 8, 4])])
 def test_a_step_multiplies_each_cell_by_the_exponential_of_its_queries(block, weights):
     start = DenseDistribution.uniform((2, 3), 30.0)
     found = exponential_step(start, block, np.log(2.0) * np.arange(3))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.small_universes import measured, problem
 
 from dpqr.models.compound import ProductDistribution

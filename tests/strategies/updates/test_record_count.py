@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.unit import Neighbours
@@ -55,7 +56,7 @@ def test_the_least_squares_match():
 PREDICATE, ALL_CELLS = measured([dense([1, 1, 0, 0], (4,))], [[100]]), measured([marginal((0,), (4,))], [[1, 2, 3, 4]])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("public", "history", "expected"),
     [
         (problem((4,), n=99, neighbours=Neighbours.REPLACE), ALL_CELLS, 99),
@@ -63,7 +64,6 @@ PREDICATE, ALL_CELLS = measured([dense([1, 1, 0, 0], (4,))], [[100]]), measured(
         (problem((4,)), PREDICATE, 200),
         (problem((4,), n=99), ALL_CELLS, 10),
     ],
-    ids=["public", "declared until measured", "matched", "measured"],
 )
 def test_a_public_number_is_never_replaced_and_a_declared_one_serves_until_one_is_measured(public, history, expected):
     answer = DenseDistribution.uniform((4,), 1.0).answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from support.cases import in_one_test
 from support.codebooks import fields_of
-from support.one_test import in_one_test
 
 from dpqr.domain.domain_file import PLACEHOLDER, read_domain
 from dpqr.domain.form import Constraints, Treatment
@@ -76,7 +76,7 @@ def test_null_texts_that_all_columns_share_stand_once():
     assert [field["missingValues"] for field in outline_document(apart)["fields"]] == [["-"], ["?"]]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "keys"),
     [
         ("number", {"constraints": Constraints(minimum="x")}),
@@ -134,7 +134,7 @@ def test_needs_and_proposals_are_told_by_kind():
     assert whole.proposed == ("10 bins of integer, number", "one bin per month of date, datetime")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "cut"),
     [
         ("integer:0..119", {}),
@@ -152,6 +152,15 @@ def test_what_is_stated_stays(text, cut):
     assert to_fill == ()
 
 
+def test_what_a_release_is_to_learn_needs_no_filling_in():
+    field, to_fill, _ = proposal("string:labels=learn")
+    assert field == {"name": "a", "type": "string", "dpqr": {"null": "cell", "otherwise": "drop", "labels": "learn"}}
+    assert to_fill == ()
+    field, to_fill, _ = proposal("number:bounds=learn:bins=20")
+    assert "constraints" not in field
+    assert to_fill == ()
+
+
 def test_one_bound_is_kept_and_the_other_one_asked_for_and_rules_that_are_stated_stay():
     field, to_fill, _ = proposal("integer:0..")
     assert field["constraints"] == {"minimum": 0, "maximum": PLACEHOLDER}
@@ -164,7 +173,7 @@ def test_one_bound_is_kept_and_the_other_one_asked_for_and_rules_that_are_stated
     assert field["dpqr"] == {"otherwise": "drop"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "said"),
     [
         (
@@ -277,6 +286,10 @@ def test_several_columns_and_several_options():
         ("a=number:1=low|2=high", "--types a: labels with codes are of columns of type string or integer"),
         ("a=integer:one=1|two=2", "--types a: 'one' is no whole number; text is of type string"),
         ("a=integer:0..:1|2", "--types a: values stand twice; keep one of '0..', '1|2'"),
+        (
+            "a=datetime:2024-01-01..2024-12-31:format=YYYY/MM/DD HH:mm",
+            "--types a: format=YYYY/MM/DD HH is no pattern; write one such as '%Y/%m/%d %H:%M'",
+        ),
         ("a=integer:0..9:bins=2:bins=3", "--types a: 'bins' stands twice; keep one"),
         ("a=integer:0..9:bins=many", "--types: a.dpqr.bins: expected a whole number"),
         ("a=integer:0..9:bins=0", "--types: a.dpqr.bins"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.cases import in_one_test
 from support.codebooks import fields_of
 
 from dpqr.kernel.errors import DocumentError
@@ -16,7 +17,7 @@ def columns(*described, **top):
     return json.dumps({"@context": CONTEXT, "url": "x/t.csv", "tableSchema": {"columns": described}, **top})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("datatype", "field"),
     [
         ("boolean", {"type": "boolean"}),
@@ -48,7 +49,6 @@ def columns(*described, **top):
             {"type": "datetime", "format": "%d/%m/%Y %H:%M:%S.%f%z"},
         ),
     ],
-    ids=str,
 )
 def test_datatypes(datatype, field, given):
     assert fields_of(given(columns({"titles": "a", "datatype": datatype}))) == {"a": field}
@@ -77,7 +77,7 @@ def test_a_list_in_a_cell_is_no_column(given):
     assert "a holds lists" in found.remarks[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "said"),
     [
         (columns({"datatype": "date"}), r"\$\.tableSchema\.columns\[0\]: has neither 'titles' nor a 'name'"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import in_one_test
 from support.codebooks import SAMPLES, fields_of
-from support.one_test import in_one_test
 
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
@@ -73,7 +73,7 @@ def test_frequencies_and_statistics_are_never_read():
         assert "1234" not in str(read(f'<var name="a">{inside}</var>'))
 
 
-@pytest.mark.parametrize("text", [LAUGHS, OUTSIDE])
+@in_one_test("text", [LAUGHS, OUTSIDE])
 def test_a_document_type_is_refused_before_any_entity_is_read(text):
     with pytest.raises(DocumentError, match=r"c\.xml: .*has a document type") as refused:
         read_ddi(text.encode(), Location("c.xml"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.cases import in_one_test
 from support.codebooks import SAMPLES, fields_of
 
 from dpqr.domain.domain_file import read_domain
@@ -26,7 +27,7 @@ BOUNDED = {"exclusiveMinimum": 0, "jsonSchema": {}, "minimum": 0}
 SCALE, ENDS = {"enum": [2.5, 0]}, {"minimum": 0, "maximum": 2.5}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stated", "field"),
     [
         ({"type": "year", "constraints": {"minimum": 1990}}, {"type": "integer", "constraints": {"minimum": 1990}}),
@@ -46,7 +47,7 @@ def test_fields_of_foreign_schemas(stated, field, given):
     assert fields_of(found)["a"] == field
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "said"),
     [
         ({"fields": [{"name": 3}]}, r"\$\.fields\[0\]\.name: expected text"),

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
+from support.cases import in_one_test, thinned
 from support.codebooks import SAMPLES, fields_of
-from support.slow_cases import thinned
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.text.decoding import Location
@@ -63,14 +63,14 @@ def test_a_sample_is_recognised_and_is_a_valid_domain_once_its_gaps_are_filled(f
     assert {"age", "insured"} & set(read_domain({"fields": complete}).names)
 
 
-@pytest.mark.parametrize("form", BROKEN)
+@in_one_test("form", BROKEN)
 def test_a_broken_file_is_one_line_that_names_it(form, given):
     with pytest.raises(DocumentError, match=r"^book(\.yaml)?: [^\n]*$") as refused:
         given(BROKEN[form], "book.yaml" if form == "smartnoise" else "book", form=form)
     assert "SECRET" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "content", ["", "[]", '{"a": 0.5}', "name,age\nAlice,33\n", "a: b: c", "\ud800".encode("utf-8", "surrogatepass")]
 )
 def test_a_file_of_no_form_is_refused_without_a_word_of_it(content, given):
@@ -156,7 +156,7 @@ WRITERS = {
 }
 
 
-@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+@in_one_test("write", WRITERS.values())
 def test_names_and_types_alone_are_read(write, tmp_path):
     path = str(tmp_path / "t")
     write(TABLE, path)
@@ -169,7 +169,7 @@ def test_names_and_types_alone_are_read(write, tmp_path):
     assert not any(value in repr(found) for value in (SECRET, "987654321", "123456789"))
 
 
-@pytest.mark.parametrize("content", [b"PAR1SECRETPAR1", b"ARROW1\0\0SECRET", b"\xff\xff\xff\xffSECRET"])
+@in_one_test("content", [b"PAR1SECRETPAR1", b"ARROW1\0\0SECRET", b"\xff\xff\xff\xffSECRET"])
 def test_a_damaged_file_is_refused_as_a_document(content, given):
     with pytest.raises(DocumentError, match="book") as refused:
         given(content)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec import UNSET
+from support.cases import in_one_test
 from support.codebooks import SAMPLES, fields_of
 
 from dpqr.domain.form import UnitForm
@@ -31,7 +31,7 @@ def test_persons_without_a_bound_on_their_rows_are_left_to_the_curator():
 CLIPPED = {"null": "cell", "outside": "clip", "otherwise": "drop"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stated", "field"),
     [
         ("{type: int, lower: 0}", {"type": "integer", "constraints": {"minimum": 0}}),

@@ -5,8 +5,8 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
+from support.cases import in_one_test
 from support.guide_rule import ENGINE
-from support.one_test import in_one_test
 
 import dpqr
 from dpqr.domain.attribute import Attribute, Codes
@@ -65,7 +65,7 @@ def test_an_engine_counts_also_the_one_that_the_guide_prints() -> None:
     assert len(dpqr.release(Lines(), queries=QUERIES, eps="20").answers) == 2
 
 
-@pytest.mark.parametrize("error", [RuntimeError, MemoryError, DataError, UsageFault, BudgetRefused])
+@in_one_test("error", [RuntimeError, MemoryError, DataError, UsageFault, BudgetRefused])
 def test_what_an_engine_raises_is_not_shown(error) -> None:
     engine = Broken()
     engine.error = error
@@ -95,7 +95,7 @@ def test_limits_that_the_core_meets_within_an_engine_keep_their_words() -> None:
         load_table(TableSource(engine=Lines()), read_domain(QUERIES["domain"]), Limits(records=1))
 
 
-@pytest.mark.parametrize("error", [RuntimeError, DataError])
+@in_one_test("error", [RuntimeError, DataError])
 def test_what_a_table_in_memory_raises_is_not_shown(error) -> None:
     def batches():
         yield pa.record_batch({"sex": ["f"]})

@@ -1,12 +1,12 @@
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.location import anchor_path
 from dpqr.tables.engines.address import EngineAddress, is_address, is_query, read_address, require_displayable
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "server", "schema"),
     [
         ("postgresql://db.example.org/budgets", "postgresql://db.example.org/budgets", "dpqr"),
@@ -70,13 +70,13 @@ def test_what_is_no_address_is_refused_and_not_repeated(text):
     assert "xyzzy" not in str(met.value)
 
 
-@pytest.mark.parametrize("schema", ["", "A", "a-b", 'a"b', "1a", "a" * 64, "a&schema=b"])
+@in_one_test("schema", ["", "A", "a-b", 'a"b', "1a", "a" * 64, "a&schema=b"])
 def test_the_name_of_a_schema_needs_no_quotes(schema):
     with pytest.raises(UsageFault, match="schema=NAME"):
         read_address(f"postgresql://db/b?schema={schema}", "--ledger")
 
 
-@pytest.mark.parametrize("text", ["postgresql://u:xyzzy@db/b", "postgres:xyzzy", "host=db password=xyzzy"])
+@in_one_test("text", ["postgresql://u:xyzzy@db/b", "postgres:xyzzy", "host=db password=xyzzy"])
 def test_an_anchor_is_no_address_and_repeats_none(text):
     with pytest.raises(UsageFault, match="--anchor: give the path of a file") as met:
         anchor_path(text)
@@ -92,7 +92,7 @@ def test_paths_are_no_addresses():
 # What a plan says of an address.
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("told", "public", "query"),
     [
         ({}, "duckdb:", False),

@@ -1,5 +1,5 @@
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.engines.address import EngineAddress
@@ -26,7 +26,7 @@ def test_the_parts_of_an_address(text, scheme, place, table) -> None:
     assert address_in(text) == EngineAddress(scheme=scheme, place=place, table=table)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "duckdb:?query=select 1 as x",
@@ -79,7 +79,7 @@ def test_a_password_is_refused_and_not_repeated(text) -> None:
         assert "HID" not in str(met.value)
 
 
-@pytest.mark.parametrize("path", ["t.csv", "C:/t.csv", "-", "other:t?table=a", "data/duckdb:x", "token=1/t.parquet"])
+@in_one_test("path", ["t.csv", "C:/t.csv", "-", "other:t?table=a", "data/duckdb:x", "token=1/t.parquet"])
 def test_other_names_are_files(path) -> None:
     assert address_in(path) is None
     assert engine_at((path,)) is None

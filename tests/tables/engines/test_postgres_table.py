@@ -18,7 +18,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.counting import Counting
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.known import ENGINES, engine_at
-from dpqr.tables.engines.postgres import PostgresTable
+from dpqr.tables.engines.postgres import PostgresColumn, PostgresTable, _parsed
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
@@ -241,6 +241,35 @@ def test_a_table_that_was_changed_after_payment_ends_the_run(place):
     with pytest.raises(DataError) as caught:
         load_table(source, DOMAIN, Limits())
     assert str(caught.value) == ENGINES["postgresql"].after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoding", "taken"), [("LATIN1", True), ("WIN1252", False), ("SQL_ASCII", False)])
+def test_texts_in_an_encoding_of_another_order_are_refused_before_payment(place, encoding, taken):
+    """In WIN1252 the euro sign comes before the letters with accents, and one byte is no character at all: the run
+    would end where two persons have such names, or one."""
+    import psycopg
+
+    server, address = place
+    server.execute(f"CREATE DATABASE {encoding} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    address = f"{address.rpartition('/')[0]}/{encoding.lower()}"
+    with psycopg.connect(address, client_encoding="utf8") as connection:
+        connection.execute("CREATE TABLE people (sex text, k integer, who text)")
+        for who in ("\x7f", "\xa5", "\xe9") if taken else ():
+            connection.execute("INSERT INTO people VALUES ('f', 1, %s)", (who,))
+    engine, unit = engine_at((f"{address}?table=people",)), PrivacyUnit(columns=("who",), rows=1)
+    if taken:
+        assert engine.count(Counting(domain=DOMAIN, unit=unit)).units == 3
+        return
+    with pytest.raises(DataError) as caught:
+        check_table(TableSource(engine=engine), DOMAIN, Limits(), unit)
+    assert str(caught.value) == ENGINES["postgresql"].before
+
+
+def test_a_byte_order_mark_is_a_part_of_its_text_wherever_a_piece_begins():
+    column = PostgresColumn(name="sex", of="text", listed=False)
+    (batch,) = _parsed("\ufeffa\n\ufeffb\n".encode(), [column])
+    assert batch.column(0).to_pylist() == ["\ufeffa", "\ufeffb"]
 
 
 @pytest.mark.slow

@@ -10,19 +10,21 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from support.cases import in_one_test
 from support.guide_pages import ROOT, topic
 from support.postgres_server import missing
 from support.spark_cluster import WORKERS, cluster
 
 import dpqr
 from dpqr.cli.main import main
-from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
@@ -140,7 +142,7 @@ def registered(place="", **told):
     return TableSource(engine=SparkTable(EngineAddress(scheme="spark", place=place, registered=True, **told)))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "what",
     [
         "",
@@ -446,3 +448,74 @@ class TestSource:
         for most in (1, 5):
             with pytest.raises(DataError, match="more records than the declared limit"):
                 load_table(TableSource(paths=("spark:people",)), DOMAIN, Limits(records=most))
+
+    def test_a_cell_that_cannot_be_read_takes_no_other_row_with_it(self, session, tmp_path):
+        """Spark cannot read a time of 2^63 - 1 milliseconds. Where it skips damaged files, 4,999 rows were lost too."""
+        from pyarrow import parquet
+
+        name = "spark.sql.files.ignoreCorruptFiles"
+        times = pa.array([2**63 - 1] + [0] * 4999).view(pa.timestamp("ms"))
+        parquet.write_table(pa.table({"k": [0] * 5000, "t": times}), tmp_path / "t.parquet")
+        domain = Domain((Attribute(name="t", axis=Bins((Fraction(0), Fraction(9)), integral=True, kind="date")),))
+        frame = session.read.parquet(f"file:{tmp_path}/t.parquet")
+        session.conf.set(name, "true")
+        try:
+            assert frame.select("t").toArrow().num_rows == 0
+            for source in (
+                TableSource(paths=(f"spark:file:{tmp_path}/t.parquet",)),
+                TableSource(engine=SparkTable(frame=frame)),
+            ):
+                with pytest.raises(DataError) as caught:
+                    load_table(source, domain, Limits())
+                assert str(caught.value) == ENGINES["spark"].after
+            assert session.conf.get(name) == "true"
+        finally:
+            session.conf.unset(name)
+
+    @pytest.mark.parametrize("option", ["ignoreCorruptFiles", "ignoreMissingFiles"])
+    @pytest.mark.parametrize("readers", ["parquet", ""])
+    def test_what_may_leave_rows_out_because_of_others_is_refused_before_payment(self, session, place, option, readers):
+        name = "spark.sql.sources.useV1SourceList"
+        session.conf.set(name, readers)
+        try:
+            frame = session.read.option(option, "true").parquet(f"file:{place}/lake")
+            frame.createOrReplaceTempView("skipping")
+            with pytest.raises(DataError) as caught:
+                SparkTable(frame=frame.select("k"))
+            assert str(caught.value) == ENGINES["spark"].before
+            with pytest.raises(DataError, match="none that may be read"):
+                check_table(registered("skipping"), DOMAIN, Limits())
+            assert SparkTable(frame=session.read.option(option, "false").parquet(f"file:{place}/lake")).names
+        finally:
+            session.conf.unset(name)
+
+    def test_decimals_and_days_that_spark_ends_at_are_cells(self, session, tmp_path):
+        """Decimals of more digits than their type has, and days before 1582 where Spark asks which calendar they are
+        of."""
+        from pyarrow import parquet
+
+        name = "spark.sql.parquet.datetimeRebaseModeInRead"
+        raw = b"".join(each.to_bytes(16, "little") for each in (5, 2 * 10**9))
+        table = {
+            "small": pa.Array.from_buffers(pa.decimal128(9, 0), 2, [None, pa.py_buffer(raw)]),
+            "wide": pa.Array.from_buffers(
+                pa.decimal128(18, 0), 2, [None, pa.py_buffer(raw[:16] + b"\xff" * 7 + bytes(9))]
+            ),
+            "day": pa.array([5, -200_000], pa.int32()).view(pa.date32()),
+        }
+        bins = (Fraction(0), Fraction(9))
+        axes = {"day": Bins(bins, integral=True, kind="date")}
+        session.conf.set(name, "EXCEPTION")
+        try:
+            for column, cells in table.items():
+                parquet.write_table(pa.table({column: cells}), tmp_path / f"{column}.parquet")
+                domain = Domain((Attribute(name=column, axis=axes.get(column, Bins(bins))),))
+                source = TableSource(paths=(f"spark:file:{tmp_path}/{column}.parquet",))
+                from dpqr.kernel.sealed import SealKey
+
+                check_table(source, domain, Limits())
+                found = load_table(source, domain, Limits()).counts._unseal(SealKey()).marginal((0,))
+                assert found.tolist() == [1], column
+            assert session.conf.get(name) == "EXCEPTION"
+        finally:
+            session.conf.unset(name)

@@ -1,7 +1,7 @@
 """Aggregates beyond those of the sixty statements."""
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.queries_file import read_queries
@@ -63,7 +63,7 @@ def asked(sql, nulls=""):
     return translate(SqlText(sql, columns=SqlColumns(("a", "b", "c"), frozenset(nulls)))).entries
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("figure", "words"),
     [
         ("SUM(a) / COUNT(c)", "of the same records"),
@@ -79,7 +79,7 @@ def test_figures_of_other_records_and_values_that_nothing_tells_apart_are_refuse
     assert asked("SELECT SUM(a) / COUNT(a), SUM(b) / COUNT(*) FROM d", nulls="a") == ({"mean": "a"}, {"mean": "b"})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("group", "sets"),
     [
         ("ALL", [["a", "b"]]),
@@ -113,7 +113,7 @@ def test_null_is_in_no_branch_but_else():
     assert asked(sql.format("WHERE a > 0"), nulls="ab")[1]["where"] == "a > 0 and a >= 2 and b = 1"
 
 
-@pytest.mark.parametrize("group", ["0", "9", "a + 1", "'a'", "COUNT(*)", "GROUPING SETS (a + 1)"])
+@in_one_test("group", ["0", "9", "a + 1", "'a'", "COUNT(*)", "GROUPING SETS (a + 1)"])
 def test_other_groups_are_refused(group):
     with pytest.raises(DocumentError):
         asked(f"SELECT COUNT(*) FROM d GROUP BY {group}")
@@ -141,7 +141,7 @@ DOMAIN = {
 WEIGHT = {"column": "w", "maximum": 40}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "entry"),
     [
         ("SUM(LEAST(w, 40))", {"marginal": []}),
@@ -163,9 +163,7 @@ def test_blocks_and_prices_are_those_of_the_document(asked, entry):
     assert found.largest_coefficient == twin.largest_coefficient >= 40 / found.scale
 
 
-@pytest.mark.parametrize(
-    "asked", ["SUM(w * age)", "SUM(LEAST(w) * age)", "SUM(LEAST(w, 4) * LEAST(w, 4))", "SUM(-w * 2)"]
-)
+@in_one_test("asked", ["SUM(w * age)", "SUM(LEAST(w) * age)", "SUM(LEAST(w, 4) * LEAST(w, 4))", "SUM(-w * 2)"])
 def test_other_products_are_refused_with_the_form(asked):
     with pytest.raises(DocumentError, match=r"SUM\(LEAST\(w, 40\) \* x\)"):
         read_sql({"sql": f"SELECT {asked} FROM d"}, DOMAIN)

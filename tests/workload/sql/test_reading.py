@@ -1,7 +1,7 @@
 """SQL read over a domain: faults of its entries stand where the SQL asks, and empty branches fall away."""
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
@@ -119,7 +119,7 @@ def test_the_distinct_values_of_the_units_column_are_persons():
     }
 
 
-@pytest.mark.parametrize("asked", ["GROUP BY 1", "GROUP BY m", "GROUP BY date_trunc('month', seen)"])
+@in_one_test("asked", ["GROUP BY 1", "GROUP BY m", "GROUP BY date_trunc('month', seen)"])
 def test_a_period_that_is_the_column_s_bin_is_the_column(asked):
     """Of another period, and in a condition, it is refused: no cell of the domain says it."""
     columns = SqlColumns(("seen", "sex"), every={"seen": "month"})

@@ -1,7 +1,7 @@
 """What is no SELECT from one table is refused, in a line or two."""
 
 import pytest
-from support.one_test import in_one_test
+from support.cases import in_one_test
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.reading import translate
@@ -56,7 +56,7 @@ def test_places_count_lines_and_columns_from_one():
     assert [words.at(start).path for start in (0, 1, 3, 4)] == [f"line {one}, column {two}" for one, two in places]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("domain", "nulls"),
     [
         ({"fields": [{"name": "a", "dpqr": {"null": "cell"}}, {"name": "b"}]}, {"a"}),

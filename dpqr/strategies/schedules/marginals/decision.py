@@ -13,7 +13,6 @@ It is taken as soon as enough is known:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
@@ -45,6 +45,7 @@ from dpqr.strategies.schedules.marginals.forecast import (
     NoiseSpread,
     error_words,
     full_table,
+    noise_left,
     public_records,
     relative_noise,
     remaining,
@@ -365,7 +366,7 @@ class ContinuationForecaster:
     """Forecasts the error of each candidate that is left: a search; all blocks once, all pairs below them once, or
     one-way marginals alone, without a search.
 
-    known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: blocks
+    known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: queries,
     whose errors are forecast.
     """
 
@@ -375,31 +376,30 @@ class ContinuationForecaster:
     _parts: MarginalParts = field(init=False, repr=False)
     _louder: FloatArray = field(init=False, repr=False)
     _further: FloatArray = field(init=False, repr=False)
-    _weights: FloatArray = field(init=False, repr=False)
+    _held: FloatArray = field(init=False, repr=False)
+    _missed: FloatArray = field(init=False, repr=False)
+    _sums: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """_louder: of every block, its noise over that of a marginal. _further, _weights: of the wanted ones, columns
-        beside the first, and part of the expected records that the answers hold, where it is no marginal."""
+        """_louder: of every block, its noise over that of a marginal. Of the wanted ones: _further, columns beside the
+        first; _held, part of the records in all answers; _missed, error of the answers over that of cells where
+        what columns hold together is missed; _sums, whether they are no marginals."""
         known = self.known
         louder = [
             1.0 if block.is_marginal else known.budget.relative(block, known.singles[0], known.unit)
             for block in self.blocks
         ]
-        weights = [
-            1.0
-            if block.is_marginal or len(block.axes) < 2
-            else min(1.0, known.errors.at(block, math.inf) / known.records)
-            for block in self.wanted
-        ]
-        further = [max(len(block.axes) - 1.0, 0.0) for block in self.wanted]
-        object.__setattr__(self, "_parts", MarginalParts.of(self.blocks, self.wanted, weights))
+        spreads = [NoiseSpread(block=block) for block in self.wanted]
+        object.__setattr__(self, "_parts", MarginalParts.of(self.blocks, self.wanted))
         object.__setattr__(self, "_louder", np.array(louder))
-        object.__setattr__(self, "_further", np.array(further))
-        object.__setattr__(self, "_weights", np.array(weights))
+        object.__setattr__(self, "_further", np.array([max(len(block.axes) - 1.0, 0.0) for block in self.wanted]))
+        object.__setattr__(self, "_held", np.array([spread.even for spread in spreads]))
+        object.__setattr__(self, "_missed", np.array([spread.missed(2) for spread in spreads]))
+        object.__setattr__(self, "_sums", np.array([not block.is_marginal for block in self.wanted]))
 
     @classmethod
     def of(cls, known: MarginalSearch) -> ContinuationForecaster:
-        return cls(known=known, blocks=(*chain(*known.levels), *known.singles), wanted=known.asked)
+        return cls(known=known, blocks=(*chain(*known.levels), *known.singles), wanted=known.queries)
 
     @property
     def certain(self) -> CandidatePlan | None:
@@ -437,24 +437,21 @@ class ContinuationForecaster:
         """Means over the asked blocks.
 
         In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
-        one-way marginals alone may be better: where they are so even if few pairs hold most of the dependence. Blocks
-        are not all measured where the model has no room for them together, for the fit would then lose some of them.
+        one-way marginals alone may be better. Blocks are not all measured where the model has no room for them
+        together, for the fit would then lose some of them.
 
         Args:
             dependence: mean L1 error over n of one-way marginals on pairs.
             share: of the budget that was spent to know it.
         """
         left = 1.0 - sum(self.known.spent) - share
-        least, most = TUNING.concentration
-        errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence, least)}
+        errors: dict[CandidatePlan, float] = {"search": self._searched(left, dependence)}
         if self.known.started:
             errors["search"] /= TUNING.started
         for candidate, blocks in self.known.full_sets.items():
             errors[candidate] = self._error(self._split(blocks, left), dependence)
         if not self.known.budget.concentrated:
-            alone = self._error(self._split((), left), dependence)
-            if alone < self._searched(left, dependence, most):
-                errors["columns"] = alone
+            errors["columns"] = self._error(self._split((), left), dependence)
         return Forecasts(records=self.known.records, errors=errors)
 
     def sentence(self, found: ErrorSum) -> str:
@@ -474,11 +471,10 @@ class ContinuationForecaster:
         left = 1.0 - sum(self.known.spent) - share
         return SearchState(left=left, explored=explored, level=len(self.known.levels))
 
-    def _searched(self, left: float, dependence: float, concentration: float) -> float:
+    def _searched(self, left: float, dependence: float) -> float:
         """Of a search that explores as many blocks as is best, or that finds nothing and ends.
 
-        concentration: pairs that a search has explored, a part x of all, leave (1 - x)^concentration of the dependence
-        in the rest.
+        Pairs that it has explored, a part x of all, leave (1 - x)^`TUNING.concentration` of the dependence in the rest.
         """
         power = self.known.budget.power
         last = TUNING.explored_rho if self.known.budget.concentrated else TUNING.explored_pure
@@ -488,7 +484,7 @@ class ContinuationForecaster:
             all_of_it = self._split(level, left)
             for part in np.geomspace(1.0 / len(level), 1.0, 12):
                 explored = self._error(all_of_it * (part / last) ** power, dependence)
-                passed = self._error(beside, dependence * (1.0 - part) ** (concentration - 1.0))
+                passed = self._error(beside, dependence * (1.0 - part) ** (TUNING.concentration - 1.0))
                 errors.append(part * explored + (1.0 - part) * passed)
         return min(errors)
 
@@ -508,28 +504,38 @@ class ContinuationForecaster:
 
     def _error(self, deviations: FloatArray, dependence: float) -> float:
         """Mean over the wanted blocks, L1 over n. deviations: of the measurements, shape (blocks,)."""
-        # Noise: of every part that some measurement shows, as the asked blocks hold it.
-        held, rows = self._parts.measured, len(self.wanted)
-        shown = np.bincount(held.parts, held.factors * deviations[held.blocks] ** -2.0, minlength=1 + len(self.blocks))
+        # Noise: of every part that some measurement shows, as the wanted blocks hold it.
+        measured, rows = self._parts.measured, len(self.wanted)
+        shown = np.bincount(
+            measured.parts, measured.factors * deviations[measured.blocks] ** -2.0, minlength=1 + len(self.blocks)
+        )
         each = np.where(shown > 0.0, shown, np.inf) ** -0.5
-        errors = TUNING.kept * np.where(shown > 0.0, self._of_parts(each * self._parts.alone**0.5), 0.0)
+        each[0] *= not self.known.unit.rows_public
+        alone = each * self._parts.alone**0.5
+        errors = TUNING.kept * np.where(shown > 0.0, self._of_parts(alone), 0.0)
         asked = self._parts.asked
         noise = asked.factors * errors[asked.parts]
         # Of columns together, a dependence g under noise q, the fit keeps what the best weights of both would, g q over
         # the root of g^2 + q^2.
         further = np.array([0.0, *(len(block.axes) - 1.0 for block in self.blocks)])[asked.parts]
-        together = self._apart(further, dependence) * self._weights[asked.blocks]
+        together = self._apart(further, dependence)
         noise = np.where(further > 0.0, noise * together / np.hypot(noise, together + TINY), noise)
+        # It weighs cells, and noise that hides each of them does not hide their sums: of sums it keeps what it keeps of
+        # any noise beyond what there is to be seen, records or the dependence of columns together.
+        summed = NOISE * asked.factors * alone[asked.parts] / self.known.records
+        seen = np.where(further > 0.0, together * self._missed[asked.blocks], np.inf)
+        summed = noise_left(summed, np.maximum(np.minimum(seen, self._held[asked.blocks]), TINY))
+        noise = asked.summed(np.where(self._sums[asked.blocks], summed, noise) ** 2, rows) ** 0.5
 
         # Dependence that no measurement of a block shows. lost: of every part, how much noise hides, from 0 to 1.
         lost = np.where(shown > 0.0, np.minimum(self._of_parts(each), 1.0), 1.0)
-        apart = self._apart(self._further, dependence) * self._weights
+        apart = self._apart(self._further, dependence) * self._missed
         own, pairs = self._parts.own, self._parts.pairs
         below = pairs.summed(pairs.factors * np.where(pairs.parts > 0, lost[pairs.parts], 1.0) ** 2, rows)
-        missed = TUNING.hidden_below * dependence * np.maximum(self._further - 1.0, 0.0) * self._weights
+        missed = TUNING.hidden_below * dependence * np.maximum(self._further - 1.0, 0.0) * self._missed
         by_pairs = np.where(self._further > 1.0, np.maximum(below * apart, missed), apart)
         hidden = np.where((own > 0) & (shown[own] > 0.0), 0.0, np.minimum(apart, by_pairs))
-        return float(np.mean((asked.summed(noise**2, rows) + hidden**2) ** 0.5))
+        return float(np.mean(np.hypot(noise, hidden)))
 
     @staticmethod
     def _apart(further: FloatArray, dependence: float) -> FloatArray:
@@ -538,6 +544,6 @@ class ContinuationForecaster:
 
     def _of_parts(self, deviations: FloatArray) -> FloatArray:
         """Expected error of every part at its deviation, L1 over n, shape (1 + blocks,)."""
-        total = 0.0 if self.known.unit.rows_public else NOISE * deviations[0]
+        total = NOISE * deviations[0]
         found: FloatArray = np.array([total, *self.known.errors.each(self.blocks, deviations[1:])]) / self.known.records
         return found

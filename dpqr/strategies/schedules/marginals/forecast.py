@@ -350,9 +350,22 @@ class Noise(Struct, frozen=True, kw_only=True, eq=False):
 
     def errors(self, records: float, louder: float, hidden: float) -> FloatArray:
         """L1 errors over n, forecast at so many times the noise and of what is hidden, shape (blocks,)."""
-        noise = louder * NORMAL * self.total / (records * self.even)
-        found: FloatArray = TUNING.left * self.even * noise / (1.0 + noise) ** 0.6 + hidden * self.hidden
+        found: FloatArray = noise_left(louder * NORMAL * self.total / records, self.even) + hidden * self.hidden
         return found
+
+
+def noise_left(noise: FloatArray, seen: FloatArray) -> FloatArray:
+    """Noise that a fit leaves in all answers of blocks, L1 over n, shape (blocks,).
+
+    About 5/8 of a small one. Noise beyond what there is to be seen is cut, for it lies on cells that are mostly empty:
+    the error grows with its power of 0.4 from there on.
+
+    Args:
+        noise: of the answers by what was measured, L1 over n.
+        seen: part of the records that the answers hold together, or their dependence.
+    """
+    found: FloatArray = TUNING.left * noise / (1.0 + noise / seen) ** 0.6
+    return found
 
 
 def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:
@@ -400,7 +413,7 @@ class NoiseSpread:
             return 1.0
         return max(self._summed([np.abs(share) for share in self._shares]), 1.0 / self.block.cells)
 
-    def noise(self, axes: Collection[int]) -> float:
+    def noise(self, axes: Collection[int | str]) -> float:
         """Of all answers together, where every cell of the marginal of these columns has noise of deviation 1."""
         if self.block.is_marginal:
             sizes = [pair for factor in self.block.factors for pair in zip(factor.axes, factor.sizes, strict=True)]
@@ -467,7 +480,7 @@ class MarginalsTuning(Struct, frozen=True, kw_only=True):
     kept: float = 0.8  # part of its expected error that the noise of a measurement leaves after the fit
     hidden_below: float = 0.4  # part of what one-way marginals hide in a pair that pairs hide in each further column
     beside: float = 0.15  # share of one-way marginals beside the blocks that a search explores
-    concentration: tuple[float, float] = (2.0, 3.0)  # of dependence on few pairs: what is usual, and the most
+    concentration: float = 2.0  # of dependence on few pairs
     started: float = 0.8  # forecast error of a search over its own, where tables of an earlier release spread the rest
     explored_pure: float = 0.4  # part of what is left that what a search explores is forecast to get, in epsilon
     explored_rho: float = 0.7  # and in rho

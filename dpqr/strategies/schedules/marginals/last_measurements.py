@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec import Struct
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.forecast import NOISE, TUNING, BudgetAllocation, ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import NOISE, TUNING, BudgetAllocation, ExpectedError, NoiseSpread
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import interaction, interaction_deviation, is_interaction
 
@@ -259,9 +260,9 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
     number of records; part 1 + r: block r.
 
     alone: of every part, the share of its cells that no smaller part accounts for. measured: parts of the blocks that
-    may be measured; factors: cells of the part over those of the block. asked: parts of the asked blocks; factors: how
-    much of a part's error is the block's. pairs: pairs of columns of asked blocks of three columns and more. own: of
-    every asked block the part that it is; 0: it is none.
+    may be measured; factors: cells of the part over those of the block. asked: parts of the asked blocks; factors:
+    noise of a part's cells in all answers. pairs: pairs of columns of asked blocks of three columns and more.
+    own: of every asked block the part that shows it whole; 0: none does.
     """
 
     alone: FloatArray
@@ -271,23 +272,26 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
     own: IntArray
 
     @classmethod
-    def of(cls, measured: Sequence[QueryBlock], asked: Sequence[QueryBlock], weights: Sequence[float]) -> MarginalParts:
-        """weights: of every asked block, part of the records that its answers hold."""
+    @lru_cache(maxsize=2)
+    def of(cls, measured: tuple[QueryBlock, ...], asked: tuple[QueryBlock, ...]) -> MarginalParts:
+        """Kept: a run asks several times."""
         places: dict[Part, int] = {frozenset(): 0}
         for row, block in enumerate(measured):
             places.setdefault(_key(block), 1 + row)
+        # Of a marginal 1; of other answers together the size of noise of deviation 1 on each cell of the part, over one
+        # cell's.
+        entries = list[tuple[int, int, float]]()
+        for row, one in enumerate(asked):
+            spread, own = NoiseSpread(block=one), one.rows / max(one.largest_coefficient, 1)
+            for part in _smaller(one, places):
+                summed = 1.0 if one.is_marginal else own if part == _key(one) else spread.noise(part)
+                entries.append((row, places[part], summed))
         return cls(
             alone=np.array([1.0, *(_alone(block, places) for block in measured)]),
             measured=PartIncidence.of(
                 [entry for row, block in enumerate(measured) for entry in _kept(row, block, places)]
             ),
-            asked=PartIncidence.of(
-                [
-                    (row, places[part], 1.0 if one.is_marginal or part == _key(one) else weight)
-                    for row, (one, weight) in enumerate(zip(asked, weights, strict=True))
-                    for part in _smaller(one, places)
-                ]
-            ),
+            asked=PartIncidence.of(entries),
             pairs=PartIncidence.of(
                 [
                     (row, places.get(frozenset(pair), 0), 1.0 / math.comb(len(one.axes), 2))
@@ -296,7 +300,9 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
                     for pair in combinations(one.axes, 2)
                 ]
             ),
-            own=np.array([places.get(_key(block), 0) for block in asked], dtype=np.int64),
+            own=np.array(
+                [places.get(_key(block), places.get(frozenset(block.axes), 0)) for block in asked], dtype=np.int64
+            ),
         )
 
 
@@ -307,7 +313,7 @@ def _key(block: QueryBlock) -> Part:
 def _smaller(block: QueryBlock, places: Places) -> Iterator[Part]:
     """Its parts: all records, its columns, pairs of them, and itself, those that have a number."""
     found: list[Part] = [frozenset(), *(frozenset(axes) for ways in (1, 2) for axes in combinations(block.axes, ways))]
-    return (part for part in dict.fromkeys((*found, _key(block))) if part in places)
+    return (part for part in dict.fromkeys((*found, frozenset(block.axes), _key(block))) if part in places)
 
 
 def _kept(row: int, block: QueryBlock, places: Places) -> Iterator[tuple[int, int, float]]:

@@ -303,7 +303,8 @@ class MarginalSearch:
     """What a search knows before its first batch.
 
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
-    singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
+    singles: one-way marginals by attribute. asked: the workload's blocks, marginals in place of those that they answer
+    with less noise; queries: as they are asked. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
     or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
@@ -315,6 +316,7 @@ class MarginalSearch:
     coarse: tuple[QueryBlock, ...]
     singles: tuple[QueryBlock, ...]
     asked: tuple[QueryBlock, ...]
+    queries: tuple[QueryBlock, ...]
     errors: ExpectedError
     budget: BudgetAllocation
     unit: PrivacyUnit
@@ -446,11 +448,11 @@ class MarginalSearch:
         everything = (explored * noise + float(each.sum())) / len(last)
 
         # The search ends, or goes on at the price of its next batch: the explored blocks explain a part of the others'
-        # dependence, and as many again are taken to explain as large a part of what remains.
-        unexplained = 1.0
+        # dependence. Largest gaps come first, so what remains is taken to fall as a power of how many were explored.
+        power = 0.0
         if self.dependence is not None and explored:
             before = spread_gaps(self.dependence, [*chain(*state.batches)] or [self.dependence], len(last))
-            unexplained = min(1.0, error / float(before[-rest:].mean()))
+            power = math.log(min(1.0, max(error, TINY) / float(before[-rest:].mean()))) / math.log(1 + explored)
         batch, more_explored, searched = None if ended else self.batch(state), [0], list[float]()
         if batch is not None:
             most = min(rest, TUNING.work // len(self.offered(state.level)) - explored)
@@ -461,7 +463,7 @@ class MarginalSearch:
                 break
             blocks_for_budget = (explored + more) / len(last) * state.left / (state.left - more * price)
             noise_of_explored = (explored + more) * noise * blocks_for_budget**self.budget.power
-            remaining_gaps = gaps[more:] * unexplained ** (more / max(explored, 1))
+            remaining_gaps = gaps[more:] * (1 + more / (1 + explored)) ** power
             searched.append(noise_of_explored + float(np.hypot(remaining_gaps, columns).sum()))
         if everything >= min(searched) / len(last):
             return replace(state, checked=True)
@@ -563,6 +565,7 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         coarse=coarse,
         singles=singles,
         asked=problem.workload.blocks,
+        queries=plan.problem.workload.blocks,
         errors=errors.joined(ExpectedError.of(coarse, counts)) if coarse else errors,
         budget=budget,
         unit=problem.unit,

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
@@ -17,7 +18,7 @@ RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)
 PURE = BudgetAllocation(whole=Price(epsilon=Fraction(1)), deviation=1.0)
 
 
-@pytest.mark.parametrize("budget", [RHO, PURE], ids=["rho", "epsilon"])
+@in_one_test("budget", [RHO, PURE])
 def test_a_split_has_the_least_cost_and_stays_within_its_share(budget):
     costs = [1.0, 5.0, 30.0]
     shares = budget.split(0.5, costs)

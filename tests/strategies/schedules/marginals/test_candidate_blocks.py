@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -164,7 +165,7 @@ def test_each_record_is_counted_in_one_coarse_cell():
     assert (block.adjoint(np.ones(block.rows, dtype=np.int64)) == 1).all()
 
 
-@pytest.mark.parametrize(("neighbours", "moved"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)])
+@in_one_test(("neighbours", "moved"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)])
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
 def test_neighbours_move_it_as_they_move_a_marginal(neighbours, moved, norm):
     (block,) = found([pair(0, 1)], 300.0)

@@ -17,6 +17,7 @@ from strategies.schedules.marginals.test_one_table import (
     roles,
     unsure,
 )
+from support.cases import in_one_test
 
 from dpqr.kernel.values import replace
 from dpqr.releases.planning import plan_release
@@ -43,7 +44,7 @@ def test_one_way_marginals_alone_are_a_way_where_noise_hides_the_dependence():
     assert [10**power for power in range(7) if "columns" in known.at(10.0**power).errors] == [1, 10, 100]
 
 
-@pytest.mark.parametrize("family", [1, 2, 3])
+@in_one_test("family", [1, 2, 3])
 def test_all_blocks_once_leave_the_noise_of_their_sums(family):
     """What a fit leaves of it, where records are many: the forecast of one block is that of a marginal by itself."""
     asked = problem(marginals(family, FOURS), FOURS)
@@ -97,7 +98,7 @@ def crossed(matrix):
     return QueryBlock(name="crossed", factors=(Factor.identity(0, 8), Factor(axes=(1,), sizes=(8,), matrix=matrix)))
 
 
-@pytest.mark.parametrize(("search", "least"), [(0.1, 0.13), (0.3, 0.2)])
+@in_one_test(("search", "least"), [(0.1, 0.13), (0.3, 0.2)])
 def test_accountants_are_compared_by_the_best_way_and_a_search_counts_for_more(search, least):
     found = Forecasts(records=10.0, errors={"blocks": 0.2, "search": search}, searched=1.3)
     assert found.least == pytest.approx(least)

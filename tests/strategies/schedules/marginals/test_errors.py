@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.cases import in_one_test
 
 from dpqr.strategies.schedules.marginals.forecast import ExpectedError, NoiseSpread, estimated_records
 from dpqr.strategies.schedules.marginals.search import Gap, estimate_gap, largest_gap
@@ -68,7 +69,7 @@ def coefficients(block):
     return np.array([*block.coefficients()]).reshape(-1, 3, 4).astype(float)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+@in_one_test("block", BLOCKS)
 def test_sums_of_even_records_and_of_noise(block):
     """Noise of one column is shared out evenly over the other one."""
     table, spread = coefficients(block), NoiseSpread(block=block)
@@ -77,7 +78,7 @@ def test_sums_of_even_records_and_of_noise(block):
         assert spread.noise(axes) == pytest.approx(np.linalg.norm(cells, axis=1).sum())
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+@in_one_test("block", BLOCKS)
 def test_what_two_columns_together_show(block):
     """Deviations of cells whose sums over either column are 0, over those of the cells themselves."""
     table, spread = coefficients(block), NoiseSpread(block=block)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import BUDGET, marginals, problem, roles
+from support.cases import in_one_test
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.guard import make_filter
@@ -19,7 +22,7 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState, start_search
 from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.workload import Measurement
 
 SIZES, RECORDS = (4,) * 6, 12_000
@@ -80,7 +83,7 @@ def test_under_rho_one_way_marginals_alone_are_no_course():
     assert "columns" not in foreseen(searching()).after(0.005, 0.0).errors
 
 
-@pytest.mark.parametrize("over_noise", [0.0, 1.0, 1e3])
+@in_one_test("over_noise", [0.0, 1.0, 1e3])
 def test_all_pairs_leave_the_noise_of_their_parts(over_noise):
     """Where records are many. Nine of sixteen parts of a pair's table are its own; all five pairs that share a column
     show that column's three. Of a dependence the fit leaves what the best weight of its noise would."""
@@ -99,7 +102,7 @@ def test_all_pairs_leave_the_noise_of_their_parts(over_noise):
     assert forecast == pytest.approx((weighed**2 + others) ** 0.5, rel=0.01)
 
 
-@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@in_one_test("accountant", ["basic", "zcdp"])
 def test_pairs_that_noise_hides_leave_their_dependence_once(accountant):
     """Noise of any size leaves an error of all records, times `kept`, at most."""
     known = foreseen(searching(accountant=accountant))
@@ -118,6 +121,34 @@ def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
     assert all(0.9 * other[course] < one[course] < other[course] for course in ("blocks", "search"))
 
 
+def test_prefixes_are_forecast_as_they_are_asked_and_not_by_the_cells_that_are_measured_for_them():
+    """Noise of k cells together is sqrt(k) times that of one, and is not cut as it is in each of them. So one-way
+    marginals alone are better where all pairs would be for the cells."""
+    sizes = (4, *(40,) * 3)
+    prefixes = tuple(
+        QueryBlock(
+            name=f"by {axes}",
+            factors=(
+                Factor.identity(axes[0], sizes[axes[0]]),
+                Factor(axes=axes[1:], sizes=(sizes[axes[1]],), matrix=Prefix(sizes[axes[1]])),
+            ),
+        )
+        for axes in combinations(range(len(sizes)), 2)
+    )
+    of_prefixes, of_cells = (
+        foreseen(searching(blocks, sizes, accountant="basic"), 2_000) for blocks in (prefixes, marginals(2, sizes))
+    )
+    assert {block.axes for block in of_prefixes.blocks} == {block.axes for block in of_cells.blocks}
+    assert (of_prefixes.after(0.4, 0.0).best, of_cells.after(0.4, 0.0).best) == ("columns", "blocks")
+
+
+def test_a_public_number_of_records_leaves_no_noise_of_the_total():
+    known = foreseen(searching(accountant="basic"))
+    public = replace(known, known=replace(known.known, unit=PrivacyUnit(neighbours=Neighbours.REPLACE)))
+    deviations = np.where([len(block.axes) > 1 for block in known.blocks], math.inf, 100.0)
+    assert public._error(deviations, 0.0) < known._error(deviations, 0.0)
+
+
 def test_noise_in_the_opening_is_no_dependence():
     plan = searching()
     known = foreseen(plan)
@@ -128,7 +159,7 @@ def test_noise_in_the_opening_is_no_dependence():
     assert known.dependence(shown(step, -5.0).errors) == TUNING.least_dependence
 
 
-@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@in_one_test("accountant", ["basic", "zcdp"])
 def test_the_error_of_one_way_marginals_on_all_pairs_is_measured_where_it_decides(accountant):
     plan = searching(marginals(3, SIZES), accountant=accountant)
     step = asked(plan)[0].step()
@@ -136,7 +167,7 @@ def test_the_error_of_one_way_marginals_on_all_pairs_is_measured_where_it_decide
     assert [block.axes for block in step.only] == [block.axes for block in marginals(2, SIZES)]
 
 
-@pytest.mark.parametrize(("mean", "widths"), [(0.0, {1}), (0.6, {3})])
+@in_one_test(("mean", "widths"), [(0.0, {1}), (0.6, {3})])
 def test_what_it_shows_decides_and_all_that_is_left_is_spent(mean, widths):
     plan = searching(marginals(3, SIZES), accountant="basic")
     state, admits = asked(plan)
@@ -159,11 +190,7 @@ def test_an_error_that_a_crash_has_lost_leaves_a_search_with_what_is_left():
     assert after.state.left == pytest.approx(0.9 - share)
 
 
-@pytest.mark.parametrize(
-    ("ways", "sizes", "records"),
-    [(2, SIZES, 20), (2, (5, 5), RECORDS), (1, SIZES, RECORDS)],
-    ids=["noise hides it", "one pair", "no pairs"],
-)
+@in_one_test(("ways", "sizes", "records"), [(2, SIZES, 20), (2, (5, 5), RECORDS), (1, SIZES, RECORDS)])
 def test_where_the_dependence_is_not_measured(ways, sizes, records):
     step = asked(searching(marginals(ways, sizes), sizes), records)[0].step()
     assert step is None or not step.errors
@@ -236,7 +263,7 @@ def corners(sizes, ways=3):
     )
 
 
-@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@in_one_test("accountant", ["basic", "zcdp"])
 def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
     """Six columns of 12 values: a model of all has 3 million cells, one of a triple 1,728."""
     sizes = (12,) * 6

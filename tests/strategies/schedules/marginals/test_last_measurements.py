@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import marginals
+from support.cases import in_one_test
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -83,7 +84,7 @@ def test_nothing_without_pairs():
     assert found is direct
 
 
-@pytest.mark.parametrize("pure", [False, True])
+@in_one_test("pure", [False, True])
 def test_names_are_those_of_no_query(pure):
     direct, found = last((2,) * 6, pure=pure)
     names = {block.name for block, _ in direct}
@@ -98,7 +99,7 @@ BLOCKS = (*marginals(3, SIZES), *marginals(2, SIZES), *marginals(1, SIZES))
 
 def test_a_part_has_what_its_columns_add_to_itself():
     """The product of sizes less one each, over all cells; all parts of a table together are all its cells."""
-    alone = MarginalParts.of(BLOCKS, BLOCKS, [1.0] * len(BLOCKS)).alone
+    alone = MarginalParts.of(BLOCKS, BLOCKS).alone
     cells = [1, *(block.cells for block in BLOCKS)]
     own = [1, *(np.prod([factor.matrix.cells - 1 for factor in block.factors]) for block in BLOCKS)]
     assert alone == pytest.approx(np.divide(own, cells))
@@ -106,12 +107,12 @@ def test_a_part_has_what_its_columns_add_to_itself():
 
 
 def test_parts_without_a_number_are_left_to_the_whole():
-    alone = MarginalParts.of(BLOCKS[:1], BLOCKS[:1], [1.0]).alone
+    alone = MarginalParts.of(BLOCKS[:1], BLOCKS[:1]).alone
     assert alone.tolist() == [1.0, 1 - 1 / 24]
 
 
 def test_every_marginal_shows_its_smaller_ones_the_better_the_fewer_cells_are_summed():
-    held = MarginalParts.of(BLOCKS, (), ()).measured
+    held = MarginalParts.of(BLOCKS, ()).measured
     table = [
         (part, factor) for block, part, factor in zip(held.blocks, held.parts, held.factors, strict=True) if not block
     ]
@@ -119,15 +120,25 @@ def test_every_marginal_shows_its_smaller_ones_the_better_the_fewer_cells_are_su
     assert [1 / factor for _, factor in table] == pytest.approx([24, 12, 8, 6, 4, 3, 2, 1])
 
 
-def test_another_block_shows_itself_alone_and_needs_its_columns_by_what_it_holds():
+def test_another_block_shows_itself_alone_and_sums_the_noise_of_its_columns():
+    """One cell of four: a quarter of all records, half of either column's noise in one of its cells."""
     row = Dense(np.array([[1, 0]]))
     other = QueryBlock(name="other", factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=row) for axis in (0, 1)))
-    parts = MarginalParts.of((other, *marginals(1, (2, 2))), (other,), [0.25])
+    parts = MarginalParts.of((other, *marginals(1, (2, 2))), (other,))
     assert [part for block, part in zip(parts.measured.blocks, parts.measured.parts, strict=True) if block == 0] == [1]
     assert dict(zip(parts.asked.parts.tolist(), parts.asked.factors.tolist(), strict=True)) == {
         0: 0.25,
-        2: 0.25,
-        3: 0.25,
+        2: 0.5,
+        3: 0.5,
         1: 1.0,
     }
     assert parts.own.tolist() == [1]
+
+
+def test_the_marginal_of_its_columns_shows_another_block_whole():
+    first = [Dense(np.eye(1, size, dtype=np.int64)) for size in SIZES]
+    other = QueryBlock(
+        name="other",
+        factors=tuple(Factor(axes=(axis,), sizes=(SIZES[axis],), matrix=row) for axis, row in enumerate(first)),
+    )
+    assert MarginalParts.of(BLOCKS, (other,)).own.tolist() == [1]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import pytest
+from support.cases import in_one_test
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -75,7 +75,7 @@ def counted(plan, records):
     return plan.schedule.after(plan.schedule.start(plan), finished)
 
 
-@pytest.mark.parametrize("accountant", UNSURE)
+@in_one_test("accountant", UNSURE)
 def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant):
     plan = unsure(accountant)
     state, admits = counted(plan, 10**6), make_filter(plan)
@@ -88,7 +88,7 @@ def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant
     assert plan.schedule.next(plan, plan.schedule.after(state, finished)) is None
 
 
-@pytest.mark.parametrize("records", [-30, 0])
+@in_one_test("records", [-30, 0])
 def test_few_records_lead_to_one_way_marginals_alone_with_all_that_is_left(records):
     plan = unsure()
     state, admits = counted(plan, records), make_filter(plan)
@@ -102,7 +102,7 @@ def test_few_records_lead_to_one_way_marginals_alone_with_all_that_is_left(recor
     assert 0.999 * admits.limit <= admits._spent <= admits.limit
 
 
-@pytest.mark.parametrize("accountant", UNSURE)
+@in_one_test("accountant", UNSURE)
 def test_a_lost_count_leads_to_a_search(accountant):
     plan = unsure(accountant)
     step = plan.schedule.next(plan, counted(plan, None))
@@ -129,7 +129,7 @@ def test_a_count_among_marginals_of_pairs_may_lead_to_all_of_them():
     assert plan.schedule.next(plan, between).measure == plan.price("stage"), "a search"
 
 
-@pytest.mark.parametrize(("records", "rounds"), [(10**6, 0), (10, 0)])
+@in_one_test(("records", "rounds"), [(10**6, 0), (10, 0)])
 def test_a_declared_number_decides_on_paper(records, rounds):
     plan = Marginals().plan(problem(marginals(3, FOURS), FOURS, n=records), BUDGET, roles())
     assert plan.rounds == rounds

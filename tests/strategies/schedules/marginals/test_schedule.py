@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.slow_cases import thinned
+from support.cases import in_one_test, thinned
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -253,7 +253,7 @@ def test_predicates_that_tie_columns_together_are_searched_as_well():
     assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.listed.blocks}
 
 
-@pytest.mark.parametrize("accountant", BUDGETS)
+@in_one_test("accountant", BUDGETS)
 def test_one_way_marginals_alone_are_not_searched(accountant):
     """They are measured, each once, with the noise and at the prices that the plan states."""
     asked = problem(tuple(range(3, 15)), 1)
@@ -269,7 +269,7 @@ def test_one_way_marginals_alone_are_not_searched(accountant):
     assert "nothing is searched" in plan.notes[-1]
 
 
-@pytest.mark.parametrize("accountant", BUDGETS)
+@in_one_test("accountant", BUDGETS)
 def test_the_plan_on_paper_costs_the_budget(accountant):
     plan = Marginals().plan(problem(), BUDGETS[accountant], roles(accountant))
     assert 0.99 < float(plan.epsilon) <= 1
