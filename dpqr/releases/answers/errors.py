@@ -268,12 +268,16 @@ def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
     return found
 
 
-def at_least_distance(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArray:
-    """No error below the distance from the draw less its margin: an estimate is off by that at least, at the LEVEL of
-    the margin. Where there is no margin, or no error, nothing changes."""
-    least = np.abs(estimate - noisy.values) - noisy.margin
-    found: FloatArray = np.where(least > error, least, error)
-    return found
+def as_drawn(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArray:
+    """Errors that the unbiased draws do not contradict. Where nothing was drawn, or no error is known, nothing changes.
+
+    At least the distance d of the estimate from the draw less the draw's margin: an estimate is off by that, at the
+    LEVEL of the margin. At most sqrt(d^2 + sigma^2), sigma^2 the variance of the draw's noise z: the estimate is off by
+    d + z, with mean square E d^2 + sigma^2 + 2 E d z, and E d z <= 0 where it follows no more of z than the whole.
+    """
+    distance = np.abs(estimate - noisy.values)
+    found: FloatArray = np.fmax(np.fmin(error, np.hypot(distance, noisy.deviation)), distance - noisy.margin)
+    return np.where(np.isnan(error), np.nan, found)
 
 
 # Intervals: one for every answer that has an error, and what it rests on.

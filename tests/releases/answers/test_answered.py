@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpqr.releases.answers.errors import (
     MEASURED,
     NO_BASIS,
     AnswerIntervals,
-    at_least_distance,
+    as_drawn,
     distance_error,
     is_measured_exactly,
 )
@@ -133,11 +134,12 @@ def test_the_error_of_a_known_block_is_its_distance_or_the_noise():
     assert distance_error(np.array([5.0, 5.25, 9.0]), DRAWN).tolist() == [0.5, 0.5, 4.0]
 
 
-def test_no_error_is_below_the_distance_less_the_margin():
+def test_no_error_contradicts_the_draws():
     estimate = np.array([9.0, 5.5, 100.0])
-    assert at_least_distance(np.full(3, 0.1), estimate, DRAWN).tolist() == [3.0, 0.1, 0.1]
-    assert at_least_distance(np.full(3, 4.0), estimate, DRAWN).tolist() == [4.0] * 3
-    assert np.isnan(at_least_distance(np.full(3, np.nan), estimate, DRAWN)).all()
+    assert as_drawn(np.full(3, 0.1), estimate, DRAWN).tolist() == [3.0, 0.1, 0.1]  # the distances less the margins
+    assert as_drawn(np.full(3, 4.0), estimate, DRAWN).tolist() == [4.0, math.hypot(0.5, 0.5), 4.0]
+    assert np.isnan(as_drawn(np.full(3, np.nan), estimate, DRAWN)).all()
+    assert as_drawn(np.full(3, 4.0), estimate, Noisy.absent(3)).tolist() == [4.0] * 3
 
 
 # Which interval an answer gets, and what it rests on.
