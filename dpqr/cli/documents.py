@@ -38,13 +38,13 @@ def check_command(given: CheckCommand) -> None:
 
     require_option("queries")
     say_settings()
-    asked = keywords(given)
-    fix, out = asked.pop("fix"), asked.pop("out")
-    for fixed in fix_documents(asked["queries"], asked["domain"]) if fix else ():
+    options = keywords(given)
+    fix, out = options.pop("fix"), options.pop("out")
+    for fixed in fix_documents(options["queries"], options["domain"]) if fix else ():
         say(fix_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
-    found = check_documents(**asked)
+    found = check_documents(**options)
     if out is not None:
-        write_queries(out, asked["queries"], asked["domain"])
+        write_queries(out, options["queries"], options["domain"])
     if given["as_json"]:
         product_json(found)
         return

@@ -186,9 +186,9 @@ def _reader_left(error: BaseException) -> bool:
         return False
     with suppress(OSError, ValueError):
         descriptor = sys.stdout.fileno()
-        asked = select.poll()
-        asked.register(descriptor, 0)
-        if any(found & (select.POLLERR | select.POLLHUP) for _, found in asked.poll(0)):
+        poller = select.poll()
+        poller.register(descriptor, 0)
+        if any(found & (select.POLLERR | select.POLLHUP) for _, found in poller.poll(0)):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             return True
     return False

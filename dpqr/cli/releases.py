@@ -145,8 +145,8 @@ def show_command(release: str, given: ShowCommand) -> None:
         raise UsageFault(f"--{'as' if form else 'rows'} is about the answers of a query; add --query NAME")
     else:
         kept = show(release)
-        asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
-        shown = Shown(lambda: stored_run_view(kept.receipt, asked, kept.figures), lambda: kept.record)
+        queries = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
+        shown = Shown(lambda: stored_run_view(kept.receipt, queries, kept.figures), lambda: kept.record)
     Screen.of(given).show(shown, paged=True)
 
 

@@ -147,13 +147,13 @@ def open_kind(
     dry_run = is_dry_run(given)
     if not (data or dry_run or given["dataset"]):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
-    asked, screen = request(), Screen.of(given)
+    terms, screen = request(), Screen.of(given)
     if dry_run:
-        plan(asked, screen)
+        plan(terms, screen)
         return
     require_output()
     with progress(given["progress"], color=screen.color) as observer:
-        found = begin(asked, observer)
+        found = begin(terms, observer)
     show(found.document(), lines(found), as_json=screen.as_json)
 
 
@@ -168,8 +168,8 @@ def ask_command(name: str, given: AskCommand) -> None:
     from dpqr.sessions.interactive import ask
 
     require_output()
-    payer, asked = session_payer(given["ledger"], given["anchor"]), keywords(given)
-    found = ask(ask_request(name, payer, where=asked["where"], queries=asked["queries"]), SILENT)
+    payer, options = session_payer(given["ledger"], given["anchor"]), keywords(given)
+    found = ask(ask_request(name, payer, where=options["where"], queries=options["queries"]), SILENT)
     show([each.document() for each in found], answer_lines(found), as_json=given["as_json"])
     if any(each.answer.low is None or each.answer.high is None for each in found):
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")

@@ -58,17 +58,17 @@ def read_domain(source: DocumentSource) -> Domain:
 
 
 def checked_domain(
-    source: Domain | DocumentSource, faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS
+    source: Domain | DocumentSource, faults: Faults, queried: QueriedColumns = NO_QUERIED_COLUMNS
 ) -> tuple[Domain, Any]:
-    """The same, cut by what is `asked`, and the document as it was parsed; its faults kept: where there are any, a
+    """The same, cut by the `queried` columns, and the document as it was parsed; its faults kept: where there are, a
     draft to check queries against. A domain that was decoded before is taken as it is."""
     if isinstance(source, Domain):
         return source, None
     if isinstance(source, dict):
-        return parse_draft(source, Location("domain"), faults, asked)
+        return parse_draft(source, Location("domain"), faults, queried)
     path = Path(source)
     with faults.kept():
-        return parse_draft(read_document(path), document_root(path), faults, asked)
+        return parse_draft(read_document(path), document_root(path), faults, queried)
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
@@ -127,13 +127,15 @@ def learned_part(value: JsonObject, location: Location) -> LearnedPart | None:
         return stated.part
 
 
-def parse_draft(value: Any, location: Location, faults: Faults, asked: QueriedColumns) -> tuple[Domain, Any]:
+def parse_draft(value: Any, location: Location, faults: Faults, queried: QueriedColumns) -> tuple[Domain, Any]:
     """A domain with its faults kept, and its document, which names no file if it is sound."""
-    domain = draft_domain(value, location, faults, asked)
+    domain = draft_domain(value, location, faults, queried)
     return domain, value if faults.found else with_parents(value, location)
 
 
-def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS) -> Domain:
+def draft_domain(
+    value: Any, location: Location, faults: Faults, queried: QueriedColumns = NO_QUERIED_COLUMNS
+) -> Domain:
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
         form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
@@ -160,7 +162,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
         faults.keep(location.fault(swapped if "queries" in value else missing))
         return DomainDraft((), broken=(UNREADABLE,))
     value = fix_shape(value, TableSchema, location, faults)
-    draft = _draft(value, location, faults, asked)
+    draft = _draft(value, location, faults, queried)
     schema = fitting(value, TableSchema)
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
@@ -177,7 +179,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     return _with_facts(whole, value, location, faults)
 
 
-def _draft(value: JsonObject, location: Location, faults: Faults, asked: QueriedColumns) -> DomainDraft:
+def _draft(value: JsonObject, location: Location, faults: Faults, queried: QueriedColumns) -> DomainDraft:
     """The sound columns, and the names of the others."""
     fields = value.get("fields")
     missing = fitting(value.get("missingValues", [""]), MissingValues) or ()
@@ -194,7 +196,7 @@ def _draft(value: JsonObject, location: Location, faults: Faults, asked: Queried
         field = None if faults.within(at.document, at.path) else fitting(one, Field)
         if field is not None:
             with faults.kept():
-                attributes.append(_attribute(field, missing, at, asked.of(field.name)))
+                attributes.append(_attribute(field, missing, at, queried.of(field.name)))
                 broken.pop()
     return DomainDraft(tuple(attributes), broken=tuple(broken))
 

@@ -266,10 +266,10 @@ class PersonCounts:
     def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
         return answer()
 
-    def table(self, asked: PersonTable) -> IntArray:
-        if asked not in self.tables:
-            raise InfeasiblePlan(f"a draw counts persons by the columns numbered {asked.axes}, and its plan does not")
-        return self.tables[asked]
+    def table(self, table: PersonTable) -> IntArray:
+        if table not in self.tables:
+            raise InfeasiblePlan(f"a draw counts persons by the columns numbered {table.axes}, and its plan does not")
+        return self.tables[table]
 
 
 def _not_named(axes: Axes) -> InfeasiblePlan:

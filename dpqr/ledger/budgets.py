@@ -223,22 +223,22 @@ def _periods(
     request: BudgetRequest, budget: PrivacyBudget, charged: Currency, unit: PrivacyUnit
 ) -> PeriodBudgets | None:
     """How the budget is divided. UsageFault: more for a period than for life, or rows that are replaced."""
-    asked = request.periods
-    if asked is None:
+    periods = request.periods
+    if periods is None:
         return None
     if unit.neighbours is Neighbours.REPLACE:
         raise UsageFault(
             "--period: a replaced row may leave one period and enter another, and how many rows a period has is "
             "private; use --neighbours add-remove"
         )
-    epsilon = PrivacyBudget.parse(asked.epsilon).epsilon
+    epsilon = PrivacyBudget.parse(periods.epsilon).epsilon
     if epsilon > budget.epsilon:
-        raise UsageFault(f"--per-period {asked.epsilon}: is above the budget for life; give at most --eps")
+        raise UsageFault(f"--per-period {periods.epsilon}: is above the budget for life; give at most --eps")
     return PeriodBudgets(
-        column=asked.column,
-        every=asked.every,
+        column=periods.column,
+        every=periods.every,
         share=charged.limit(PrivacyBudget(epsilon, budget.delta)),
-        first=None if asked.first is None else Period.parse(asked.first, asked.every, option="--first"),
+        first=None if periods.first is None else Period.parse(periods.first, periods.every, option="--first"),
         parallel=not unit.columns,
     )
 

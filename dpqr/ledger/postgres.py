@@ -315,8 +315,8 @@ class PostgresStore(Struct, frozen=True):
         self._begin(connection, "READ COMMITTED READ WRITE", wait)
         taken = f"LOCK TABLE {self.prefix}ledger IN EXCLUSIVE MODE"
         connection.execute((taken if standing.owns else f"SELECT {self.prefix}take_lock()").encode())
-        asked = f"SELECT pg_catalog.current_setting('fsync'), version FROM {self.prefix}ledger"
-        found = connection.execute(asked.encode()).fetchall()
+        statement = f"SELECT pg_catalog.current_setting('fsync'), version FROM {self.prefix}ledger"
+        found = connection.execute(statement.encode()).fetchall()
         self.require_version([row[1:] for row in found])
         if found[0][0] != "on":
             raise LedgerError("the server runs with fsync = off, and could forget what was paid; turn it on")

@@ -39,21 +39,21 @@ def has_moved(place: str) -> LedgerError:
     return LedgerError(f"the ledger was moved to {place} and goes on there; name that with --ledger")
 
 
-def over_limit(account: Account, asked: Cost) -> BudgetRefused:
+def over_limit(account: Account, cost: Cost) -> BudgetRefused:
     """The request does not fit what is left for life."""
-    return BudgetRefused(f"{_asked(account, asked)}, {spent_words(account)}\n{fitting_words(account)}")
+    return BudgetRefused(f"{_request_words(account, cost)}, {spent_words(account)}\n{fitting_words(account)}")
 
 
-def over_cap(account: Account, asked: Cost) -> BudgetRefused:
+def over_cap(account: Account, cost: Cost) -> BudgetRefused:
     """The request is larger than any one release may be."""
     cap = account.terms.currency.words(account.terms.cap or Cost(), downward_text)
     return BudgetRefused(
-        f"{_asked(account, asked)}, above the cap of {cap} for one release; "
+        f"{_request_words(account, cost)}, above the cap of {cap} for one release; "
         f"{spent_words(account)}\n{fitting_words(account)}"
     )
 
 
-def over_share(account: Account, period: str, asked: Cost) -> BudgetRefused:
+def over_share(account: Account, period: str, cost: Cost) -> BudgetRefused:
     """The request does not fit what is left of a period's budget."""
     terms, figures = account.terms, account.terms.currency.figures
     if terms.periods is None:
@@ -63,7 +63,7 @@ def over_share(account: Account, period: str, asked: Cost) -> BudgetRefused:
     figured = f"spent {figures(spent, upward_text)} of {figures(share, downward_text)}"
     request = terms.currency.request(account.largest_of(period), terms.budget.delta)
     fits = f"the largest request that fits is {request}" if request else "nothing more fits there"
-    return BudgetRefused(f"{_asked(account, asked)}, from the budget {whose}: {figured}\n{fits}")
+    return BudgetRefused(f"{_request_words(account, cost)}, from the budget {whose}: {figured}\n{fits}")
 
 
 def before_first(first: Period, period: Period) -> BudgetRefused:
@@ -147,8 +147,8 @@ def fitting_words(account: Account) -> str:
     return f"the largest request that fits is {largest}, as in {account.request}"
 
 
-def _asked(account: Account, asked: Cost) -> str:
-    return f"dataset {account.terms.dataset!r}: asked {account.terms.currency.words(asked, upward_text)}"
+def _request_words(account: Account, cost: Cost) -> str:
+    return f"dataset {account.terms.dataset!r}: asked {account.terms.currency.words(cost, upward_text)}"
 
 
 LONGEST_NAME = 100

@@ -211,11 +211,11 @@ class ThresholdComparison:
         return self.epoch.event
 
     def sample(self, value: Counts, noise: NoiseSource) -> bool:
-        asked = self.question
-        step = asked.step(self.epoch.unit)
-        above = self.epoch.side * (int(asked.block.answer(value)[0]) - asked.expected)
+        question = self.question
+        step = question.step(self.epoch.unit)
+        above = self.epoch.side * (int(question.block.answer(value)[0]) - question.expected)
         drawn = int(Geometric(self.epoch.answer_scale).sample(1, noise)[0])
-        return above + step * drawn >= step * (asked.margin + self.threshold)
+        return above + step * drawn >= step * (question.margin + self.threshold)
 
 
 def is_above_threshold(data: Private[Counts], watch: OpenThreshold, question: Question, noise: NoiseSource) -> bool:
@@ -224,6 +224,6 @@ def is_above_threshold(data: Private[Counts], watch: OpenThreshold, question: Qu
     Raises:
         BudgetRefused: the watch has ended; nothing was opened.
     """
-    asked = ThresholdComparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
-    watch.ended = measure(data, asked, accountant=watch, noise=noise).value
+    comparison = ThresholdComparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
+    watch.ended = measure(data, comparison, accountant=watch, noise=noise).value
     return watch.ended

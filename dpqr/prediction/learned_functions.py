@@ -8,10 +8,10 @@
 1099517919241
 >>> SphericalWeights(learner=Fixed(), width=3, scale=Fraction(2**22)).event.sensitivity
 1048579
->>> asked = LearnerAtPoints(learner=Fixed(), points=np.eye(3), limit=1)
->>> LaplacePredictions(asked=asked, scale=Fraction(2**22)).events
+>>> at_points = LearnerAtPoints(learner=Fixed(), points=np.eye(3), limit=1)
+>>> LaplacePredictions(at_points=at_points, scale=Fraction(2**22)).events
 ((DiscreteLaplaceEvent(sensitivity=1048578, scale=Fraction(4194304, 1), coordinates=1), 3),)
->>> GaussianPredictions(asked=asked, variance=Fraction(2**46)).events[0][1]
+>>> GaussianPredictions(at_points=at_points, variance=Fraction(2**46)).events[0][1]
 3
 """
 
@@ -200,7 +200,7 @@ class LaplacePredictions(Struct, frozen=True, kw_only=True, eq=False):
         stability plus noise. All of them are charged: noise on one value does not cover a second one.
     """
 
-    asked: LearnerAtPoints
+    at_points: LearnerAtPoints
     scale: Fraction
 
     def __post_init__(self) -> None:
@@ -209,10 +209,10 @@ class LaplacePredictions(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def events(self) -> Composition:
         event = DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=self.scale, coordinates=1)
-        return ((event, self.asked.count),)
+        return ((event, self.at_points.count),)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        return self.asked.predictions(value) + DiscreteLaplace(self.scale).sample(self.asked.count, noise)
+        return self.at_points.predictions(value) + DiscreteLaplace(self.scale).sample(self.at_points.count, noise)
 
 
 @final
@@ -226,7 +226,7 @@ class GaussianPredictions(Struct, frozen=True, kw_only=True, eq=False):
         and Steinke 2016, Proposition 1.6). mu^2 and rho add up.
     """
 
-    asked: LearnerAtPoints
+    at_points: LearnerAtPoints
     variance: Fraction
 
     def __post_init__(self) -> None:
@@ -235,7 +235,7 @@ class GaussianPredictions(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def events(self) -> Composition:
         event = RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=self.variance)
-        return ((event, self.asked.count),)
+        return ((event, self.at_points.count),)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        return self.asked.predictions(value) + RoundedGaussian(self.variance).sample(self.asked.count, noise)
+        return self.at_points.predictions(value) + RoundedGaussian(self.variance).sample(self.at_points.count, noise)

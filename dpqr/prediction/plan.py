@@ -115,7 +115,7 @@ class PredictionPlan(ABC):
         tuning: price of the choice of lambda, drawn next.
         factor: what was chosen.
         parts: of an ensemble, or of the choice.
-        asked: see `PlannerInput`.
+        accountant_named: see `PlannerInput`.
         notes: sentences for the reader.
         inputs: what it was made from.
     """
@@ -134,7 +134,7 @@ class PredictionPlan(ABC):
     tuning: Price | None = None
     factor: Fraction = Fraction(1)
     parts: int | None = None
-    asked: bool = False
+    accountant_named: bool = False
     notes: tuple[str, ...] = ()
     inputs: PublicInputs | None = None
     pointwise: ClassVar[bool] = True
@@ -415,13 +415,13 @@ class PointsPlan(BoundedPlan):
         """The mechanism at points of these codes."""
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
-            asked = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
+            learner_at_points = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
         else:
-            asked = LearnerAtPoints(learner=learner, points=learner.features.of(codes), limit=limit)
+            learner_at_points = LearnerAtPoints(learner=learner, points=learner.features.of(codes), limit=limit)
         event = self.form.event(self.price, self.noise)
         if isinstance(event, RoundedGaussianEvent):
-            return GaussianPredictions(asked=asked, variance=event.variance)
-        return LaplacePredictions(asked=asked, scale=event.scale)
+            return GaussianPredictions(at_points=learner_at_points, variance=event.variance)
+        return LaplacePredictions(at_points=learner_at_points, scale=event.scale)
 
     def deviation(self, records: int | None) -> float | None:
         if records is None:
@@ -435,7 +435,7 @@ class PointsPlan(BoundedPlan):
         for release in range(self.releases):
             batch = self.predictions(self.learner(known, release), _require_points(codes))
             numbers.append(table.draw_together(batch))
-            grids.append(np.full(len(numbers[-1]), batch.asked.step))
+            grids.append(np.full(len(numbers[-1]), batch.at_points.step))
         return np.concatenate(numbers), replace(self.figures(known), step=np.concatenate(grids))
 
 

@@ -87,7 +87,7 @@ class PlannerInput(Struct, frozen=True, kw_only=True):
     Attributes:
         problem, budget, recipe: of the run.
         accountants: that may prove it.
-        asked: whether the user named the accountant.
+        accountant_named: whether the user named the accountant.
         separate: whether points come one after the other, so that nothing is drawn for all of them at once.
     """
 
@@ -95,7 +95,7 @@ class PlannerInput(Struct, frozen=True, kw_only=True):
     budget: PrivacyBudget
     recipe: Recipe
     accountants: Sequence[Accountant]
-    asked: bool = False
+    accountant_named: bool = False
     separate: bool = False
 
 
@@ -167,7 +167,7 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
         counting=counting,
         tuning=tuning,
         parts=parts,
-        asked=wanted.asked,
+        accountant_named=wanted.accountant_named,
     )
 
 
@@ -236,19 +236,19 @@ class OneValue(Struct, frozen=True, kw_only=True, eq=False):
         A value at a point moves by at most the learner's bound, whichever other points are asked about.
     """
 
-    asked: LearnerAtPoints
+    at_points: LearnerAtPoints
     shared: FitCache
     place: int
 
     @property
     def bound(self) -> Fraction:
-        return self.asked.learner.bound
+        return self.at_points.learner.bound
 
     def fit(self, counts: Counts) -> AnyArray:
         """Shape (1,). Private."""
 
         def values() -> AnyArray:
-            fitted, points = self.asked.learner.fit(counts), self.asked.points
+            fitted, points = self.at_points.learner.fit(counts), self.at_points.points
             return fitted if points is None else points @ fitted
 
         return self.shared.of(counts, values)[self.place : self.place + 1]
@@ -303,8 +303,8 @@ def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[
     assert isinstance(plan, PointsPlan)  # a session is planned point by point
     batch = plan.predictions(plan.learner(records), codes)
     for place in range(len(codes)):
-        one = OneValue(asked=batch.asked, shared=shared, place=place)
-        yield replace(batch, asked=LearnerAtPoints(learner=one, points=None, limit=batch.asked.limit, own=1))
+        one = OneValue(at_points=batch.at_points, shared=shared, place=place)
+        yield replace(batch, at_points=LearnerAtPoints(learner=one, points=None, limit=batch.at_points.limit, own=1))
 
 
 # From documents and options to what a plan is made for.
@@ -403,7 +403,7 @@ def planner_input(request: PredictionPlanRequest) -> PlannerInput:
         budget=budget,
         recipe=recipe,
         accountants=accountants,
-        asked=request.accountant is not None,
+        accountant_named=request.accountant is not None,
     )
     return _within_a_session(wanted) if request.session else wanted
 

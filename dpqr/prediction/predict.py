@@ -217,20 +217,20 @@ def resolve_run(request: PredictionRequest) -> ResolvedRun:
     """What the plan is made for, and the points. UsageFault for points of the private table."""
     request = replace(request, table=resolve_source(request.table, request.payer))
     with refuse_table_as_document(request.table):
-        asked, codes = request.plan, None
-        if request.points is not None and asked.domain is not None:
-            if asked.form == "function":
+        plan, codes = request.plan, None
+        if request.points is not None and plan.domain is not None:
+            if plan.form == "function":
                 raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
-            domain = read_domain(asked.domain)
+            domain = read_domain(plan.domain)
             require_public(request.points, request.table)
-            target = read_target(domain, asked.target, asked.positive)
+            target = read_target(domain, plan.target, plan.positive)
             codes = read_points(request.points, without(domain, target), request.limits)
-        asked = replace(asked, counts=count_column(request.table, request.payer))
+        plan = replace(plan, counts=count_column(request.table, request.payer))
         if request.locked is None:
-            asked = replace(asked, accountant=charging_accountant(asked, request.payer))
+            plan = replace(plan, accountant=charging_accountant(plan, request.payer))
         if codes is not None:
-            asked = replace(asked, predictions=len(codes))
-        return ResolvedRun(request=replace(request, plan=asked), planner=planner_input(asked), codes=codes)
+            plan = replace(plan, predictions=len(codes))
+        return ResolvedRun(request=replace(request, plan=plan), planner=planner_input(plan), codes=codes)
 
 
 def with_reading(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, TableReading]:

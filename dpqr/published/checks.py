@@ -173,8 +173,8 @@ def ledger(evidence: ReleaseEvidence) -> str:
     """The whole ledger is sound, and its entry has paid for this release."""
     stated, given = evidence.record.ledger, evidence.request.ledger
     if isinstance(stated, str):
-        asked = given is not None and not evidence.request.usual
-        raise (GoalMissed if asked else NotChecked)("none paid for this release")
+        expected = given is not None and not evidence.request.usual
+        raise (GoalMissed if expected else NotChecked)("none paid for this release")
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
     walked = evidence.walked

@@ -56,7 +56,7 @@ class ModelAnswers(Struct, frozen=True, kw_only=True, eq=False):
     unknown: Mapping[str, str]
 
 
-def answer_from_model(plan: Plan, outcome: Outcome, asked: Workload, factors: Mapping[str, float]) -> ModelAnswers:
+def answer_from_model(plan: Plan, outcome: Outcome, workload: Workload, factors: Mapping[str, float]) -> ModelAnswers:
     """Answers of the model where a run ended, with errors as far as the run's draws show them.
 
     | the cells that a question looks at                         | error                                             |
@@ -66,7 +66,7 @@ def answer_from_model(plan: Plan, outcome: Outcome, asked: Workload, factors: Ma
     | were never measured or looked at together                  | none: what the model joins, nobody has compared   |
 
     Args:
-        asked: over the plan's domain, the names of its blocks distinct and none of the plan's workload's.
+        workload: over the plan's domain, the names of its blocks distinct and none of the plan's workload's.
         factors: of the workload's unmeasured blocks, by name (`ErrorBars.factors`).
 
     Privacy:
@@ -74,16 +74,16 @@ def answer_from_model(plan: Plan, outcome: Outcome, asked: Workload, factors: Ma
         without a look at the noisy answers.
     """
     history, shown = outcome.transcript.measurements, released_hypothesis(plan, outcome)
-    later = replace(plan, problem=replace(plan.problem, workload=asked))
+    later = replace(plan, problem=replace(plan.problem, workload=workload))
     looked = _MeasuredColumns.of(plan, outcome, factors)
-    prepare(shown, asked.blocks)
+    prepare(shown, workload.blocks)
     # A model of single tables may hold no answer to a question.
-    for block in asked.blocks if isinstance(shown, LinearEstimate) else ():
+    for block in workload.blocks if isinstance(shown, LinearEstimate) else ():
         if np.isnan(shown.answer(block)).any():
             raise InfeasiblePlan(f"{block.name}: {looked.apart(block)}; this model cannot answer it")
     summed = summed_answers(later, history)
     answers = sound_answers(later, shown, assembled_answers(later, outcome.transcript), summed, history)
-    unknown = {block.name: looked.apart(block) for block in asked.blocks if looked.factor(block) is None}
+    unknown = {block.name: looked.apart(block) for block in workload.blocks if looked.factor(block) is None}
     known = distance_errors(answers, history)
     # Those of whose errors some has no closed form.
     others = [
@@ -109,7 +109,7 @@ def _refit_errors(
     if not others:
         return {}
     tests = {name: block for name, block in tests_of(later, ()).items() if name in {each.name for each in others}}
-    found = refit_errors(later, outcome, shown, tuple(tests.values()), asked=others, most=TUNING.refits)
+    found = refit_errors(later, outcome, shown, tuple(tests.values()), answered=others, most=TUNING.refits)
     factors = {each.name: looked.factor(each) or 1.0 for each in others}
     factors |= {test.name: factors[name] for name, test in tests.items()}
     blocks = {each.name: each for each in (*others, *tests.values())}
@@ -126,32 +126,32 @@ def _bare(figure: FigureAnswers) -> FigureAnswers:
 class _MeasuredColumns(Struct, frozen=True, kw_only=True, eq=False):
     """What a run looked at. tables: attributes of the measured blocks from which all cells over them can be estimated.
 
-    others: the other measured blocks. asked: attributes and factor of the workload's unmeasured blocks.
+    others: the other measured blocks. unmeasured: attributes and factor of the workload's unmeasured blocks.
     """
 
     names: tuple[str, ...]
     tables: tuple[frozenset[int], ...]
     others: tuple[QueryBlock, ...]
-    asked: tuple[tuple[frozenset[int], float], ...]
+    unmeasured: tuple[tuple[frozenset[int], float], ...]
 
     @classmethod
     def of(cls, plan: Plan, outcome: Outcome, factors: Mapping[str, float]) -> _MeasuredColumns:
         blocks = [block for one in outcome.transcript.measurements for block in one.blocks]
         whole = [block for block in blocks if block.is_marginal or is_interaction(block) or is_strategy(block)]
         tables = {frozenset(block.axes) for block in whole}
-        asked = [(each, factors[each.name]) for each in plan.problem.workload.blocks if each.name in factors]
+        unmeasured = [(each, factors[each.name]) for each in plan.problem.workload.blocks if each.name in factors]
         return cls(
             names=plan.problem.domain.names,
             tables=tuple(tables),
             others=tuple(block for block in blocks if frozenset(block.axes) not in tables),
-            asked=tuple((frozenset(each.axes), factor) for each, factor in asked),
+            unmeasured=tuple((frozenset(each.axes), factor) for each, factor in unmeasured),
         )
 
     def factor(self, block: QueryBlock) -> float | None:
         """By how much refits underestimate a block's error; None: nothing that was released shows it."""
         if self._met(block.axes) or any(follows_from(measured, block) for measured in self.others):
             return 1.0
-        around = [(len(axes), factor) for axes, factor in self.asked if axes.issuperset(block.axes)]
+        around = [(len(axes), factor) for axes, factor in self.unmeasured if axes.issuperset(block.axes)]
         least = min(around, default=(0, 0.0))[0]
         return max((factor for size, factor in around if size == least), default=None)
 
@@ -213,13 +213,13 @@ def answer(request: AnswerRequest) -> DerivedAnswers:
     """
     if isinstance(request.release, FinishedRun):
         made = request.release
-        asked, notes = _compile_queries(request.queries, made.plan)
+        workload, notes = _compile_queries(request.queries, made.plan)
         outcome = Outcome(hypothesis=made.hypothesis, transcript=made.transcript, errors=made.errors)
-        return _answers(_InMemory(made, outcome), asked, notes)
+        return _answers(_InMemory(made, outcome), workload, notes)
     with TemporaryDirectory(prefix="dpqr-answer-") as scratch:
         kept = _OnDisk(request.release, ReleaseEvidence(VerifyRequest(release=request.release), Path(scratch)))
-        asked, notes = _compile_queries(request.queries, kept.plan)
-        return _answers(kept, asked, notes)
+        workload, notes = _compile_queries(request.queries, kept.plan)
+        return _answers(kept, workload, notes)
 
 
 class _InMemory(Struct, frozen=True):
@@ -327,13 +327,13 @@ def _compile_queries(queries: str | dict[str, Any], plan: Plan) -> tuple[Workloa
     return Workload(blocks, figures), tuple(note for note in document.notes if note not in plan.notes)
 
 
-def _answers(kept: _InMemory | _OnDisk, asked: Workload, notes: tuple[str, ...]) -> DerivedAnswers:
-    known = {block.name: _released_block(block, kept.plan) for block in asked.blocks}
-    figures = {figure.name: _released_figure(figure, asked, kept.plan) for figure in asked.figures}
-    behind = {name for figure in asked.figures for name in figure.blocks}
-    shown = [block for block in asked.blocks if block.name not in behind]
+def _answers(kept: _InMemory | _OnDisk, workload: Workload, notes: tuple[str, ...]) -> DerivedAnswers:
+    known = {block.name: _released_block(block, kept.plan) for block in workload.blocks}
+    figures = {figure.name: _released_figure(figure, workload, kept.plan) for figure in workload.figures}
+    behind = {name for figure in workload.figures for name in figure.blocks}
+    shown = [block for block in workload.blocks if block.name not in behind]
     own = kept.own({place[0] for block in shown if (place := known[block.name])})
-    new = _unanswered_queries(asked, known, figures, behind)
+    new = _unanswered_queries(workload, known, figures, behind)
     answers: dict[str, AnsweredBlock] = {}
     rows = kept.own_figures({name for name in figures.values() if name is not None})
     if new is not None:
@@ -362,19 +362,21 @@ def _answers(kept: _InMemory | _OnDisk, asked: Workload, notes: tuple[str, ...])
 
 
 def _unanswered_queries(
-    asked: Workload,
+    workload: Workload,
     known: Mapping[str, tuple[str, IntArray] | None],
     figures: Mapping[str, str | None],
     behind: Collection[str],
 ) -> Workload | None:
     """What the model is asked: blocks that the release has not answered, and those of figures that it has not; None:
     nothing. All names are new."""
-    left = [figure for figure in asked.figures if figures[figure.name] is None]
+    left = [figure for figure in workload.figures if figures[figure.name] is None]
     needed = {name for figure in left for name in figure.blocks}
     needed |= {name for name, place in known.items() if place is None and name not in behind}
     if not needed:
         return None
-    blocks = tuple(replace(block, name=NEW_QUERY_PREFIX + block.name) for block in asked.blocks if block.name in needed)
+    blocks = tuple(
+        replace(block, name=NEW_QUERY_PREFIX + block.name) for block in workload.blocks if block.name in needed
+    )
     renamed = tuple(
         replace(
             figure,
@@ -395,9 +397,9 @@ def _released_block(block: QueryBlock, plan: Plan) -> tuple[str, IntArray] | Non
     return next(((name, rows) for name, rows in same if rows is not None), None)
 
 
-def _released_figure(figure: Figure, asked: Workload, plan: Plan) -> str | None:
+def _released_figure(figure: Figure, workload: Workload, plan: Plan) -> str | None:
     """The figure of the release that is the same function of the same answers; None: there is none."""
-    mine = {block.name: block for block in asked.blocks}
+    mine = {block.name: block for block in workload.blocks}
     theirs = {block.name: block for block in plan.problem.workload.blocks}
     for each in plan.problem.workload.figures:
         pairs = zip(figure.blocks, each.blocks, strict=False)

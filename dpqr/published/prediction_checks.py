@@ -113,8 +113,8 @@ class PredictionEvidence:
             stated = parse_prediction_request(request, TableSource(paths=(STDIN,)))
             session = True if "draws" in self.document else stated.plan.session
             wanted = resolve_run(replace(stated, plan=replace(stated.plan, session=session)))
-            asked = replace(wanted.request, plan=replace(wanted.request.plan, session=stated.plan.session))
-            return with_reading(plan_prediction(wanted.planner), asked)[0]
+            continued = replace(wanted.request, plan=replace(wanted.request.plan, session=stated.plan.session))
+            return with_reading(plan_prediction(wanted.planner), continued)[0]
         except (DocumentError, UsageFault, InfeasiblePlan) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
 
@@ -173,8 +173,8 @@ def ledger(evidence: PredictionEvidence) -> str:
     """The whole ledger is sound, and its entry has paid for these draws."""
     stated, given = evidence.document["ledger"], evidence.request.ledger
     if stated is None:
-        asked = given is not None and not evidence.request.usual
-        raise (GoalMissed if asked else NotChecked)("none paid for this run")
+        expected = given is not None and not evidence.request.usual
+        raise (GoalMissed if expected else NotChecked)("none paid for this run")
     if given is None:
         raise NotChecked(f"entry {stated['entry']} of dataset {stated['dataset']!r} paid; give the ledger")
     entries = evidence.walked.entries

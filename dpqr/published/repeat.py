@@ -140,8 +140,8 @@ def recorded_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
 def _require_order(stated: Questions, events: Composition) -> None:
     """GoalMissed where a process says that it found fewer surprises than were there, or more thresholds than paid."""
     epochs = sum(count for event, count in events if isinstance(event, AboveThresholdEvent))
-    for number, asked in enumerate(stated.asks):
-        start, before = asked.start, sum(ask < number for ask, *_ in stated.surprises)
+    for number, job in enumerate(stated.asks):
+        start, before = job.start, sum(ask < number for ask, *_ in stated.surprises)
         if start.measured != before or start.surprises < before or not len(start.sides) <= start.epochs <= epochs:
             raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
 
@@ -177,7 +177,7 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
         rule=RowWeights(start_rows=rows),
         surprises=list(_recorded_hard_queries(record, stated, asks)),
     )
-    log = [line for number, asked in enumerate(stated.asks) for line in _lines(replay, asks, number, asked)]
+    log = [line for number, job in enumerate(stated.asks) for line in _lines(replay, asks, number, job)]
     made = release_of(paper, log, rows, [each.measured for each in replay.surprises])
     if made is None:
         raise GoalMissed("the record holds no answers, and such a session leaves no release")
@@ -193,10 +193,10 @@ def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHi
         yield hard_query_answer(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
 
 
-def _lines(replay: Replay, asks: AskHistory, number: int, asked: Asked) -> Iterator[dict[str, Any]]:
+def _lines(replay: Replay, asks: AskHistory, number: int, job: Asked) -> Iterator[dict[str, Any]]:
     """What the session's own log said of one ask."""
     yield {"ask": number, "queries": asks.documents[number]}
-    rows = [(asks.row(number, block, row), free) for block, row, free in asked.answers]
-    answers = replay.answers(asked.start, [(row.block, free) for row, free in rows])
+    rows = [(asks.row(number, block, row), free) for block, row, free in job.answers]
+    answers = replay.answers(job.start, [(row.block, free) for row, free in rows])
     for (row, _), answer in zip(rows, answers, strict=True):
         yield {"ask": number, "block": row.place, "row": row.row, **structs.asdict(answer)}

@@ -134,7 +134,7 @@ def stored_views(files: ReleaseFiles, base: int) -> WholeNumberViews:
     tables = [
         block
         for entry, block in found
-        if block.name in nodes.asked or {column.name for column in block.columns} == set(entry.columns)
+        if block.name in nodes.names or {column.name for column in block.columns} == set(entry.columns)
     ]
     return views_of(tables, nodes, base)
 

@@ -115,8 +115,8 @@ def answer(
     if (queries is None) == (where is None and not columns):
         raise UsageFault("answer: give one of --sql TEXT, --queries FILE, and --where PREDICATE with --by COLUMN")
     question = {"marginal": columns} if where is None else {"where": text("where", where), "by": columns}
-    asked = {"queries": [question]} if queries is None else document("queries", queries)
-    request = AnswerRequest(release=origin, queries=asked)
+    entries = {"queries": [question]} if queries is None else document("queries", queries)
+    request = AnswerRequest(release=origin, queries=entries)
     place = None if out is None else answers_file(os.fspath(out))
     found = run_sanitised(lambda: answered(request))
     if place is not None:

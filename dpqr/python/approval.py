@@ -59,8 +59,8 @@ def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, di
     nothing = TableSource.unnamed()
     if plans_predictions(path):
         empty = PredictionPlanRequest(target="", epsilon="", domain=None)
-        asked = PredictionRequest(table=nothing, plan=empty, payer=payer)
-        predicting, _, _ = checked_prediction(following_prediction(asked, path, opened=False))
+        request = PredictionRequest(table=nothing, plan=empty, payer=payer)
+        predicting, _, _ = checked_prediction(following_prediction(request, path, opened=False))
         return predicting, _require_same_words(predicting, prediction_plan_document)
     release = ReleaseRequest(source=nothing, plan=PlanRequest(), payer=payer)
     followed = following(release, path, opened=False)

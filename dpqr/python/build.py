@@ -113,8 +113,8 @@ def run_audit(
     chosen = select_cases(texts("cases", cases))
     if boolean("short", short) and runs is not None:
         raise UsageFault("--short and --runs exclude each other; give one of them")
-    asked = integer("runs", runs) if runs is not None else SHORT_RUNS if short else RUNS
-    return audit(chosen, asked, short=short, done=done)
+    count = integer("runs", runs) if runs is not None else SHORT_RUNS if short else RUNS
+    return audit(chosen, count, short=short, done=done)
 
 
 def strategy_rows() -> list[dict[str, str]]:

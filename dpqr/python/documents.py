@@ -52,8 +52,8 @@ class Checked(Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
 
-        asked = count_words(self.record["queries"], "query"), count_words(self.record["blocks"], "block")
-        return f"Checked({asked[0]} in {asked[1]} over {count_words(self.record['cells'], 'cell')})"
+        counts = count_words(self.record["queries"], "query"), count_words(self.record["blocks"], "block")
+        return f"Checked({counts[0]} in {counts[1]} over {count_words(self.record['cells'], 'cell')})"
 
     def _repr_html_(self) -> str:
         shown: str = self.columns.to_html(index=False, border=0)
@@ -82,14 +82,14 @@ def check(
     from dpqr.releases.any_release import check_documents
     from dpqr.releases.documents import fix_documents, write_queries
 
-    asked = document("queries", queries)
+    queries_document = document("queries", queries)
     over = None if domain is None else document("domain", domain)
-    if fix and (isinstance(asked, dict) or isinstance(over, dict)):
+    if fix and (isinstance(queries_document, dict) or isinstance(over, dict)):
         raise UsageFault("fix: is about files, and a document is in memory; give paths, or leave it out")
-    written = run_sanitised(lambda: fix_documents(asked, over)) if boolean("fix", fix) else []
-    found = run_sanitised(lambda: check_documents(asked, over, strict=boolean("strict", strict)))
+    written = run_sanitised(lambda: fix_documents(queries_document, over)) if boolean("fix", fix) else []
+    found = run_sanitised(lambda: check_documents(queries_document, over, strict=boolean("strict", strict)))
     if out is not None:
-        run_sanitised(lambda: write_queries(os.fspath(out), asked, over))
+        run_sanitised(lambda: write_queries(os.fspath(out), queries_document, over))
     return Checked(found, tuple(written))
 
 
@@ -163,8 +163,8 @@ def init(
     """
     from dpqr.python.project import start
 
-    asked = _domain_request(table, sources)
-    return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
+    request = _domain_request(table, sources)
+    return run_sanitised(lambda: start(os.fspath(directory), request, dataset))
 
 
 def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, DomainSources]:

@@ -35,10 +35,10 @@ class Evaluation(Struct, frozen=True, eq=False):
 
     >>> import dpqr, pandas
     >>> table = pandas.DataFrame({"sex": ["f", "m", "f"]})
-    >>> asked = dpqr.queries().marginal("sex")
+    >>> workload = dpqr.queries().marginal("sex")
     >>> domain = dpqr.domain_from({"sex": ["f", "m"]})
-    >>> made = dpqr.release(table, queries=asked, domain=domain, eps=1)
-    >>> found = dpqr.evaluate(table, made, queries=asked, domain=domain)
+    >>> made = dpqr.release(table, queries=workload, domain=domain, eps=1)
+    >>> found = dpqr.evaluate(table, made, queries=workload, domain=domain)
     >>> found.accuracy.records, list(found.errors.columns)[:3]
     (3, ['query', 'answers', 'l1'])
     """
@@ -240,10 +240,10 @@ def sweep(
 
 
 def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:
-    asked = trial.asked
-    told: dict[str, Any] = {"eps": float(asked.epsilon), "repeat": trial.repeat}
+    options = trial.options
+    told: dict[str, Any] = {"eps": float(options.epsilon), "repeat": trial.repeat}
     if trial.release is None or trial.accuracy is None:
-        named = {"schedule": asked.schedule, "update": asked.update, "accountant": asked.accountant}
+        named = {"schedule": options.schedule, "update": options.update, "accountant": options.accountant}
         yield told | named | {"refused": trial.refusal}
         return
     roles, plan = trial.release.plan.roles, trial.release.plan

@@ -113,7 +113,7 @@ class Ledger(LedgerPlace):
         stated = check_options(options, checks(BudgetOptions))
         divided = {*checks(PolicyOptions), *checks(BudgetPeriodOptions)}
         reading, periods = budget_fields({name: value for name, value in stated.items() if name in divided})
-        asked = BudgetRequest(
+        request = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
             delta=stated.get("delta"),
@@ -133,7 +133,7 @@ class Ledger(LedgerPlace):
             ),
             periods=periods,
         )
-        return Budget.of(run_sanitised(lambda: open_budget(self._opened(), asked)))
+        return Budget.of(run_sanitised(lambda: open_budget(self._opened(), request)))
 
     def policy(
         self,

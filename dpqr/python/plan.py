@@ -89,8 +89,8 @@ class Plan:
         from dpqr.kernel.wording import count_words
 
         workload = self._planned.problem.workload
-        asked = f"{count_words(workload.rows, 'query')} in {count_words(len(workload.blocks), 'block')}"
-        return f"Plan({asked}, eps {float(self._planned.budget.epsilon):g})"
+        queries = f"{count_words(workload.rows, 'query')} in {count_words(len(workload.blocks), 'block')}"
+        return f"Plan({queries}, eps {float(self._planned.budget.epsilon):g})"
 
     def _repr_html_(self) -> str:
         return self.text._repr_html_()

@@ -47,12 +47,12 @@ class NewProject(Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...]
 
 
-def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProject:
+def start(directory: str, request: DomainRequest, dataset: str | None) -> NewProject:
     """Write dpqr.toml, domain.json and queries.json into `directory`.
 
     Args:
         directory: is made where it is missing; its parent is not.
-        asked: what the domain file is made from; where it names no columns, those of an example.
+        request: what the domain file is made from; where it names no columns, those of an example.
         dataset: its name in the ledger; None: left to fill in.
 
     Raises:
@@ -63,8 +63,8 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProje
         Of the table its column names and types are read, never a value.
     """
     stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
-    named = asked.data is not None or asked.codebooks or asked.types
-    made = domain_file(asked if named else replace(asked, types=EXAMPLE))
+    named = request.data is not None or request.codebooks or request.types
+    made = domain_file(request if named else replace(request, types=EXAMPLE))
     # Queries to begin with: the number of records, every column by itself, and every pair of columns.
     pairs = [{"marginals": {"ways": 2}}] if len(made.document["fields"]) > 1 else []
     queries = {

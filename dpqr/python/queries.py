@@ -35,8 +35,8 @@ class Queries:
     40}; by: for every combination of cells of these columns;
     where: of the records that fulfil a predicate.
 
-    >>> asked = Queries().marginals(ways=2).where("age >= 65", by="sex", name="old")
-    >>> asked.document["queries"]
+    >>> workload = Queries().marginals(ways=2).where("age >= 65", by="sex", name="old")
+    >>> workload.document["queries"]
     [{'marginals': {'ways': 2}}, {'where': 'age >= 65', 'by': ['sex'], 'name': 'old'}]
 
     Raises:
@@ -69,10 +69,10 @@ class Queries:
         weight: Weight | None = None,
     ) -> Queries:
         """The listed marginals, or all of `ways` columns out of `columns` (of the domain, where none are given)."""
-        asked: Any = (
+        entry: Any = (
             [list(each) for each in listed] if ways is None else _without_none(ways=ways, columns=_listed(columns))
         )
-        return self._with({"marginals": asked}, name=name, weight=weight)
+        return self._with({"marginals": entry}, name=name, weight=weight)
 
     def where(
         self, predicate: str, *, by: str | Sequence[str] = (), name: str | None = None, weight: Weight | None = None
@@ -96,9 +96,9 @@ class Queries:
     ) -> Queries:
         """How many records lie in each range of a column, or each rectangle of several: `between` lists them, or that
         many `random` ones are drawn from a public seed."""
-        asked = _without_none(ranges=columns[0] if len(columns) == 1 else list(columns), random=random, seed=seed)
+        entry = _without_none(ranges=columns[0] if len(columns) == 1 else list(columns), random=random, seed=seed)
         between_bounds = {} if between is None else {"between": _plain(between)}
-        return self._with(asked | between_bounds, by=by, name=name, weight=weight)
+        return self._with(entry | between_bounds, by=by, name=name, weight=weight)
 
     def conjunctions(
         self,
@@ -139,8 +139,8 @@ class Queries:
         quantiles `at` (the median), from counts between `edges`. Of rows that fulfil the predicate `where`, or all."""
         both = _without_none(sum=total, within=_listed(within), edges=_listed(edges), at=_listed(at))
         kind = "quantiles" if edges is not None or at is not None else "mean"
-        asked = _without_none(by=_listed(by) or None, max_cells=max_cells, **({kind: both} if both else {}))
-        return self._with({"persons": asked, **_without_none(where=where)}, name=name)
+        entry = _without_none(by=_listed(by) or None, max_cells=max_cells, **({kind: both} if both else {}))
+        return self._with({"persons": entry, **_without_none(where=where)}, name=name)
 
     def median(self, column: str, **options: Unpack[Grouped]) -> Queries:
         """The median of a column of numbers."""
@@ -185,8 +185,8 @@ class Queries:
         weight: Weight | None = None,
     ) -> Queries:
         """Any linear queries: a file of coefficients in [0, 1] for the cells of some columns."""
-        asked = _without_none(coefficients=os.path.abspath(path), columns=_listed(columns))
-        return self._with(asked, name=name, weight=weight)
+        entry = _without_none(coefficients=os.path.abspath(path), columns=_listed(columns))
+        return self._with(entry, name=name, weight=weight)
 
     def over(self, domain: Document) -> Queries:
         """The same queries over a domain that is known from now on; every entry is checked against it."""
@@ -247,11 +247,11 @@ def queries(domain: Document | None = None) -> Queries:
     return Queries(domain=domain)
 
 
-def _require_answerable(asked: Queries) -> None:
+def _require_answerable(queries: Queries) -> None:
     from dpqr.releases.planning import read_documents
 
-    domain = None if asked.domain is None else document("domain", asked.domain)
-    read_documents({"queries": list(asked.entries)}, domain)
+    domain = None if queries.domain is None else document("domain", queries.domain)
+    read_documents({"queries": list(queries.entries)}, domain)
 
 
 def _without_none(**given: Any) -> dict[str, Any]:

@@ -173,9 +173,9 @@ class Release:
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
 
-        asked = f"{count_words(len(self.answers), 'answer')} in {count_words(len(self.queries), 'query')}"
+        counts = f"{count_words(len(self.answers), 'answer')} in {count_words(len(self.queries), 'query')}"
         promise = self.guarantee.partition(" (")[0].partition(",")[0]
-        return f"Release({asked}, {promise[:1].lower()}{promise[1:]})"
+        return f"Release({counts}, {promise[:1].lower()}{promise[1:]})"
 
     def _repr_html_(self) -> str:
         """The answers, then one receipt."""

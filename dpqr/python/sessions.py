@@ -187,9 +187,9 @@ def ask_request(
 
     if (where is None) == (queries is None):
         raise UsageFault("ask: give one of --where PREDICATE, --queries FILE and --sql TEXT")
-    asked = {"queries": [{"where": text("where", where)}]} if where is not None else document("queries", queries)
+    entries = {"queries": [{"where": text("where", where)}]} if where is not None else document("queries", queries)
     source = None if table is None else table_source(table, {})
-    return AskRequest(name=name, payer=payer, queries=asked, source=source)
+    return AskRequest(name=name, payer=payer, queries=entries, source=source)
 
 
 def open_request(
@@ -215,7 +215,7 @@ def open_request(
 
     if eps is None and plan is None:
         raise UsageFault("open: state the epsilon of the whole session: add --eps E")
-    asked = replace(
+    planned = replace(
         plan_request(expect, eps, domain, options),
         surprises=None if surprises is None else integer("surprises", surprises),
         questions=None if questions is None else integer("questions", questions),
@@ -223,7 +223,7 @@ def open_request(
     named = any(each is not None for each in (table, dataset, ledger, anchor))
     run = ReleaseRequest(
         source=table_source(table, options),
-        plan=asked,
+        plan=planned,
         payer=payer(dataset, ledger, anchor) if named else None,
         limits=limits(options),
         reason=reason(options),

@@ -83,8 +83,8 @@ def with_counter_step(problem: Problem, request: PlanRequest) -> Problem:
         # Privacy: `Counter` prices a node by how far the rows that it uses move its answers, so where a unit may have
         # rows in many nodes nothing else is drawn. Rows that a node leaves out are bounded in each release alone.
         share = None if request.error_bars in WITHOUT_BUDGET else request.error_bars
-        asked = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
-        for option, value in asked.items():
+        options = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
+        for option, value in options.items():
             if value is not None:
                 raise UsageFault(
                     f"{option} {value}: a counter of persons, or under --neighbours replace, releases its counts "

@@ -263,11 +263,11 @@ def _propose_types(outline: Outline) -> tuple[Outline, list[str]]:
 
 def _apply_queries(outline: Outline, queries: str) -> Outline:
     """With the edges and labels that the queries name, where no source states any."""
-    asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
+    document: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
     location = document_root(Path(queries))
-    if not isinstance(asked, dict):
+    if not isinstance(document, dict):
         raise location.fault("a queries file is an object with 'queries'; correct it there")
-    return decode(with_queries(outline_document(outline), asked), Outline, location)
+    return decode(with_queries(outline_document(outline), document), Outline, location)
 
 
 def _unit_codebook(request: DomainRequest, header: list[str] | None) -> Iterator[Codebook]:

@@ -214,7 +214,7 @@ def ledger_request(
 
 @contextmanager
 def paid_run(
-    asked: LedgerRequest | None, bill: Bill, directory: Path | None, *, ready: Callable[[], None] = lambda: None
+    payer: LedgerRequest | None, bill: Bill, directory: Path | None, *, ready: Callable[[], None] = lambda: None
 ) -> Iterator[PaidRun]:
     """Pay for `bill` in full, or find the run that has paid for it, and end it as it ended.
 
@@ -226,22 +226,22 @@ def paid_run(
     Raises:
         BudgetRefused, LedgerError, UsageFault: nothing was opened then. DpqrError: from `ready`; nothing was reserved.
     """
-    if asked is None:
+    if payer is None:
         ready()
         yield PaidRun(guard=EveryFilter(filters=(bill.guard(),)))
         return
-    if asked.resume and directory is None:
+    if payer.resume and directory is None:
         raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
     from dpqr.ledger.budgets import configured_ledger
 
-    ledger = configured_ledger(asked.ledger, asked.anchor)
+    ledger = configured_ledger(payer.ledger, payer.anchor)
     with open_transcript(transcript_path(directory)) if directory else nullcontext() as file:
-        continued = _continue_run(asked, ledger, bill, file)
+        continued = _continue_run(payer, ledger, bill, file)
         if continued is None:
-            bill.require_fit(ledger, asked.dataset, locked=True)
+            bill.require_fit(ledger, payer.dataset, locked=True)
         ready()
         if continued is None:
-            paid = bill.reserve(ledger, asked.dataset)
+            paid = bill.reserve(ledger, payer.dataset)
             run = PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
         else:
             run = continued
@@ -281,20 +281,20 @@ def waiting_receipt(directory: Path) -> str | None:
 
 
 def _continue_run(
-    asked: LedgerRequest, ledger: ChainedLedger, bill: Bill, file: TranscriptFile | None
+    payer: LedgerRequest, ledger: ChainedLedger, bill: Bill, file: TranscriptFile | None
 ) -> PaidRun | None:
     """The run whose transcript lies there; None where there is none, and none was asked for."""
     if file is None or not file.lines:
-        if asked.resume:
+        if payer.resume:
             raise UsageFault("--resume: no killed release waits there; leave --resume out to make one")
         return None
     run = run_of(file, ledger)
-    if run is None and not asked.resume:
+    if run is None and not payer.resume:
         file.cut(0)
         return None
     if run is None:
         raise _already_settled(file)
-    if not asked.resume:
+    if not payer.resume:
         raise UsageFault(
             "a killed release to that --out is paid and waits: --resume continues it\n"
             f"to give it up, remove {file.path}; its price stays spent"
@@ -304,7 +304,7 @@ def _continue_run(
             "--resume: that release was begun by another version of dpqr, which writes its plans in another form\n"
             f"continue it with that version; to give it up, remove {file.path}; its price stays spent"
         )
-    if (run.reservation.dataset, run.note, run.reservation.plan) != (asked.dataset, bill.note, bill.plan):
+    if (run.reservation.dataset, run.note, run.reservation.plan) != (payer.dataset, bill.note, bill.plan):
         raise UsageFault(
             "--resume: the plan is not the one that the release began with; "
             "give the same documents, options and --dataset, to the same version of dpqr\n"
@@ -404,13 +404,13 @@ def _read_rows(problem: Problem, encoding: str | None) -> PeriodRows | None:
 
 
 def require_affordable(
-    asked: LedgerRequest | None, bill: Bill, *, locked: bool = False, after: Bill | None = None
+    payer: LedgerRequest | None, bill: Bill, *, locked: bool = False, after: Bill | None = None
 ) -> None:
     """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid.
 
     locked, after: as for `Bill.require_fit`.
     """
-    if asked is not None and not asked.resume:
+    if payer is not None and not payer.resume:
         from dpqr.ledger.budgets import configured_ledger
 
-        bill.require_fit(configured_ledger(asked.ledger, asked.anchor), asked.dataset, locked=locked, after=after)
+        bill.require_fit(configured_ledger(payer.ledger, payer.anchor), payer.dataset, locked=locked, after=after)

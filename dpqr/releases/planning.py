@@ -203,7 +203,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     planned = replace(
         plan,
         notes=notes,
-        asked=roles_named_by_user(chosen),
+        named_roles=roles_named_by_user(chosen),
         bytes=max(plan.bytes, memory),
         error_bars=request.error_bars != "none",
     )

@@ -179,12 +179,12 @@ class SessionTerms(Struct, frozen=True, kw_only=True):
         expected = int(round_answers(hypothesis.answer(block), 2**61)[0])
         return Question(block=block, expected=expected, margin=self.margin)
 
-    def free(self, asked: Question, live: Collection[Side], beta: float = BETA) -> Answer:
+    def free(self, question: Question, live: Collection[Side], beta: float = BETA) -> Answer:
         """The expected answer. live: sides on which it was compared with a threshold."""
-        scale, reach = float(asked.block.scale), asked.step(self.unit) * (self.margin + self.slack(beta / 2))
-        low, high = max(asked.expected - reach, 0), asked.expected + reach
+        scale, reach = float(question.block.scale), question.step(self.unit) * (self.margin + self.slack(beta / 2))
+        low, high = max(question.expected - reach, 0), question.expected + reach
         return Answer(
-            estimate=scale * asked.expected,
+            estimate=scale * question.expected,
             low=scale * low if -1 in live else None,
             high=scale * high if 1 in live else None,
             free=True,
@@ -269,17 +269,17 @@ class Online(Struct, kw_only=True, eq=False):
         Raises:
             UsageFault: it is no such query.
         """
-        asked = self.terms.question(block, self.hypothesis)
+        question = self.terms.question(block, self.hypothesis)
         self.open_watches()
         for side in SIDES:
             watch = self.watches.get(side)
             if (
                 watch
                 and self.surprises < self.terms.surprises
-                and is_above_threshold(self.data, watch, asked, self.noise)
+                and is_above_threshold(self.data, watch, question, self.noise)
             ):
                 return self._surprised(side, block, passed)
-        return self.terms.free(asked, self.watches if self.checked else (), self.beta)
+        return self.terms.free(question, self.watches if self.checked else (), self.beta)
 
     def _surprised(self, side: Side, block: QueryBlock, passed: Callable[[], None]) -> Answer:
         """The epoch has ended; a noisy answer is paid, and a new threshold before the next question."""
@@ -361,11 +361,11 @@ class Replay(Struct, frozen=True, kw_only=True):
     rule: UpdateRule[Any]
     surprises: Sequence[HardQueryAnswer]
 
-    def answers(self, start: Start, asked: Sequence[tuple[QueryBlock, bool]]) -> Iterator[Answer]:
+    def answers(self, start: Start, queries: Sequence[tuple[QueryBlock, bool]]) -> Iterator[Answer]:
         """What one process answered, as `Online.ask` does.
 
         Args:
-            asked: its queries in their order, and whether each was free; a surprise names the same object as its query.
+            queries: in their order, and whether each was free; a surprise names the same object as its query.
 
         Raises:
             GoalMissed: a paid one has no noisy answer.
@@ -373,7 +373,7 @@ class Replay(Struct, frozen=True, kw_only=True):
         found = list(self.surprises[: start.measured])
         hypothesis, sides = self.learned(found), set(start.sides)
         epochs, surprises = start.epochs, start.surprises
-        for query, free in asked:
+        for query, free in queries:
             if free:
                 live = sides if surprises < self.terms.surprises else ()
                 yield self.terms.free(self.terms.question(query, hypothesis), live)

@@ -104,9 +104,9 @@ def _draws(release: FinishedRun) -> Iterator[Fact]:
             case "search" if phase is plan.named("search")[-1]:
                 yield _searched(release)
             case "questions":
-                asked, surprises = count_words(len(release.answers), "question"), len(release.transcript.rounds)
+                questions, surprises = count_words(len(release.answers), "question"), len(release.transcript.rounds)
                 set_aside = f"{price_words(phase.price)} was set aside for thresholds and surprises"
-                yield "Asked", f"{asked}; {count_words(surprises, 'surprise')}; {set_aside}"
+                yield "Asked", f"{questions}; {count_words(surprises, 'surprise')}; {set_aside}"
             case "errors" | "bounds":
                 yield "Errors", f"{errors_words(phase)}: {_bought(release, phase)}"
     if plan.stop:

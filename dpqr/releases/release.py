@@ -112,11 +112,11 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     if request.plan.questions is not None:
         raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
     request = with_first(replace(request, source=resolve_source(request.source, request.payer)))
-    asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    options = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
-        asked = replace(asked, accountant=charging_accountant(asked, request.payer))
+        options = replace(options, accountant=charging_accountant(options, request.payer))
     with refuse_table_as_document(request.source):
-        plan, document = plan_with_documents(asked)
+        plan, document = plan_with_documents(options)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     require_files(request.source, plan.problem.period)
@@ -125,7 +125,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
         source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None
     )
     spoken = with_document_notes(request.notes, document)
-    inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
+    inputs = public_inputs(replace(request, plan=options, notes=spoken), held, document)
     # Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning.
     directory, payer = request.output.directory, request.payer
     resumed = payer is not None and payer.resume and directory is not None
@@ -298,7 +298,7 @@ def _open_table(
         unit=problem.unit,
         noise=run.drawing(noise),
         declared=problem.declared,
-        asked=plan.column_sets,
+        column_sets=plan.column_sets,
         persons=[table for table in (block.person_table for block in plan.persons) if table is not None],
         progress=progress.read,
     )
@@ -426,10 +426,10 @@ def _same_documents(stated: Any, request: ReleaseRequest, document: QueriesDocum
     if not isinstance(stated, dict):
         return True
     public, start = public_documents(document.sources), request.plan.start
-    asked = {"queries": public.queries, "domain": public.domain}
+    documents = {"queries": public.queries, "domain": public.domain}
     if stated.get("reading", {}).get("source") != request.source.digest:
         return False
-    same = all(stated.get(name) == json.loads(json.dumps(value)) for name, value in asked.items())
+    same = all(stated.get(name) == json.loads(json.dumps(value)) for name, value in documents.items())
     return same and stated.get("options", {}).get("start") == (None if start is None else start_name(start))
 
 

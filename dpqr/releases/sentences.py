@@ -294,12 +294,12 @@ def choice_words(plan: Plan) -> str:
     """Why this accountant charges the run; "asked for" where it is the user who says so."""
     if plan.schedule.name == SESSION:
         return "its sum holds however questions follow from answers"
-    if "accountant" in plan.asked:
+    if "accountant" in plan.named_roles:
         named = not plan.budget.pure and plan.roles.accountant.name in ("basic", "zcdp", "gdp")
         return f"asked for by --accountant{' or by the budget' if named else ''}"
     if plan.budget.pure:
         return "the one theorem that holds without a delta"
-    given = " and ".join(f"--{role}" for role in sorted(plan.asked))
+    given = " and ".join(f"--{role}" for role in sorted(plan.named_roles))
     allowed = f"of those that go with {given}" if given else "of those allowed"
     return f"{allowed}, the one whose plan is expected to err least"
 
@@ -484,9 +484,11 @@ def planner_note(note: str) -> str:
 def release_notes(release: FinishedRun) -> Iterator[str]:
     """What a reader must know of a finished release, warnings left out."""
     chosen = [finished.choice is not None for finished in release.transcript.rounds]
-    asked = sum(answers.block.most_cells is None for answers in release.answers)  # persons are counted beside the loop
+    about_rows = sum(
+        answers.block.most_cells is None for answers in release.answers
+    )  # persons are counted beside the loop
     persons = bool(release.plan.persons)
-    yield from reader_notes(release.trust, chosen, asked, release.plan.schedule.name, persons=persons)
+    yield from reader_notes(release.trust, chosen, about_rows, release.plan.schedule.name, persons=persons)
 
 
 def reader_notes(
@@ -509,19 +511,19 @@ def reader_notes(
                 break
         else:
             said += [] if note.startswith(WARNING) else [note]
-    rounds, asked = sum(chosen), f"{count_words(questions, 'question')}{' about rows' if persons else ''}"
+    rounds, words = sum(chosen), f"{count_words(questions, 'question')}{' about rows' if persons else ''}"
     if rounds:
         before = len(chosen) - rounds
         first = f"{count_words(before, 'measurement')} came first. Then the" if before else "The"
         yield (
             f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from its "
-            f"model, up to noise, and measured it. The answers to {asked} follow from the model."
+            f"model, up to noise, and measured it. The answers to {words} follow from the model."
         )
     elif chosen and schedule != SESSION:
         why = min(reasons, key=len) if reasons else "its plan had fixed what is measured"
         made = f"{count_words(len(chosen), 'measurement')}, {'which was' if len(chosen) == 1 else 'each'} made once"
         yield (
-            f"The answers to {asked} rest on {made}. None was chosen by what another one showed, so the Iterative "
+            f"The answers to {words} rest on {made}. None was chosen by what another one showed, so the Iterative "
             f"Construction ran no round: {why}."
         )
     yield from filter(None, said)

@@ -65,11 +65,11 @@ def start_bytes(tables: EarlierTables, names: Sequence[str], domain: Any) -> byt
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def read_start(content: bytes, domain: Any, asked: Domain) -> EarlierTables:
+def read_start(content: bytes, domain: Any, current: Domain) -> EarlierTables:
     """The tables of a start file, those of columns that are asked for. Anybody may have written it.
 
     Args:
-        domain: of the release that starts, as its public request states it. asked: its attributes.
+        domain: of the release that starts, as its public request states it. current: its attributes.
 
     Raises:
         DocumentError: it is none, or of another domain, or has no such table.
@@ -86,9 +86,9 @@ def read_start(content: bytes, domain: Any, asked: Domain) -> EarlierTables:
         raise DocumentError(
             f"--start: the earlier release has another domain ({difference}); give a release of the same domain file"
         )
-    places = {name: axis for axis, name in enumerate(asked.names)}
+    places = {name: axis for axis, name in enumerate(current.names)}
     held = [each for each in found.tables if places.keys() >= set(each.columns)]
-    tables = tuple(_evidence(each, tuple(places[name] for name in each.columns), asked.shape) for each in held)
+    tables = tuple(_evidence(each, tuple(places[name] for name in each.columns), current.shape) for each in held)
     if not tables or not 0.0 < found.records < math.inf:
         raise DocumentError("--start: the earlier release has no table of the columns that are asked for; leave it out")
     return EarlierTables(sha256=found.release, records=found.records, tables=tables)

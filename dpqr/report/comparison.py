@@ -198,8 +198,8 @@ def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
     if not isinstance(stated, dict):
         raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
     table = TableSource(paths=(proxy,))
-    asked = parse_release_request(stated, table, Path(side.place)).plan
-    found = evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain))
+    options = parse_release_request(stated, table, Path(side.place)).plan
+    found = evaluate(EvaluateRequest(truth=table, release=side.place, queries=options.queries, domain=options.domain))
     return {block.name: block.l1 / block.queries for block in found.blocks}
 
 

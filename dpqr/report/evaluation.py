@@ -71,28 +71,28 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
         synthetic = os.path.join(around, SYNTHETIC)
         if os.path.exists(synthetic) and os.path.samefile(synthetic, request.release):
             files = read_release(around)
-    asked = refuse_persons(read_documents(request.queries, request.domain), _ROWS_ALONE)
+    document = refuse_persons(read_documents(request.queries, request.domain), _ROWS_ALONE)
     if files:
-        files.require_same(asked.workload, asked.domain)
+        files.require_same(document.workload, document.domain)
     if request.rows:
         # The domain as the rows are written, where they lie, and how many records a row stands for.
-        domain, path, records = asked.domain, request.release, 1.0
+        domain, path, records = document.domain, request.release, 1.0
         if files:
             place, titled, records = files.synthetic()
             domain, path = with_titles(domain, titled=titled), str(place)
-        counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
+        counted = exact_answers(request.table_at(path), replace(document, domain=domain), limits)
         answers = [answer * records for answer in counted.answers]
     else:
         assert files is not None, "answers are read from a release directory"
-        ends = np.cumsum([block.rows for block in asked.workload.blocks])
+        ends = np.cumsum([block.rows for block in document.workload.blocks])
         answers = np.split(files.estimates(int(ends[-1])), ends[:-1])
-    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
+    return compare(document.workload.blocks, exact_answers(request.truth, document, limits), answers)
 
 
-def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> TrueAnswers:
+def exact_answers(source: TableSource, document: QueriesDocument, limits: Limits) -> TrueAnswers:
     """The true answers over a table that passed `require_public`. Raises: DataError."""
-    check_table(source, asked.domain, limits)
-    return true_answers(load_table(source, asked.domain, limits).counts, asked.workload.blocks)
+    check_table(source, document.domain, limits)
+    return true_answers(load_table(source, document.domain, limits).counts, document.workload.blocks)
 
 
 def rehearsed_answers(problem: Problem, limits: Limits) -> TrueAnswers:
@@ -158,7 +158,7 @@ class SweepTrial(Struct, frozen=True, kw_only=True):
     refusal: why no release could be planned so; then there is neither release nor accuracy.
     """
 
-    asked: PlanRequest
+    options: PlanRequest
     repeat: int
     release: FinishedRun | None = None
     accuracy: Accuracy | None = None
@@ -184,18 +184,18 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
     documents = refuse_persons(read_documents(first.queries, first.domain), _ROWS_ALONE)
     truth = None if source is None else exact_answers(source, documents, request.limits)
     table = source or TableSource(paths=(STDIN,))  # without one, each release rehearses and is judged by its own rows
-    for asked in request.plans:
+    for options in request.plans:
         for repeat in range(request.repeats):
-            one = ReleaseRequest(source=table, plan=asked, limits=request.limits, rehearse=truth is None)
+            one = ReleaseRequest(source=table, plan=options, limits=request.limits, rehearse=truth is None)
             try:
                 made = release(one, progress)
             except (UsageFault, InfeasiblePlan) as refused:
-                yield SweepTrial(asked=asked, repeat=repeat, refusal=str(refused))
+                yield SweepTrial(options=options, repeat=repeat, refusal=str(refused))
                 break
             problem = made.plan.problem
             exact = truth or rehearsed_answers(problem, request.limits)
             accuracy = compare(problem.workload.blocks, exact, [answers.estimate for answers in made.answers])
-            yield SweepTrial(asked=asked, repeat=repeat, release=made, accuracy=accuracy)
+            yield SweepTrial(options=options, repeat=repeat, release=made, accuracy=accuracy)
 
 
 # Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim.

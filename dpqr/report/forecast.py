@@ -124,7 +124,9 @@ def forecast_view(
     within = [f"within {goal.most:.6g}"] if goal is not None and shares else []
     columns = labels if several else ["error", "in 9 of 10 releases", *within, "L1 / n"]
     table = _table("query", "answers", columns)
-    ranked = sorted((block for block in first.blocks if block.asked), key=lambda block: -block.over_n(first.records))
+    ranked = sorted(
+        (block for block in first.blocks if block.by_itself), key=lambda block: -block.over_n(first.records)
+    )
     means = [{block.name: block.error.mean for block in one.blocks} for one in found]
     for block in ranked[:top]:
         cells = [amount(known[block.name]) for known in means]

@@ -182,10 +182,10 @@ QueryRow = tuple[str, int, Sequence[str]]
 
 
 def stored_run_view(
-    receipt: Sequence[Fact], asked: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
+    receipt: Sequence[Fact], queries: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
 ) -> RenderableType:
     """The promise, the queries by name, the first figures, and then the rest of the receipt: draws, prices, notes."""
-    if not asked:
+    if not queries:
         return facts(receipt)
     promise: list[Fact] = []
     rest: list[Fact] = []
@@ -194,15 +194,15 @@ def stored_run_view(
         if fact[0]:  # a fact without a name continues the one before
             part = promise if fact[0] in PROMISE else rest
         part.append(fact)
-    longest = max(len(plain(name)) for name, _, _ in asked)
+    longest = max(len(plain(name)) for name, _, _ in queries)
 
     def made(_: bool, spared: Sequence[str]) -> Table:
         table = plain_table()
         table.add_column("query", min_width=min(longest, NAME), overflow="fold")
         table.add_column("answers", justify="right", no_wrap=True)
         if not spared:
-            add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
-        for name, rows, columns in asked:
+            add_texts(table, "columns", (plain(name) for _, _, columns in queries for name in columns))
+        for name, rows, columns in queries:
             texts = Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns)))
             table.add_row(*texts[: 2 if spared else 3])
         return table

@@ -133,9 +133,9 @@ class Laplace:
         return LaplaceAnswers(blocks=tuple(blocks), unit=unit, scale=self.law(blocks, unit, price).scale)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplace:
-        asked = tuple(blocks)
-        refuse_overflow(asked)
-        return _laplace_law(answers_sensitivity(asked, Norm.L1, unit), price)
+        measured = tuple(blocks)
+        refuse_overflow(measured)
+        return _laplace_law(answers_sensitivity(measured, Norm.L1, unit), price)
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplaceEvent:
         return self.mechanism(blocks, unit, price).event
@@ -173,9 +173,9 @@ class Gaussian:
         return GaussianAnswers(blocks=tuple(blocks), unit=unit, variance=law.variance, rounded=rounded)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianLaw:
-        asked = tuple(blocks)
-        refuse_overflow(asked)
-        return _gaussian_law(answers_sensitivity(asked, Norm.L2_SQUARED, unit), price)
+        measured = tuple(blocks)
+        refuse_overflow(measured)
+        return _gaussian_law(answers_sensitivity(measured, Norm.L2_SQUARED, unit), price)
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianEvent:
         return self.mechanism(blocks, unit, price).event

@@ -153,7 +153,7 @@ class Plan:
 
     phases: all draws, in order. stop: the test that may end the loop; None: there is none.
     epsilon: proved by the accountant for the events at the budget's delta, rounded up. forecast: of every block's
-    noise. bytes: forecast peak memory. notes: sentences for the user. asked: the roles whose strategy the user named.
+    noise. bytes: forecast peak memory. notes: sentences for the user. named_roles: those whose strategy the user named.
     error_bars: whether answers get estimated errors. inputs: documents and options that the plan was made from, for the
     record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared (None:
     by their noise); expected_at: the same at several numbers of records.
@@ -188,7 +188,7 @@ class Plan:
     forecast: tuple[BlockForecast, ...] = ()
     bytes: int = 0
     notes: tuple[str, ...] = ()
-    asked: frozenset[str] = frozenset()
+    named_roles: frozenset[str] = frozenset()
     error_bars: bool = True
     inputs: PublicInputs | None = None
     expected: float | None = None

@@ -84,9 +84,9 @@ class TableCounts:
 class Counting:
     """What is to be counted. Public, but for the key.
 
-    domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
+    domain: the code of every cell and the rules. column_sets: axes whose joint counts are all that is looked at;
     None: all columns together. persons: tables in which each person counts once a cell. unit: whose rows, and how many
-    of one person's at most, in all and in one cell of an asked table. count_column: where rows stand for several
+    of one person's at most, in all and in one cell of such a table. count_column: where rows stand for several
     records. limits: of memory, records and bytes a row. key: secret; it chooses the rows and cells of a person, the
     same ones wherever they are counted. first: bounds a person's rows over the life of a counter. last: one more axis,
     of which each record, or person, draws its place (learners). workers: threads that count, each in arrays of its own;
@@ -94,7 +94,7 @@ class Counting:
     """
 
     domain: Domain
-    asked: Sequence[Axes] | None = None
+    column_sets: Sequence[Axes] | None = None
     persons: Sequence[PersonTable] = ()
     unit: PrivacyUnit = PrivacyUnit()  # noqa: RUF009 (frozen)
     count_column: str | None = None
@@ -223,15 +223,17 @@ class Counting:
     def _tally(self, cells: int | None) -> Tally:
         shape = self.domain.shape
         largest = self.limits.cells if cells is None else cells
-        return tally(shape, largest, self.asked) if self.last is None else tally((*shape, self.last.count), largest)
+        return (
+            tally(shape, largest, self.column_sets) if self.last is None else tally((*shape, self.last.count), largest)
+        )
 
     def _sums(self, cells: int | None) -> Tally | SeparateTally:
         """What counts persons' rows. Raises: InfeasiblePlan where no bound on rows in one cell can be kept."""
         if self.unit.cell_rows is None:
             return self._tally(cells)
-        if self.asked is None or self.last is not None or self.first is not None:
+        if self.column_sets is None or self.last is not None or self.first is not None:
             raise InfeasiblePlan(CELL_ROWS_UNKNOWN)
-        return SeparateTally(self.domain.shape, self.asked, self.unit.cell_rows)
+        return SeparateTally(self.domain.shape, self.column_sets, self.unit.cell_rows)
 
 
 # Intakes: what becomes of a table's batches, where the unit is a row and where it is a person.

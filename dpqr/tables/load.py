@@ -153,7 +153,7 @@ def load_table(
     declared: int | None = None,
     parts: int | None = None,
     slots: bool = False,
-    asked: Sequence[Axes] | None = None,
+    column_sets: Sequence[Axes] | None = None,
     persons: Sequence[PersonTable] = (),
     progress: Progress = _silent,
 ) -> LoadedTable:
@@ -166,7 +166,7 @@ def load_table(
     noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
     where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
     which every record, or person, draws one (`PartDraw`), as a last axis of the counts. slots: whether that axis holds
-    the order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together,
+    the order of the records instead (`Slots`); they are `declared` then. column_sets: those looked at together,
     where all are known: their joint counts may then be all that is kept. persons: tables in which each person counts
     once a cell. progress: receives how much was read
     (`Percent`).
@@ -190,7 +190,9 @@ def load_table(
         require_places(source)
     key = b"" if not unit.columns else secret_key(noise)
     assert unit.columns or not persons, "a table without a unit column has no persons"
-    question = Counting(domain=domain, asked=asked, persons=persons, unit=unit, limits=limits, key=key, last=last)
+    question = Counting(
+        domain=domain, column_sets=column_sets, persons=persons, unit=unit, limits=limits, key=key, last=last
+    )
     columns = tuple(columns_to_read(domain, unit, source.count_column, source.period))
     first = FirstRows.of(source.period, columns)
     question = replace(question, count_column=source.count_column, workers=source.workers, first=first)
@@ -199,48 +201,50 @@ def load_table(
     )
 
 
-def _count_with_progress(source: TableSource, asked: Counting, progress: Progress) -> TableCounts:
-    files, limits = source.files(), asked.limits
-    ranks, names = int(asked.first is not None), len(asked.unit.columns)
-    groups = 1 if not names else group_count(files, asked.domain, limits, ranks, names)
+def _count_with_progress(source: TableSource, counting: Counting, progress: Progress) -> TableCounts:
+    files, limits = source.files(), counting.limits
+    ranks, names = int(counting.first is not None), len(counting.unit.columns)
+    groups = 1 if not names else group_count(files, counting.domain, limits, ranks, names)
     size = None if source.engine else bytes_on_disk(files)
     watch = Percent(total=None if size is None else groups * size, tell=progress)
     watch.begin()
     try:
         if source.engine is not None:
-            return counted_by(source.engine, asked)
+            return counted_by(source.engine, counting)
         limits.require_bytes(size or 0)
-        table = Batches(source=source, domain=asked.domain, unit=asked.unit, limits=limits, progress=watch.read)
-        return asked.of_records(table.walk, groups=groups, cells=dense_cells(files, asked.domain, limits))
+        table = Batches(source=source, domain=counting.domain, unit=counting.unit, limits=limits, progress=watch.read)
+        return counting.of_records(table.walk, groups=groups, cells=dense_cells(files, counting.domain, limits))
     finally:
         watch.end()
 
 
-def counted_by(engine: Engine, asked: Counting) -> TableCounts:
+def counted_by(engine: Engine, counting: Counting) -> TableCounts:
     """What an engine counts. Raises: DataError in one sentence for each engine, or in one of counting's own."""
-    return constantly(lambda: engine.count(asked), refused_after(engine), COUNTING)
+    return constantly(lambda: engine.count(counting), refused_after(engine), COUNTING)
 
 
-def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> LoadedTable:
-    for name, faults in failing_attributes(asked.domain).items():
+def _sealed(counted: TableCounts, counting: Counting, declared: int | None) -> LoadedTable:
+    for name, faults in failing_attributes(counting.domain).items():
         if name in counted.failed:
             raise DataError(
                 f"column {name!r} has a cell that its rule in the domain file does not allow\n"
                 f"the rule is 'fail' for: {', '.join(faults)}; fix the table, or choose another rule"
             )
-    if counted.malformed and asked.domain.malformed is Rule.FAIL:
+    if counted.malformed and counting.domain.malformed is Rule.FAIL:
         raise DataError(
             "the table has a malformed row: ragged, too long, not UTF-8, with a quote that is never closed, or without "
             "its count\nthe rule is 'fail' for: malformed; fix the table, or choose another rule"
         )
     if declared is not None and counted.units != declared:
-        key = whose(asked.unit.columns, asked.unit.per) if asked.unit.columns else ""
-        what = "records" if not key else f"persons in column {key}" if asked.unit.noun == "person" else f"units ({key})"
+        key = whose(counting.unit.columns, counting.unit.per) if counting.unit.columns else ""
+        what = (
+            "records" if not key else f"persons in column {key}" if counting.unit.noun == "person" else f"units ({key})"
+        )
         raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
     return LoadedTable(
         counts=Private(counted.counts),
         dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
-        persons=Private(PersonCounts(asked.domain.shape, dict(zip(asked.persons, counted.persons, strict=True)))),
+        persons=Private(PersonCounts(counting.domain.shape, dict(zip(counting.persons, counted.persons, strict=True)))),
     )
 
 

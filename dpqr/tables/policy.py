@@ -196,10 +196,10 @@ def resolve_policy(policy: Policy, stated: Policy) -> Policy:
         The result, and every refusal, is a function of the policy and the request alone. Two accepted requests read the
         table alike, so no choice of options observes anything of it.
     """
-    for (option, asked, _), (_, _, fixed) in zip(stated.stated, policy.stated, strict=True):
-        if asked is not None and asked != fixed:
+    for (option, wanted, _), (_, _, fixed) in zip(stated.stated, policy.stated, strict=True):
+        if wanted is not None and wanted != fixed:
             raise BudgetRefused(
-                f"{option} {_value(asked)}: the owner of the budget fixed {_fixed(option, fixed)}\n"
+                f"{option} {_value(wanted)}: the owner of the budget fixed {_fixed(option, fixed)}\n"
                 f"leave {option} out; only the owner sets it, with `dpqr budget init` or `dpqr budget policy`"
             )
     if stated.fail and not policy.fail:
@@ -226,12 +226,12 @@ def require_stricter(policy: Policy, later: Policy) -> None:
     The source is the owner's to change: no request chooses it, before the change or after, and the history shows it.
     So is `learning`: what it admits is a draw that the budget pays for in full, and no bit beyond that.
     """
-    for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
+    for (option, before, fixed), (_, wanted, after) in zip(policy.stated, later.stated, strict=True):
         if isinstance(fixed, int) and isinstance(after, int):
             if after > fixed:
-                raise _looser(option, asked, f"at most {_value(fixed)}")
-        elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):
-            raise _looser(option, asked, _fixed(option, fixed))
+                raise _looser(option, wanted, f"at most {_value(fixed)}")
+        elif wanted != before and not (option in ("--delimiter", "--encoding") and before is None):
+            raise _looser(option, wanted, _fixed(option, fixed))
     if later.fail and not policy.fail:
         raise BudgetRefused("--allow-fail: the budget's policy forbids a rule `fail`, and stays so")
     if policy.approval and not later.approval:
@@ -258,8 +258,8 @@ def uncovered_bits(reading: Policy) -> tuple[str, ...]:
     )
 
 
-def _looser(option: str, asked: int | str | None, words: str) -> BudgetRefused:
-    stated = option if asked is None else f"{option} {_value(asked)}"
+def _looser(option: str, wanted: int | str | None, words: str) -> BudgetRefused:
+    stated = option if wanted is None else f"{option} {_value(wanted)}"
     return BudgetRefused(f"{stated}: the budget's policy says {words}, and changes only towards stricter")
 
 

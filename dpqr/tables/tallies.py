@@ -200,16 +200,16 @@ def bounded_table(owners: IntArray, cells: IntArray, size: int, cell_rows: int) 
 class SeparateTally:
     """A table of its own for each set of columns, which counts at most m rows of a person in one cell.
 
-    asked: the sets of columns; () is the number of rows, of which all count. cell_rows: m.
+    column_sets: the sets of columns; () is the number of rows, of which all count. cell_rows: m.
 
     **Privacy** Of rows that a bound has left (at most K of a person) a person adds to each table counts of at most m
     that add up to at most K, whatever rows others have; so neighbours' tables differ by what `PrivacyUnit.most_squared`
     bounds, and by K at most in L1, jointly over all tables by the sum.
     """
 
-    def __init__(self, shape: tuple[int, ...], asked: Sequence[Axes], cell_rows: int) -> None:
+    def __init__(self, shape: tuple[int, ...], column_sets: Sequence[Axes], cell_rows: int) -> None:
         self._shape, self._cell_rows = shape, cell_rows
-        wanted = dict.fromkeys(tuple(sorted(axes)) for axes in ((), *asked))
+        wanted = dict.fromkeys(tuple(sorted(axes)) for axes in ((), *column_sets))
         self._tables = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in wanted}
 
     def add(self, codes: Sequence[AnyArray], owners: IntArray) -> None:
@@ -228,15 +228,15 @@ class SeparateTally:
         return SeparateTables(self._shape, self._tables)
 
 
-def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
-    """Of groups of columns that hold all that is asked, of what is asked alone, or of all columns together, in at most
+def tally(shape: tuple[int, ...], largest: int, column_sets: Sequence[Axes] | None = None) -> Tally:
+    """Of groups of columns that hold all `column_sets`, of these alone, or of all columns together, in at most
     `largest` cells; of the occupied cells where these are more.
 
-    asked: columns that are looked at together; None: nobody knows beforehand.
+    column_sets: columns that are looked at together; None: nobody knows beforehand.
     """
     everything = tuple(range(len(shape)))
-    if asked is not None and _cells(shape, everything) > _WHOLE:
-        wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
+    if column_sets is not None and _cells(shape, everything) > _WHOLE:
+        wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in column_sets))
         groups = [(tuple(sorted(union)), members) for union, members in passes(shape, wanted)]
         unions = [(union, (union,)) for union, _ in groups]
         joined, alone = _together(shape, [union for union, _ in groups]), _together(shape, wanted)

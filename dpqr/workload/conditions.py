@@ -63,11 +63,11 @@ def compile_predicate(text: str, frame: EntryContext, key: str = "where") -> Com
 def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
     """One block: a row for every combination of `by` cells for which the predicate can be true."""
     by = frame.axes(entry.by, frame.location.key("by"))
-    asked = compile_predicate(entry.where, frame)
-    spoken = {axis for group in asked.groups for axis in group}
+    compiled = compile_predicate(entry.where, frame)
+    spoken = {axis for group in compiled.groups for axis in group}
     plain = frame.identities(tuple(axis for axis in by if axis not in spoken))
     groups = []
-    for group, nodes in asked.groups.items():
+    for group, nodes in compiled.groups.items():
         said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
         if said not in frame.known:
             mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
@@ -89,7 +89,7 @@ def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
     rank = {axis: position for position, axis in enumerate(by)}
     factors = sorted((*plain, *groups), key=lambda factor: min(rank.get(axis, len(by)) for axis in factor.axes))
     name = default_name(f"where({' '.join(entry.where.split())})", entry.by)
-    return CompiledEntry(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=asked.work)
+    return CompiledEntry(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=compiled.work)
 
 
 def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, location: Location) -> Mask:
@@ -114,9 +114,9 @@ def fulfilling(where: str | UnsetType, frame: EntryContext) -> tuple[tuple[Regio
     and how many cells its comparisons look at. DocumentError: it cannot be read, or is true in no cell."""
     if where is UNSET:
         return (), 0
-    asked, location = compile_predicate(where, frame), frame.location.key("where")
-    masks = {axes: predicate_mask(axes, nodes, frame, location) for axes, nodes in asked.groups.items()}
-    return tuple(Region(text=where, axes=axes, cells=mask) for axes, mask in masks.items()), asked.work
+    compiled, location = compile_predicate(where, frame), frame.location.key("where")
+    masks = {axes: predicate_mask(axes, nodes, frame, location) for axes, nodes in compiled.groups.items()}
+    return tuple(Region(text=where, axes=axes, cells=mask) for axes, mask in masks.items()), compiled.work
 
 
 # Restricted: factors that count only the records that fulfil a predicate.
@@ -158,9 +158,9 @@ def restrict_factors(factors: Sequence[Factor], where: str | UnsetType, frame: E
     parts = [_JoinedFactors(tuple(sorted(factor.axes)), places=(place,)) for place, factor in enumerate(factors)]
     work = 0
     if where is not UNSET:
-        asked = compile_predicate(where, frame)
-        parts += [_JoinedFactors(axes, nodes=tuple(nodes)) for axes, nodes in asked.groups.items()]
-        work = asked.work
+        compiled = compile_predicate(where, frame)
+        parts += [_JoinedFactors(axes, nodes=tuple(nodes)) for axes, nodes in compiled.groups.items()]
+        work = compiled.work
     # Those that share columns together; places ascend.
     joined: list[_JoinedFactors] = []
     for part in parts:
@@ -236,17 +236,19 @@ class _RandomComparisons(Struct, frozen=True, kw_only=True, eq=False):
 
 def compile_conjunctions(entry: ConjunctionsEntry, frame: EntryContext) -> CompiledEntry:
     """One block for every set of columns that occurs, its rows in the order in which they were drawn."""
-    asked, location = entry.conjunctions, frame.location.key("conjunctions")
-    names = frame.domain.names if asked.columns is UNSET else asked.columns
+    conjunctions, location = entry.conjunctions, frame.location.key("conjunctions")
+    names = frame.domain.names if conjunctions.columns is UNSET else conjunctions.columns
     axes = frame.axes(names, location.key("columns"))
-    low, high = asked.ways
+    low, high = conjunctions.ways
     if not 1 <= low <= high <= min(MOST_WAYS, len(axes)):
         raise location.key("ways").fault(
             f"expected two numbers [from, to], 1 <= from <= to <= {min(MOST_WAYS, len(axes))} "
             f"(there are {len(axes)} columns, and at most {MOST_WAYS} comparisons)"
         )
-    drawn, texts = _drawn_conjunctions(asked, axes, frame), _Texts(frame.domain)
-    title = f"conjunctions({asked.random} random, seed {asked.seed})" if entry.name is UNSET else entry.name
+    drawn, texts = _drawn_conjunctions(conjunctions, axes, frame), _Texts(frame.domain)
+    title = (
+        f"conjunctions({conjunctions.random} random, seed {conjunctions.seed})" if entry.name is UNSET else entry.name
+    )
     # The rows that look at each set of columns, ascending.
     codes = np.zeros(len(drawn.ways), dtype=np.int64)
     for nth in range(drawn.columns.shape[1]):
@@ -267,13 +269,13 @@ def compile_conjunctions(entry: ConjunctionsEntry, frame: EntryContext) -> Compi
     return CompiledEntry(blocks=tuple(blocks))
 
 
-def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: EntryContext) -> _RandomComparisons:
+def _drawn_conjunctions(conjunctions: RandomConjunctions, axes: Axes, frame: EntryContext) -> _RandomComparisons:
     """Ways, columns and comparisons, uniformly: of an ordered column =, <= or >, of others and pairs of cells =.
 
     A comparison is true of declared cells only, never of the column's own ones for null and the like.
     """
-    generator = public_generator(asked.seed)
-    (low, high), count = asked.ways, asked.random
+    generator = public_generator(conjunctions.seed)
+    (low, high), count = conjunctions.ways, conjunctions.random
     sizes = np.array([frame.domain.attributes[axis].axis.size for axis in axes])
     ordered = np.array([frame.domain.attributes[axis].ordered for axis in axes])
     ways = generator.integers(low, high + 1, count)

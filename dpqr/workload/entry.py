@@ -64,10 +64,10 @@ class CompiledEntry(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Of the figure, else of the first block."""
-        return self.figures[0].name if self.figures else self.asked[0].name
+        return self.figures[0].name if self.figures else self.queried_blocks[0].name
 
     @property
-    def asked(self) -> tuple[QueryBlock, ...]:
+    def queried_blocks(self) -> tuple[QueryBlock, ...]:
         """Everything that has a name of its own."""
         return (*self.blocks, *(one.block for one in self.persons))
 

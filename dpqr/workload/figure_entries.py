@@ -128,16 +128,16 @@ def compile_ratio(entry: RatioEntry, frame: EntryContext) -> CompiledEntry:
 def compile_proportion(entry: ProportionEntry, frame: EntryContext) -> CompiledEntry:
     """The records that fulfil the predicate, and the others, in one block. In fault cells it is not fulfilled."""
     location = frame.location.key("proportion")
-    asked = compile_predicate(entry.proportion, frame, "proportion")
-    axes = tuple(sorted({axis for group in asked.groups for axis in group}))
-    mask = predicate_mask(axes, [node for group in asked.groups.values() for node in group], frame, location)
+    compiled = compile_predicate(entry.proportion, frame, "proportion")
+    axes = tuple(sorted({axis for group in compiled.groups for axis in group}))
+    mask = predicate_mask(axes, [node for group in compiled.groups.values() for node in group], frame, location)
     if mask.all():
         raise location.fault("is true for every cell of the domain, so it is always 1; correct it or leave it out")
     table = np.stack([mask.reshape(-1), ~mask.reshape(-1)]).astype(np.int64)
     factor = Factor(axes=axes, sizes=mask.shape, matrix=Dense(table), labels=("fulfilled", "not fulfilled"))
     formula = QuotientFormula(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
     made = _FigureEntry.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
-    return made.compiled(formula, moments(2), work=asked.work)
+    return made.compiled(formula, moments(2), work=compiled.work)
 
 
 def compile_median(entry: MedianEntry, frame: EntryContext) -> CompiledEntry:

@@ -144,20 +144,20 @@ def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEnt
 
 def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
     """A table of persons, by columns, or their number; a given name says that it counts persons, too."""
-    location, asked = frame.location.key("persons"), entry.persons
+    location, persons = frame.location.key("persons"), entry.persons
     if entry.weight is not UNSET:
         raise frame.location.key("weight").fault("each person counts once: a table of persons has no weight")
-    factors = frame.identities(frame.axes(asked.by, location.key("by")))
+    factors = frame.identities(frame.axes(persons.by, location.key("by")))
     where, work = fulfilling(entry.where, frame)
-    most_cells = None if asked.max_cells is UNSET else asked.max_cells
-    column = None if asked.of is UNSET else asked.of
-    if asked.mean is not UNSET and asked.quantiles is not UNSET:
+    most_cells = None if persons.max_cells is UNSET else persons.max_cells
+    column = None if persons.of is UNSET else persons.of
+    if persons.mean is not UNSET and persons.quantiles is not UNSET:
         raise location.key("quantiles").fault("mean and quantiles are entries of their own; write two")
     block = QueryBlock(name="", factors=factors, where=where, most_cells=1)
     table = PersonsQuery(block=block, most_cells=most_cells, column=column)
-    if asked.mean is not UNSET or asked.quantiles is not UNSET:
+    if persons.mean is not UNSET or persons.quantiles is not UNSET:
         return replace(_totals_of_persons(entry, table, frame), work=work)
-    title = default_name(f"persons{condition(entry.where)}", asked.by)
+    title = default_name(f"persons{condition(entry.where)}", persons.by)
     name = title if entry.name is UNSET else f"{entry.name} (persons)"
     return CompiledEntry(blocks=(), persons=(replace(table, block=replace(block, name=name)),), work=work)
 
@@ -165,19 +165,19 @@ def compile_persons(entry: PersonsEntry, frame: EntryContext) -> CompiledEntry:
 def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryContext) -> CompiledEntry:
     """Of persons' totals t their mean or quantiles: sums over persons of most - t and of t - least, t clipped to
     [least, most]; or how many have t in each of the bins. Cells of the column that hold no number add nothing."""
-    asked, by = entry.persons, counted.block
-    if asked.mean is not UNSET:
-        kind, stated, key = "mean", asked.mean.within, "within"
-        location, column = frame.location.key("persons").key("mean"), asked.mean.sum
+    persons, by = entry.persons, counted.block
+    if persons.mean is not UNSET:
+        kind, stated, key = "mean", persons.mean.within, "within"
+        location, column = frame.location.key("persons").key("mean"), persons.mean.sum
         at: tuple[Fraction, ...] = ()
     else:
-        assert asked.quantiles is not UNSET
-        kind, stated, key = "quantiles", asked.quantiles.edges, "edges"
-        location, column = frame.location.key("persons").key("quantiles"), asked.quantiles.sum
-        if asked.quantiles.at is UNSET:
+        assert persons.quantiles is not UNSET
+        kind, stated, key = "quantiles", persons.quantiles.edges, "edges"
+        location, column = frame.location.key("persons").key("quantiles"), persons.quantiles.sum
+        if persons.quantiles.at is UNSET:
             kind, at = "median", (Fraction(1, 2),)
         else:
-            at = read_parts(asked.quantiles.at, location.key("at"))
+            at = read_parts(persons.quantiles.at, location.key("at"))
     axis = frame.axis(column, location.key("sum"))
     if axis in by.axes:
         raise location.key("sum").fault(f"the column {column!r} is in 'by', too; leave it out there")
@@ -199,7 +199,7 @@ def _totals_of_persons(entry: PersonsEntry, counted: PersonsQuery, frame: EntryC
     own[: bins.size] = [int(value / grid) for value in values]
     total = f"total {attribute.name}"
     kind_words = "quantiles of" if kind == "quantiles" else kind
-    title = default_name(f"{kind_words} {total} per person{condition(entry.where)}", asked.by)
+    title = default_name(f"{kind_words} {total} per person{condition(entry.where)}", persons.by)
     name = title if entry.name is UNSET else f"{entry.name} (persons)"
     formula: QuotientFormula | Quantiles
     labels: tuple[str, ...]
@@ -307,11 +307,11 @@ def read_queries(
             unweighted = spread(form)
         form = unweighted
     # The sound entries; the faults of the others are kept.
-    asked = list_items(form, "queries")
+    entries = list_items(form, "queries")
     sound: list[tuple[int, CompiledEntry]] = []
     blocks, work = 0, 0
     known: dict[Hashable, Factor] = {}
-    for index, entry in enumerate(asked):
+    for index, entry in enumerate(entries):
         at = location.key("queries").item(index)
         with faults.kept():
             frame = EntryContext(domain=whole, location=at, folder=folder, known=known)
@@ -328,7 +328,7 @@ def read_queries(
             break
     compiled, first = [one for _, one in sound], dict[str, int]()
     for index, one in sound:
-        for name in (block.name for block in one.asked):
+        for name in (block.name for block in one.queried_blocks):
             if name in first:
                 other = location.key("queries").item(first[name]).path
                 text = f"{name!r} is also the name of {other}; give one of them a name, or remove it"
@@ -417,8 +417,8 @@ def _projected(
             *notes,
             f"only persons are asked for: the number of rows that are used is measured too, {blocks[0].name!r}",
         )
-    asked = (axes for one in persons for axes in (one.block.axes, *(region.axes for region in one.block.where)))
-    axes = tuple(sorted({*Workload(blocks).axes, *chain.from_iterable(asked)}))
+    column_sets = (axes for one in persons for axes in (one.block.axes, *(region.axes for region in one.block.where)))
+    axes = tuple(sorted({*Workload(blocks).axes, *chain.from_iterable(column_sets)}))
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")

@@ -316,11 +316,11 @@ def query_variances(strategy: QueryBlock, query: QueryBlock) -> FloatArray:
     Returns:
         Variances in squared units of the query's grid, shape (query.rows,).
     """
-    asked = {factor.axes[0]: factor.matrix for factor in query.factors}
+    matrices = {factor.axes[0]: factor.matrix for factor in query.factors}
     parts = []
     common = 1.0
     for factor in strategy.factors:
-        inverse, matrix = recoverable(factor.matrix), asked.get(factor.axes[0])
+        inverse, matrix = recoverable(factor.matrix), matrices.get(factor.axes[0])
         assert inverse is not None, "a strategy's factors are recoverable"
         if matrix is None:
             common *= float(inverse.variances(everything(factor.matrix.cells))[0])

@@ -106,17 +106,17 @@ def axis_groups(blocks: Iterable[QueryBlock]) -> tuple[Axes, ...]:
 
     Every block's attributes lie within one of them.
     """
-    asked = dict.fromkeys(tuple(sorted(block.axes)) for block in blocks)
-    sets = ColumnSets.of(asked)
-    return tuple(axes for axes in asked if not sets.beyond(axes))
+    column_sets = dict.fromkeys(tuple(sorted(block.axes)) for block in blocks)
+    sets = ColumnSets.of(column_sets)
+    return tuple(axes for axes in column_sets if not sets.beyond(axes))
 
 
 def by_home(blocks: Iterable[QueryBlock]) -> dict[Axes, tuple[QueryBlock, ...]]:
     """Return the blocks of every group of `axis_groups`, each under its `home`, in their order."""
     blocks = tuple(blocks)
     groups = axis_groups(blocks)
-    asked = {tuple(sorted(block.axes)) for block in blocks}
-    homes = {axes: axes for axes in groups} | {axes: home(axes, groups) for axes in asked.difference(groups)}
+    column_sets = {tuple(sorted(block.axes)) for block in blocks}
+    homes = {axes: axes for axes in groups} | {axes: home(axes, groups) for axes in column_sets.difference(groups)}
     held: dict[Axes, list[QueryBlock]] = {axes: [] for axes in groups}
     for block in blocks:
         axes = homes[tuple(sorted(block.axes))]

@@ -167,7 +167,7 @@ def agree(folder: Path) -> bool:
     domain = read_domain(asked("pairs")["domain"])
     pairs = list(combinations(range(len(SIZES)), 2))
     path = str(folder / "t.parquet")
-    counts = load_table(TableSource(paths=(path,)), domain, Limits(), asked=pairs).counts._unseal(SealKey())
+    counts = load_table(TableSource(paths=(path,)), domain, Limits(), column_sets=pairs).counts._unseal(SealKey())
     table = parquet.read_table(path, columns=["age", "children"])
     flat = compute.add(compute.multiply(table["age"], 10), table["children"]).to_numpy()
     expected = np.bincount(flat, minlength=1000).reshape(100, 10)

@@ -55,7 +55,7 @@ def count(session, folder: Path, rows: int) -> None:
     if not (folder / "t.parquet").exists():
         make(folder, rows)
     domain = read_domain(question("pairs")["domain"])
-    asked = Counting(domain=domain, asked=tuple(combinations(range(len(SIZES)), 2)))
+    asked = Counting(domain=domain, column_sets=tuple(combinations(range(len(SIZES)), 2)))
     reached, original = [], spark_table.add_counts
 
     def watched(values, asked):

@@ -97,8 +97,8 @@ def test_every_weight_prediction_and_moment_has_the_next_draw(width):
         assert (mechanism.sample(None, SeededNoise(SEED)) == plain + drawn).all()
     asked = LearnerAtPoints(learner=told, points=np.eye(width), limit=None)
     for mechanism, law in (
-        (LaplacePredictions(asked=asked, scale=Fraction(900)), DiscreteLaplace(Fraction(900))),
-        (GaussianPredictions(asked=asked, variance=variance), RoundedGaussian(variance)),
+        (LaplacePredictions(at_points=asked, scale=Fraction(900)), DiscreteLaplace(Fraction(900))),
+        (GaussianPredictions(at_points=asked, variance=variance), RoundedGaussian(variance)),
     ):
         assert (mechanism.sample(None, SeededNoise(SEED)) == plain + law.sample(width, SeededNoise(SEED))).all()
         ((_, count),) = mechanism.events

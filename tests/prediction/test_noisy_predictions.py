@@ -34,11 +34,11 @@ NOISE = SeededNoise(3)
 def test_predictions_are_charged_point_by_point_and_clipped():
     points = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.5]])
     asked = LearnerAtPoints(learner=Told([0.5, -2.0]), points=points, limit=1)
-    laplace = LaplacePredictions(asked=asked, scale=Fraction(3))
+    laplace = LaplacePredictions(at_points=asked, scale=Fraction(3))
     event = DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=Fraction(3), coordinates=1)
     assert laplace.events == ((event, 3),)
     assert laplace.sample(None, NOISE) * asked.step == pytest.approx([0.5, -1, -1], abs=1e-4)
-    gaussian = GaussianPredictions(asked=asked, variance=Fraction(5))
+    gaussian = GaussianPredictions(at_points=asked, variance=Fraction(5))
     assert gaussian.events == ((RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=Fraction(5)), 3),)
     assert gaussian.sample(None, NOISE) * asked.step == pytest.approx([0.5, -1, -1], abs=1e-4)
 
@@ -66,10 +66,10 @@ def test_every_prediction_has_the_next_draw_of_the_stated_law_and_is_charged(own
     fitted = points @ [1.0, -2.0] if own else [1.0, -2.0]
     asked = LearnerAtPoints(learner=Told(fitted), points=None if own else points, limit=1, own=30 if own else 0)
     exact = round_to_grid(points @ [1.0, -2.0], asked.step)
-    gaussian = GaussianPredictions(asked=asked, variance=Fraction(500))
+    gaussian = GaussianPredictions(at_points=asked, variance=Fraction(500))
     added = gaussian.sample(None, SeededNoise(6)) - exact
     np.testing.assert_array_equal(added, RoundedGaussian(Fraction(500)).sample(30, SeededNoise(6)))
-    laplace = LaplacePredictions(asked=asked, scale=Fraction(70))
+    laplace = LaplacePredictions(at_points=asked, scale=Fraction(70))
     added = laplace.sample(None, SeededNoise(6)) - exact
     np.testing.assert_array_equal(added, DiscreteLaplace(Fraction(70)).sample(30, SeededNoise(6)))
     assert [count for events in (gaussian.events, laplace.events) for _, count in events] == [30, 30]

@@ -89,8 +89,10 @@ def test_numbers_are_clipped_point_by_point_as_together():
         plan = PLANS[name]()
         alone = list(one_by_one(plan, RECORDS, CODES))
         together = whole(plan, CODES)
-        assert together.asked.limit == limit
-        assert [(each.asked.limit, each.asked.bound) for each in alone] == [(limit, together.asked.bound)] * 4
+        assert together.at_points.limit == limit
+        assert [(each.at_points.limit, each.at_points.bound) for each in alone] == [
+            (limit, together.at_points.bound)
+        ] * 4
     wild = plan.learner(1)
     assert wild.bound > 2
 

@@ -123,9 +123,9 @@ def test_numbers_are_clipped_to_their_bounds_and_scores_are_not(delta):
     squares = StableRecipe(name="least-squares", features=FEATURES, method="output")
     for recipe, table, limit in ((squares, NUMBERS, 1), (LOGISTIC, LABELS, None)):
         plan = planned(recipe, table=table, delta=delta)
-        asked = plan.predictions(plan.learner(100), np.zeros((7, 1), dtype=int)).asked
+        asked = plan.predictions(plan.learner(100), np.zeros((7, 1), dtype=int)).at_points
         assert (asked.limit, asked.count) == (limit, 7)
-        assert plan.predictions(plan.learner(1), np.zeros((7, 1), dtype=int)).asked.bound <= (2 if limit else 10**9)
+        assert plan.predictions(plan.learner(1), np.zeros((7, 1), dtype=int)).at_points.bound <= (2 if limit else 10**9)
 
 
 @in_one_test("delta", ["0", "1/1000000"])

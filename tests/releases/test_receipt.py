@@ -198,7 +198,10 @@ def test_every_phase_is_priced_at_the_plans_own_delta():
     ],
 )
 def test_the_reason_for_an_accountant_names_who_chose_it(asked, delta, words):
-    assert choice_words(replace(make_plan(), asked=frozenset(asked), budget=PrivacyBudget.parse("1", delta))) == words
+    assert (
+        choice_words(replace(make_plan(), named_roles=frozenset(asked), budget=PrivacyBudget.parse("1", delta)))
+        == words
+    )
 
 
 def test_a_record_is_read_as_it_was_written_and_what_is_no_json_is_refused(tmp_path):

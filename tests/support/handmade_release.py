@@ -195,7 +195,7 @@ def make_theory_plan():
         plan,
         problem=problem,
         budget=PrivacyBudget.parse("0.5", "1e-9"),
-        asked=frozenset({"check"}),
+        named_roles=frozenset({"check"}),
         roles=replace(plan.roles, accountant=ZeroConcentrated(), distinguisher=Stub("exponential")),
         schedule=Theory(),
         phases=(

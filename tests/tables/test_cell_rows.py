@@ -36,7 +36,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 1), st.intege
 def ways(table, rows_each, most, **how):
     """The asked tables of (person, sex, k) rows, and what was left out: whole, in two parts, in parts as bytes."""
     unit = PrivacyUnit(columns=("who",), rows=rows_each, cell_rows=most)
-    asked = Counting(domain=DOMAIN, asked=ASKED, unit=unit, key=bytes(32))
+    asked = Counting(domain=DOMAIN, column_sets=ASKED, unit=unit, key=bytes(32))
 
     def counted(some):
         who, sex, k = zip(*some, strict=True) if some else ([], [], [])
@@ -74,7 +74,7 @@ def test_the_tables_are_the_same_in_passes_in_order_in_pieces_and_in_parts(table
     assert found == [expected] * 8
 
 
-@in_one_test("given", [{}, {"asked": ASKED, "last": PartDraw(count=2, noise=SeededNoise(1))}])
+@in_one_test("given", [{}, {"column_sets": ASKED, "last": PartDraw(count=2, noise=SeededNoise(1))}])
 def test_a_bound_that_nothing_can_keep_is_refused(given) -> None:
     asked = Counting(domain=DOMAIN, unit=PrivacyUnit(columns=("who",), rows=3, cell_rows=1), key=bytes(32), **given)
     with pytest.raises(InfeasiblePlan, match="--max-rows-per-cell"):
@@ -96,7 +96,7 @@ def loaded(table, unit):
     frame = pd.DataFrame({"who": pd.Series(who, dtype="str"), "sex": np.array(sex, int), "k": np.array(k, int)})
     asked = [block.axes for block in BLOCKS]
     source = TableSource(frame=in_memory(frame))
-    found = load_table(source, SMALL, Limits(), unit=unit, noise=SeededNoise(1), asked=asked)
+    found = load_table(source, SMALL, Limits(), unit=unit, noise=SeededNoise(1), column_sets=asked)
     counts = found.counts._unseal(SealKey())
     return [block.answer(counts) for block in BLOCKS]
 

@@ -64,7 +64,7 @@ def whole_units(unit):
 def test_parts_of_groups_and_of_occupied_cells_add_up(asked) -> None:
     chance = np.random.default_rng(3)
     batches = [rows(**{name: pa.array(chance.integers(0, 50, 40)) for name in WIDE.names}) for _ in range(3)]
-    question = Counting(domain=WIDE, asked=asked, limits=Limits(cells=2**17))
+    question = Counting(domain=WIDE, column_sets=asked, limits=Limits(cells=2**17))
     whole = chosen(question, *batches)
     parts = question.together(chosen(question, *some) for some in (batches[:1], [], batches[1:]))
     assert type(parts.counts) is type(whole.counts)

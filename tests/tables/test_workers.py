@@ -31,7 +31,7 @@ def counted(workers, **how):
     return asked.counted(lambda: (batch.select(list(asked.columns)) for batch in batches()))
 
 
-@pytest.mark.parametrize("how", thinned([{"asked": PAIRS}, {"limits": Limits(cells=2**10)}, {}], 2))
+@pytest.mark.parametrize("how", thinned([{"column_sets": PAIRS}, {"limits": Limits(cells=2**10)}, {}], 2))
 @pytest.mark.parametrize("workers", [2, *slowly(5)])
 def test_the_same_integers_from_any_number_of_threads(workers, how) -> None:
     one, many = counted(1, **how), counted(workers, **how)

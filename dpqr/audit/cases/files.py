@@ -87,9 +87,9 @@ class FileCase:
             request = PlanRequest(queries=str(queries), **self.given)
             output = OutputRequest(directory=str(out), **self.output)
             source = TableSource(paths=(str(table),))
-            asked = ReleaseRequest(source=source, plan=request, output=output, learn_max_rows=self.choice)
+            run = ReleaseRequest(source=source, plan=request, output=output, learn_max_rows=self.choice)
             for _ in range(runs):
-                release(asked, SILENT, noise=noise)
+                release(run, SILENT, noise=noise)
                 found.append(files_outcome(out))
                 shutil.rmtree(out)
             return Outcomes.of(found)

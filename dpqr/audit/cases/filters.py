@@ -249,8 +249,8 @@ def hard_query_case(relation: str, unit: PrivacyUnit) -> Case:
     pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
     trial = HardQueryTrial(terms=terms, query=query)
     ((event, _),) = trial.claim.events
-    asked = terms.measured(query)
-    one, two = (tuple(noisy(int(answer), event) for answer in asked.answer(database)) for database in pair)
+    comparison = terms.measured(query)
+    one, two = (tuple(noisy(int(answer), event) for answer in comparison.answer(database)) for database in pair)
     return Case(
         name=f"hard-query-{relation}",
         what="noisy answer to a hard query of a session, with the noise that its release states",
@@ -286,8 +286,8 @@ def _laws(trial: Epochs, database: Counts) -> Laws:
     event, cells = trial.epoch.event, database.marginal((0,))
     answers = (*(int(cells[0]) for _ in range(EARLY)), *(int(cells[1]) for _ in LAST))
     above = tuple(
-        trial.epoch.side * (answer - asked.expected) - asked.margin
-        for answer, asked in zip(answers, trial.questions, strict=True)
+        trial.epoch.side * (answer - question.expected) - question.margin
+        for answer, question in zip(answers, trial.questions, strict=True)
     )
     law = FirstPass(above=above, threshold_scale=float(event.threshold_scale), answer_scale=float(event.answer_scale))
     return (law,) * trial.times

@@ -87,18 +87,18 @@ def answer_cases() -> Iterator[Case]:
             )
 
 
-def check_case(name: str, asked: QueryBlock, unit: PrivacyUnit, price: Price, shape: tuple[int, ...] = SHAPE) -> Case:
-    """One check of `asked`: Laplace at a pure price, Gaussian at one in rho."""
+def check_case(name: str, block: QueryBlock, unit: PrivacyUnit, price: Price, shape: tuple[int, ...] = SHAPE) -> Case:
+    """One check of `block`: Laplace at a pure price, Gaussian at one in rho."""
     law = "Gaussian" if price.epsilon is None else "Laplace"
-    what = f"{law} answers to a {asked.name}" if shape else f"{law} count of {asked.name}"
+    what = f"{law} answers to a {block.name}" if shape else f"{law} count of {block.name}"
     delta = DELTA if price.epsilon is None else Fraction(0)
-    return answered_case(f"{law.lower()}-{name}", what, (asked,), unit, price, shape=shape, delta=delta)
+    return answered_case(f"{law.lower()}-{name}", what, (block,), unit, price, shape=shape, delta=delta)
 
 
 def answered_case(
     name: str,
     what: str,
-    asked: Sequence[QueryBlock],
+    blocks: Sequence[QueryBlock],
     unit: PrivacyUnit,
     price: Price,
     *,
@@ -108,18 +108,18 @@ def answered_case(
 ) -> Case:
     """Checks of these queries, each at this price, on the pair that moves all of their answers furthest."""
     check: Check = Gaussian() if price.epsilon is None else Laplace()
-    mechanisms = tuple(check.mechanism((one,), unit, price) for one in asked)
+    mechanisms = tuple(check.mechanism((one,), unit, price) for one in blocks)
     trial = MechanismTrial(mechanisms=mechanisms, delta=delta, accountant=accountant)
-    pair = worst_pair(asked, shape, unit, power=2 if price.epsilon is None else 1)
-    return Case(name=name, what=what, pair=pair, trial=trial, laws=stated_laws(trial, asked, pair))
+    pair = worst_pair(blocks, shape, unit, power=2 if price.epsilon is None else 1)
+    return Case(name=name, what=what, pair=pair, trial=trial, laws=stated_laws(trial, blocks, pair))
 
 
-def stated_laws(trial: MechanismTrial, asked: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
+def stated_laws(trial: MechanismTrial, blocks: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
     """The laws of all numbers on both databases: the query's rows, as they are written out, and the events' noise."""
     one, two = (
         tuple(
             noisy(int(answer), event)
-            for block, (event, _) in zip(asked, trial.events, strict=True)
+            for block, (event, _) in zip(blocks, trial.events, strict=True)
             for answer in ROWS.get(block.name, np.ones((1, 1), dtype=np.int64)) @ cells
         )
         for cells in (database.marginal(tuple(range(len(database.shape)))).reshape(-1) for database in pair)

@@ -82,9 +82,9 @@ class PersonTablesCase:
         mechanism = Laplace().mechanism(self.tables, UNIT, Price(epsilon=EPSILON))
         guard = Basic().guard(PrivacyBudget(EPSILON), ((mechanism.event, 1),))
         rows = [("p", label) for label, count in zip(LABELS, self.rows, strict=True) for _ in range(count * side)]
-        asked = [one for one in (block.person_table for block in self.tables) if one is not None]
+        person_tables = [one for one in (block.person_table for block in self.tables) if one is not None]
         with person_table(("person", "cell"), rows) as source:
-            loaded = load_table(source, DOMAIN, Limits(), unit=UNIT, noise=noise, persons=asked)
+            loaded = load_table(source, DOMAIN, Limits(), unit=UNIT, noise=noise, persons=person_tables)
         drawn = (measure(loaded.persons, mechanism, accountant=copy(guard), noise=noise).value for _ in range(runs))
         return Outcomes.of([((), tuple(numbers(one)), ()) for one in drawn])
 
@@ -149,7 +149,7 @@ class CellCase:
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` draws from the table, which is read once."""
         with person_table(("person", "cell"), [("p", cell) for cell in self.rows[side]]) as source:
-            counts = load_table(source, DOMAIN, Limits(), unit=self.unit, noise=noise, asked=(TABLE.axes,)).counts
+            counts = load_table(source, DOMAIN, Limits(), unit=self.unit, noise=noise, column_sets=(TABLE.axes,)).counts
         trial = self.trial
         return Outcomes.of([trial.run(counts, noise) for _ in range(runs)])
 

@@ -86,9 +86,9 @@ def predict_cases() -> Iterator[Case]:
 def prediction_case(relation: str, unit: PrivacyUnit) -> Case:
     """One noisy prediction at the place of the record that changes."""
     learner = hinge(unit)
-    asked = LearnerAtPoints(learner=learner, points=PLACE, limit=None)
-    batch = LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))
-    moved = round(hinge_shift(unit) / asked.step)
+    at_points = LearnerAtPoints(learner=learner, points=PLACE, limit=None)
+    batch = LaplacePredictions(at_points=at_points, scale=Fraction(PREDICTION))
+    moved = round(hinge_shift(unit) / at_points.step)
     one, two = (TwoSidedGeometric(answer=answer, scale=float(PREDICTION)) for answer in (0, moved))
     what, laws, trial = "one prediction of a stable learner", ((one,), (two,)), SingleDraw(batch=batch)
     return Case(name=f"predict-one-{relation}", what=what, pair=hinge_pair(relation), trial=trial, laws=laws)

@@ -38,8 +38,8 @@ def engine_faults(made: Made, rows: int) -> Iterator[str]:
             if lack is not None:
                 yield f"protocol: the engine {lack}"
                 return
-            asked = questions() if count > 1 else few_questions()
-            yield from (f"{fault} ({count} rows)" for fault in _faults(engine, table, asked))
+            countings = questions() if count > 1 else few_questions()
+            yield from (f"{fault} ({count} rows)" for fault in _faults(engine, table, countings))
         except Exception as error:
             yield f"errors: {type(error).__name__}: {error} ({count} rows)"
 
@@ -49,9 +49,9 @@ def _faults(engine: Engine, table: Any, questions: Iterable[Question]) -> Iterat
         yield "name: it is no text"
     if not (engine.public is None or isinstance(engine.public, str)):
         yield "public: it is neither None nor a text"
-    for words, asked in questions:
+    for words, counting in questions:
         sound = True
-        for name, accepts in asked.columns.items():
+        for name, accepts in counting.columns.items():
             if name not in engine.names:
                 yield f"{words}: names: {name!r} is not among them"
                 sound = False
@@ -60,48 +60,51 @@ def _faults(engine: Engine, table: Any, questions: Iterable[Question]) -> Iterat
                 sound = False
         if not sound:
             continue
-        expected = asked.counted(partial(list, table.select(list(asked.columns)).to_batches()))
-        yield from (f"{words}: {fault}" for fault in _differences(expected, engine.count(asked), asked))
+        expected = counting.counted(partial(list, table.select(list(counting.columns)).to_batches()))
+        yield from (f"{words}: {fault}" for fault in _differences(expected, engine.count(counting), counting))
 
 
 def few_questions() -> Iterator[Question]:
     """Of tables with hardly a row."""
     domain = awkward_domain()
     yield "all columns", Counting(domain=domain)
-    yield "all rows of persons", Counting(domain=domain, asked=((0,),), unit=PrivacyUnit(columns=("who",), rows=2))
+    yield (
+        "all rows of persons",
+        Counting(domain=domain, column_sets=((0,),), unit=PrivacyUnit(columns=("who",), rows=2)),
+    )
 
 
 def questions() -> Iterator[Question]:
     """What is asked, each with its name."""
     domain = awkward_domain()
     pairs = tuple(combinations(range(len(domain.attributes)), 2))
-    yield "pairs", Counting(domain=domain, asked=pairs)
-    yield "pairs again", Counting(domain=domain, asked=pairs)
+    yield "pairs", Counting(domain=domain, column_sets=pairs)
+    yield "pairs again", Counting(domain=domain, column_sets=pairs)
     yield "all columns", Counting(domain=domain)
-    yield "no column", Counting(domain=domain, asked=((),))
-    yield "rows left out", Counting(domain=awkward_domain(Rule.DROP), asked=pairs)
-    yield "rule fail", Counting(domain=awkward_domain(Rule.FAIL), asked=pairs)
-    yield "counts", Counting(domain=domain, asked=pairs, count_column="n")
+    yield "no column", Counting(domain=domain, column_sets=((),))
+    yield "rows left out", Counting(domain=awkward_domain(Rule.DROP), column_sets=pairs)
+    yield "rule fail", Counting(domain=awkward_domain(Rule.FAIL), column_sets=pairs)
+    yield "counts", Counting(domain=domain, column_sets=pairs, count_column="n")
     people = tuple(PersonTable(axes, most) for axes in pairs[:2] for most in (1, 3))
     for most in (1, 2, 30, 10**7):
         unit = PrivacyUnit(columns=("who",), rows=most)
-        yield f"{most} of each person", Counting(domain=domain, asked=pairs, persons=people, unit=unit)
+        yield f"{most} of each person", Counting(domain=domain, column_sets=pairs, persons=people, unit=unit)
     for unit in (
         PrivacyUnit(columns=("who",), rows=30, cell_rows=2),
         PrivacyUnit(columns=("who", "whole"), rows=2),
         PrivacyUnit(columns=("who", "day"), per="month", rows=2),
     ):
-        yield unit.words, Counting(domain=domain, asked=pairs, persons=people, unit=unit)
+        yield unit.words, Counting(domain=domain, column_sets=pairs, persons=people, unit=unit)
 
 
-def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:
+def _differences(expected: TableCounts, found: TableCounts, counting: Counting) -> Iterator[str]:
     for part in ("read", "units", "dropped", "failed", "malformed"):
         if getattr(expected, part) != getattr(found, part):
             yield f"{part}: {getattr(found, part)} and not {getattr(expected, part)}"
-    sets = asked.asked or [(axis,) for axis in range(len(asked.domain.attributes))]
+    sets = counting.column_sets or [(axis,) for axis in range(len(counting.domain.attributes))]
     other = [axes for axes in ((), *sets) if not _same(expected.counts, found.counts, axes)]
     if other:
-        names = ", ".join(asked.domain.names[axis] for axis in other[0])
+        names = ", ".join(counting.domain.names[axis] for axis in other[0])
         yield f"counts: other integers by ({names}), and by {len(other) - 1} of {len(sets)} other sets of columns"
     if not (
         len(expected.persons) == len(found.persons)

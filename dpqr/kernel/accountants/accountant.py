@@ -171,17 +171,17 @@ class SumFilter(Struct, kw_only=True):
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
         draw, left_out = _unwrapped(event)
-        asked, spent = self.cost(draw), self._spent_on_left_out if left_out else self._spent
-        if spent + asked > self.limit:
+        cost, spent = self.cost(draw), self._spent_on_left_out if left_out else self._spent
+        if spent + cost > self.limit:
             raise BudgetRefused(
-                f"a draw asks {self.unit} {upward_text(asked, SHOWN)}, but {upward_text(spent, SHOWN)} of "
+                f"a draw asks {self.unit} {upward_text(cost, SHOWN)}, but {upward_text(spent, SHOWN)} of "
                 f"{upward_text(self.limit, SHOWN)} is spent and {downward_text(self.limit - spent, SHOWN)} left; "
                 "plan fewer draws or raise --eps"
             )
         if left_out:
-            self._spent_on_left_out = spent + asked
+            self._spent_on_left_out = spent + cost
         else:
-            self._spent = spent + asked
+            self._spent = spent + cost
         self._charged += 1
         return self._charged - 1
 
@@ -209,17 +209,17 @@ class PairFilter(Struct, kw_only=True):
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
-        asked = approximate_cost(_unwrapped(event)[0])
-        if asked is None:
+        cost = approximate_cost(_unwrapped(event)[0])
+        if cost is None:
             raise BudgetRefused("a draw of Gaussian noise has no price in a sum of epsilons; use the zcdp accountant")
-        if not self._spent + asked <= self.limit:
+        if not self._spent + cost <= self.limit:
             raise BudgetRefused(
-                f"a draw asks epsilon {upward_text(asked.amount, SHOWN)} and delta {upward_text(asked.delta, SHOWN)}, "
+                f"a draw asks epsilon {upward_text(cost.amount, SHOWN)} and delta {upward_text(cost.delta, SHOWN)}, "
                 f"but {downward_text(self.limit.amount - self._spent.amount, SHOWN)} and "
                 f"{downward_text(self.limit.delta - self._spent.delta, SHOWN)} are left; plan fewer draws or raise "
                 "--eps and --delta"
             )
-        self._spent += asked
+        self._spent += cost
         self._charged += 1
         return self._charged - 1
 
@@ -251,12 +251,12 @@ class PlanFilter:
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
-        asked = _cost(event)
-        kind = next((kind for kind in _kinds(event) if self._dearest(kind) >= asked), None)
+        cost = _cost(event)
+        kind = next((kind for kind in _kinds(event) if self._dearest(kind) >= cost), None)
         if kind is None:
-            raise self._refusal(_kinds(event)[-1], asked)
+            raise self._refusal(_kinds(event)[-1], cost)
         costs, left = self._costs[kind], self._left[kind]
-        place = bisect_left(costs, asked)
+        place = bisect_left(costs, cost)
         left[costs[place]] -= 1
         if not left[costs[place]]:
             del costs[place]
@@ -268,13 +268,13 @@ class PlanFilter:
         costs = self._costs.get(kind)
         return costs[-1] if costs else Fraction(-1)
 
-    def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
+    def _refusal(self, kind: Kind, cost: Fraction) -> BudgetRefused:
         planned = sum(count for event, count in self.planned if _kinds(event)[0] == kind)
         left = self._left[kind].total() if kind in self._left else 0
         unit = "rho" if kind[0] is RoundedGaussianEvent or isinstance(kind[0], GaussianObjectiveEvent) else "epsilon"
         dearest = f", none above {unit} {downward_text(self._dearest(kind), SHOWN)}" if left else ""
         return BudgetRefused(
-            f"a draw asks {unit} {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
+            f"a draw asks {unit} {upward_text(cost, SHOWN)}, which the plan lacks: of {planned} planned draws "
             f"of its kind {planned - left} are spent and {left} left{dearest}; "
             "plan more draws, or use a filter (basic, zcdp, gdp)"
         )

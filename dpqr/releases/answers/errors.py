@@ -79,8 +79,8 @@ def error_bars(
         return ErrorBars(each=known, known=len(known), missing=missing)
     beside = dict(tests or {})
     errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
-    asked = frozenset(blocks)
-    open_blocks = [block for block in optional_blocks(plan) if block in asked]
+    names = frozenset(blocks)
+    open_blocks = [block for block in optional_blocks(plan) if block in names]
     left = {block.name: errors[block.name].total for block in unmeasured_blocks(open_blocks, outcome.transcript)}
     # What the errors of unmeasured blocks by refits (`left`) are scaled by, and where that comes from.
     source: Source = "refits alone"

@@ -114,13 +114,13 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     for finished in transcript.rounds:
         if finished.measurement is None:
             continue
-        asked = [(block, slice(0, block.rows)) for block in finished.measurement.blocks]
+        parts = [(block, slice(0, block.rows)) for block in finished.measurement.blocks]
         if single and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
             whole = finished.measurement.blocks[0].rows == block.rows
-            asked = [(block, slice(0, block.rows) if whole else slice(row, row + 1))]
-        for place, (block, rows) in enumerate(asked):
+            parts = [(block, slice(0, block.rows) if whole else slice(row, row + 1))]
+        for place, (block, rows) in enumerate(parts):
             share = counting.share(block.name, rows.start, selected=finished.choice is not None)
             if share is not None:
                 kept, measured = found.get(block.name), finished.measurement

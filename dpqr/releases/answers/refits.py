@@ -104,7 +104,7 @@ def refit_errors(
     shown: Hypothesis,
     beside: Sequence[QueryBlock] = (),
     *,
-    asked: Sequence[QueryBlock] | None = None,
+    answered: Sequence[QueryBlock] | None = None,
     most: int = TUNING.most,
 ) -> Mapping[str, RefitError]:
     """Errors of all answers of a plan that `can_refit`, by the block's name.
@@ -113,17 +113,17 @@ def refit_errors(
         outcome: of the run.
         shown: its hypothesis, as it is released.
         beside: blocks that nobody asked for, whose errors figures need.
-        asked: other blocks than the workload's, to be answered in place of them.
+        answered: other blocks than the workload's, to be answered in place of them.
         most: refits.
 
     Privacy:
         Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
     """
-    asked = plan.problem.workload.blocks if asked is None else asked
-    blocks, history = (*asked, *beside), outcome.transcript.measurements
+    answered = plan.problem.workload.blocks if answered is None else answered
+    blocks, history = (*answered, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(shown, asked, history, most)
+    count = refit_count(shown, answered, history, most)
     counted, merged = _stand_in(shown, plan.problem, blocks), merged_groups(shown, history)
     measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
     found = {block.name: _BlockErrors.of(block, measured.place(block)) for block in blocks}

@@ -51,15 +51,15 @@ class WholeNumberViews(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Nodes(Struct, frozen=True, kw_only=True, eq=False):
-    """Which blocks count the nodes of a level: its name by the block's. levels: what lies above each of those asked."""
+    """Which blocks count the nodes of a level. names: of that level, by block. levels: what lies above each of them."""
 
-    asked: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     levels: Levels = field(default_factory=dict)
 
 
 def nodes_of(workload: Workload, domain: Domain) -> Nodes:
     """The levels of columns with parents that blocks ask for, by themselves or crossed with other columns."""
-    asked: dict[str, str] = {}
+    names: dict[str, str] = {}
     places: dict[str, dict[str, IntArray]] = {}
     for block in workload.blocks:
         found = [_level(factor, domain) for factor in block.factors]
@@ -69,8 +69,8 @@ def nodes_of(workload: Workload, domain: Domain) -> Nodes:
             for each, factor in zip(found, block.factors, strict=True)
         ):
             column, level = above[0]
-            asked[block.name] = f"{column}: {level.name}"
-            places.setdefault(column, {})[asked[block.name]] = level.places
+            names[block.name] = f"{column}: {level.name}"
+            places.setdefault(column, {})[names[block.name]] = level.places
     levels: dict[str, Above] = {}
     for column, held in places.items():
         coarsest_first = sorted(held, key=lambda name: int(held[name].max()))
@@ -79,7 +79,7 @@ def nodes_of(workload: Workload, domain: Domain) -> Nodes:
             nodes = np.zeros(int(cells.max()) + 1, dtype=np.int64)
             nodes[cells] = held[name]
             levels[finer] = Above(name=name, nodes=nodes)
-    return Nodes(asked=asked, levels=levels)
+    return Nodes(names=names, levels=levels)
 
 
 def _level(factor: Factor, domain: Domain) -> tuple[str, HierarchyLevel] | None:
@@ -105,7 +105,7 @@ def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeN
     for block in blocks:
         # Dimensions in the order of the answers: the column that changes least often is the first.
         held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
-        names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
+        names = tuple(nodes.names[block.name] if column.name == DETAIL else column.name for column in held)
         values = block.estimate.reshape([len(column.texts) for column in held])
         tables.append(CountTable(columns=names, values=values))
     views = {step: tuple(each.reshape(-1) for each in added_up(tables, step, nodes.levels)) for step in {1, base}}
@@ -115,13 +115,13 @@ def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeN
 def require_views(workload: Workload, domain: Domain) -> None:
     """InfeasiblePlan where a release of this workload has no views. Public: asked before anything is spent."""
     nodes = nodes_of(workload, domain)
-    blocks = [block for block in workload.blocks if block.is_marginal or block.name in nodes.asked]
+    blocks = [block for block in workload.blocks if block.is_marginal or block.name in nodes.names]
     if not blocks:
         raise InfeasiblePlan(f"--views: {NO_TABLE}")
     tables = [
         CountTable(
             columns=tuple(
-                domain.names[factor.axes[0]] if isinstance(factor.matrix, Identity) else nodes.asked[block.name]
+                domain.names[factor.axes[0]] if isinstance(factor.matrix, Identity) else nodes.names[block.name]
                 for factor in block.factors
             ),
             values=np.broadcast_to(0.0, [factor.matrix.rows for factor in block.factors]),
@@ -136,7 +136,7 @@ def release_views(release: FinishedRun, base: int) -> WholeNumberViews:
     problem = release.plan.problem
     nodes = nodes_of(problem.workload, problem.domain)
     of_records = [each for each in release.answers if each.block.most_cells is None]  # persons add up to nothing
-    held = [each for each in of_records if each.block.is_marginal or each.block.name in nodes.asked]
+    held = [each for each in of_records if each.block.is_marginal or each.block.name in nodes.names]
     return views_of([answered_block(each, problem.domain) for each in held], nodes, base)
 
 

@@ -354,8 +354,8 @@ def epsilons(text: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _goal(asked: GoalRequest) -> Goal:
-    goals = {"--within": asked.within, "--mean-error": asked.error, "--relative": asked.relative}
+def _goal(request: GoalRequest) -> Goal:
+    goals = {"--within": request.within, "--mean-error": request.error, "--relative": request.relative}
     stated = {option: text for option, text in goals.items() if text is not None}
     if len(stated) > 1:
         raise UsageFault(f"{' and '.join(stated)} each state a goal; leave all but one of them out")
@@ -374,22 +374,22 @@ def _goal(asked: GoalRequest) -> Goal:
         most=float(most / (100 if relative and text.endswith("%") else 1)),
         relative=relative,
         within=option == "--within",
-        confidence=fraction(asked.confidence, "--confidence") or Fraction(95, 100),
-        names=asked.names,
+        confidence=fraction(request.confidence, "--confidence") or Fraction(95, 100),
+        names=request.names,
     )
 
 
 def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
     """The release at that epsilon. A number of records that it would refuse, or not use, serves the forecast alone."""
-    asked = request.release.plan
-    used = asked.neighbours == Neighbours.REPLACE.value or schedule_row(asked.schedule).uses_n
-    return replace(request.release, plan=replace(asked, epsilon=epsilon, n=request.n if used else None))
+    plan = request.release.plan
+    used = plan.neighbours == Neighbours.REPLACE.value or schedule_row(plan.schedule).uses_n
+    return replace(request.release, plan=replace(plan, epsilon=epsilon, n=request.n if used else None))
 
 
 def _point(request: ForecastRequest, found: PlanForecast, epsilon: str) -> Point:
     """Checked as a dry run is: whatever is shown could be released."""
-    asked = _at(request, epsilon)
-    plan, taken = dry_run(asked)
+    run = _at(request, epsilon)
+    plan, taken = dry_run(run)
     return Point(plan=plan, forecast=found, resources=taken)
 
 

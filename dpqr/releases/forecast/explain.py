@@ -33,10 +33,10 @@ def explain(request: PlanRequest) -> Explanation:
     Raises: UsageFault, DocumentError.
     """
     document = read_documents(request.queries, request.domain, strict=request.strict)
-    stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
-    chosen, reasons = _choose_schedule(asked, document)
-    forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
-    promised = {rule: dict(_provable_alphas(asked, document, rule)) for rule in UPDATES.builtins}
+    stated, unstated = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
+    chosen, reasons = _choose_schedule(unstated, document)
+    forecasts = tuple(_forecast(unstated, document, name) for name in SCHEDULES.builtins if name != "auto")
+    promised = {rule: dict(_provable_alphas(unstated, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
     problem = Problem(
         domain=document.domain,

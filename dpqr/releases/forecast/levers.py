@@ -48,7 +48,7 @@ def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ..
     for name, words in range_levers(plan, found):
         better.setdefault(name, []).append(words.removeprefix(f"{name}: "))
     answers = [
-        (one.name, one.answers, "count" if one.counts else "sum", one.error) for one in found.blocks if one.asked
+        (one.name, one.answers, "count" if one.counts else "sum", one.error) for one in found.blocks if one.by_itself
     ]
     figures = [(one.name, one.values, one.kind, one.error) for one in found.figures if one.kind != "top"]
     parts = {one.name: one.blocks for one in plan.problem.workload.figures}

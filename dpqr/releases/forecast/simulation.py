@@ -72,19 +72,19 @@ class ErrorDistribution(Struct, frozen=True, kw_only=True):
 
 
 class ExpectedBlockError(Struct, frozen=True, kw_only=True):
-    """One block. reach: the most that one record can change an answer; 1 for counts. asked: whether its answers are
+    """One block. reach: the most that one record can change an answer; 1 for counts. by_itself: whether its answers are
     asked for by themselves; they are not where a mean, median or ratio is computed from them."""
 
     name: str
     answers: int
     reach: float
     error: ErrorDistribution
-    asked: bool = True
+    by_itself: bool = True
 
     @property
     def counts(self) -> bool:
         """Whether its answers are counts of records that are asked for."""
-        return self.asked and self.reach == 1.0
+        return self.by_itself and self.reach == 1.0
 
     def over_n(self, records: int) -> float:
         """Its expected L1 error over `records` times the reach: what `dpqr evaluate` calls L1 / n."""
@@ -221,7 +221,7 @@ def forecast(
     parts = {name for figure in workload.figures if figure.kind != "top" for name in figure.blocks}
     blocks = tuple(
         ExpectedBlockError(
-            name=block.name, answers=block.rows, reach=float(most), error=one, asked=block.name not in parts
+            name=block.name, answers=block.rows, reach=float(most), error=one, by_itself=block.name not in parts
         )
         for block, most, one in zip(workload.blocks, reach, means, strict=True)
     )

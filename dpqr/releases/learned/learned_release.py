@@ -302,7 +302,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
     """The columns that a domain leaves open. DocumentError where one states what is to be learned, or cannot be; or
     where a query names a value of one: it might be none of its cells."""
     columns, entries = [], queries_entries(plan)
-    named, asked = queried_columns(entries).values, asked_quantiles(entries)
+    named, quantiles = queried_columns(entries).values, asked_quantiles(entries)
     for place, form in enumerate(document["fields"]):
         part = open_part(form)
         if part is None:
@@ -325,7 +325,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
                 bins=own.get("bins", 10),
                 cuts=own.get("cuts", "equal"),
                 max_labels=own.get("max_labels", 1),
-                asked=asked.get(form["name"], frozenset()),
+                quantiles=quantiles.get(form["name"], frozenset()),
             )
         )
     for column in columns:
@@ -365,7 +365,7 @@ def _made_up(document: JSON, columns: tuple[OpenColumn, ...], part: PrivacyBudge
             bounds = {"minimum": 0, "maximum": ASSUMED_MAXIMUM}
             learned = {
                 "constraints": bounds,
-                "dpqr": {"bins": min(column.bins + len(column.asked), ASSUMED_MAXIMUM), "outside": "clip"},
+                "dpqr": {"bins": min(column.bins + len(column.quantiles), ASSUMED_MAXIMUM), "outside": "clip"},
             }
         made_up[column.form["name"]] = learned_field(column.form, learned)
     before = learned_part(document, Location("domain"))

@@ -80,8 +80,8 @@ class LearnRequest(Struct, frozen=True, kw_only=True):
 
 class OpenColumn(Struct, frozen=True, kw_only=True):
     """A column that is learned. form: its field of the domain file. part: what nobody knows of it. grid, bins, cuts: of
-    numbers, max_labels: of labels, as in `LearnRequest`. asked: the quantiles of it that the queries ask, at which bins
-    are cut, too."""
+    numbers, max_labels: of labels, as in `LearnRequest`. quantiles: those that the queries ask of it, at which bins are
+    cut, too."""
 
     form: JSON
     part: Literal["labels", "bounds"]
@@ -89,7 +89,7 @@ class OpenColumn(Struct, frozen=True, kw_only=True):
     bins: int = 10
     cuts: str = "equal"
     max_labels: int = 1
-    asked: frozenset[Fraction] = frozenset()
+    quantiles: frozenset[Fraction] = frozenset()
 
 
 class LabelColumn(Struct, frozen=True, kw_only=True):
@@ -394,8 +394,8 @@ def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> Nu
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
     quantiles = column.cuts == "quantiles"
     even = [Fraction(part, column.bins) for part in range(1, column.bins)] if quantiles else []
-    shares = tuple(sorted({*even, *column.asked}))
-    if column.bins + len(column.asked) > MOST_BINS:
+    shares = tuple(sorted({*even, *column.quantiles}))
+    if column.bins + len(column.quantiles) > MOST_BINS:
         raise UsageFault(f"bins and the quantiles that are asked of {form['name']!r}: together at most {MOST_BINS}")
     found = NumberColumn(
         attribute=attribute,
@@ -510,7 +510,7 @@ def _learned_rows(
         plan.reading.limits,
         unit=plan.unit,
         noise=run.drawing(noise),
-        asked=[()],
+        column_sets=[()],
         persons=[block.person_table],
         progress=progress,
     )
@@ -552,7 +552,7 @@ def _learned_bounds(
         plan.reading.limits,
         unit=plan.unit,
         noise=run.drawing(noise),
-        asked=[(axis,) for axis in range(len(plan.numbers))],
+        column_sets=[(axis,) for axis in range(len(plan.numbers))],
         progress=progress,
     )
     found: dict[str, JSON] = {}

@@ -262,7 +262,7 @@ class PlanPart(Part, frozen=True, kw_only=True):
             check=option_parts(roles.check),
             update=option_parts(roles.update),
             accountant=roles.accountant.name,
-            asked=tuple(sorted(plan.asked)),
+            asked=tuple(sorted(plan.named_roles)),
             domain=DomainPart.of(problem.domain),
             workload=WorkloadPart.of(problem.workload, problem.domain),
             person_tables=PersonTablePart.of(plan),

@@ -110,13 +110,13 @@ def domain_section(found: ReportInput) -> Section:
         absent = "The text of the queries stands in the queries file, which this record does not hold."
         parts.append(Paragraph(text=absent))
     else:
-        asked = written.get("queries") or ()
+        queries = written.get("queries") or ()
         parts.append(Paragraph(text="The same as the queries file says it:"))
         parts.append(
-            Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in asked[:QUERIES]], code=True)
+            Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in queries[:QUERIES]], code=True)
         )
-        if asked[QUERIES:]:
-            more = count_words(len(asked) - QUERIES, "more query")
+        if queries[QUERIES:]:
+            more = count_words(len(queries) - QUERIES, "more query")
             parts.append(Paragraph(text=f"... and {more}, in the record."))
     return Section(name="domain", title="Domain, rules and queries", parts=parts, folded=True)
 
@@ -223,7 +223,7 @@ def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     """Parameters and unit: what can be said of a plan, too."""
     budget = whole_price(found.plan)
     if budget is None:
-        yield ChecklistLine(asked="Epsilon and delta are stated", state="no", found="The record states no budget.")
+        yield ChecklistLine(statement="Epsilon and delta are stated", state="no", found="The record states no budget.")
         return
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
     size = "at most 3" if epsilon <= LARGE else "above 3, which needs a reason that this page does not give"
@@ -240,34 +240,34 @@ def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
         text = (
             "Each row. Where one person has several rows, the protection of the person is weaker, by that many times."
         )
-    yield ChecklistLine(asked="The unit of privacy is a person", state=state, found=text)
+    yield ChecklistLine(statement="The unit of privacy is a person", state=state, found=text)
     if isinstance(found.record.get("ledger"), dict):
         state = "yes"
         text = "A ledger paid, and refuses what exceeds the table's budget. It knows of no release made without it."
     else:
         state, text = "no", "No ledger was used: earlier or later releases are not counted."
-    yield ChecklistLine(asked="Releases of the same table are added up", state=state, found=text)
+    yield ChecklistLine(statement="Releases of the same table are added up", state=state, found=text)
 
 
-def _check(asked: str, passed: bool, found: str) -> ChecklistLine:
-    return ChecklistLine(asked=asked, state="yes" if passed else "part", found=found)
+def _check(statement: str, passed: bool, found: str) -> ChecklistLine:
+    return ChecklistLine(statement=statement, state="yes" if passed else "part", found=found)
 
 
 def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     charged = (found.record.get("spent") or {}).get("charged", "the accountant")
     yield ChecklistLine(
-        asked="Every draw is charged before it is made",
+        statement="Every draw is charged before it is made",
         state="yes" if found.record.get("private", True) else "no",
         found=f"One gate opens the table, and takes the price by {charged} first; every event stands below.",
     )
     yield ChecklistLine(
-        asked="Noise is exact, and from a cryptographic source",
+        statement="Noise is exact, and from a cryptographic source",
         state="yes" if found.record.get("private", True) else "no",
         found="Discrete noise of exact integers and rationals, by the operating system's randomness: no floating-point "
         "number decides a draw. dpqr audit attacks a build, and compares what is lost with what is claimed.",
     )
     yield ChecklistLine(
-        asked="Errors and bias are stated",
+        statement="Errors and bias are stated",
         state="part",
         found="Each answer has its error, where one is known. Estimates can be biased, more so for small groups, whose "
         "relative errors are the largest. Whether a group is treated unfairly by that was not checked.",
@@ -276,12 +276,12 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     if isinstance(dropped, dict):
         noise = dropped["law"]["deviation"]
         known = f"About {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}."
-        yield ChecklistLine(asked="Rows that were left out are known", state="yes", found=known)
+        yield ChecklistLine(statement="Rows that were left out are known", state="yes", found=known)
     else:
         unknown = "They were not counted. Answers speak of the rows that the domain's rules kept."
-        yield ChecklistLine(asked="Rows that were left out are known", state="no", found=unknown)
+        yield ChecklistLine(statement="Rows that were left out are known", state="no", found=unknown)
     yield ChecklistLine(
-        asked="Time, memory and machine reveal nothing",
+        statement="Time, memory and machine reveal nothing",
         state="no",
         found="Not checked: how long a run takes and how much memory it uses may depend on the table. Do not let "
         "outsiders start runs and watch them, and keep the machine to yourself while it works.",
@@ -323,4 +323,4 @@ _STANDS: tuple[tuple[str, State, str], ...] = (
         "Not checked: anything published without differential privacy is outside of every budget.",
     ),
 )
-_GROUND = tuple(ChecklistLine(asked=asked, state=state, found=text) for asked, state, text in _STANDS)
+_GROUND = tuple(ChecklistLine(statement=statement, state=state, found=text) for statement, state, text in _STANDS)

@@ -190,9 +190,9 @@ class Items(Struct, frozen=True, kw_only=True):
 
 
 class ChecklistLine(Struct, frozen=True, kw_only=True):
-    """A line of a checklist: what was asked, how it stands, and on what that rests."""
+    """A line of a checklist: what it states, how it stands, and on what that rests."""
 
-    asked: str
+    statement: str
     state: State
     found: str
 

@@ -299,12 +299,12 @@ def answers_section(found: ReportInput) -> Section:
         figures.setdefault(row["figure"], []).append(row)
     whole = _numbers(found)
     # Each figure stands where the first block does that it rests on.
-    asked: dict[str, AnsweredBlock | None] = {}
+    blocks: dict[str, AnsweredBlock | None] = {}
     for block in found.blocks:
         figure = _resting(found, block)
-        asked.setdefault(figure or block.name, None if figure else block)
-    asked |= dict.fromkeys(name for name in figures if name not in asked)
-    shown = dict(list(asked.items())[:CHARTS])
+        blocks.setdefault(figure or block.name, None if figure else block)
+    blocks |= dict.fromkeys(name for name in figures if name not in blocks)
+    shown = dict(list(blocks.items())[:CHARTS])
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
     cards = [
         figure_card(_in_words(figures[name], whole), _described(found, name), f"figure {number}")
@@ -315,7 +315,7 @@ def answers_section(found: ReportInput) -> Section:
     used = rows_words(found)
     parts: list[Part] = [Paragraph(text=used)] if used else []
     parts.append(Cards(cards=cards))
-    if rest := [block for block in list(asked.values())[CHARTS:] if block]:
+    if rest := [block for block in list(blocks.values())[CHARTS:] if block]:
         parts.append(_listed(f"{count_words(len(rest), 'more block')}, without charts", rest))
     return Section(name="answers", title=f"Answers{', of the rows used' if used else ''}", parts=parts)
 
@@ -357,9 +357,9 @@ def rows_words(found: ReportInput) -> str:
     """What the answers are of, from the unit and the rules of the domain file."""
     unit, fields = protected_unit(found.plan), (found.document("domain") or {}).get("fields") or ()
     rules = {str(each.get("name")): each.get("dpqr") or {} for each in fields if isinstance(each, dict)}
-    asked = {name for block in (found.plan.get("workload") or {}).get("blocks") or () for name in block["columns"]}
+    queried = {name for block in (found.plan.get("workload") or {}).get("blocks") or () for name in block["columns"]}
     dropping, clipping = (
-        [name for name, own in rules.items() if name in asked and rule in own.values()] for rule in ("drop", "clip")
+        [name for name, own in rules.items() if name in queried and rule in own.values()] for rule in ("drop", "clip")
     )
     key = whose(unit.columns, unit.per) if unit.columns else None
     learned = (found.document("domain") or {}).get("learned") or {}

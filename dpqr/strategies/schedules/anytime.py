@@ -466,12 +466,12 @@ class Anytime:
 
 def _require_stages(stages: Stages) -> None:
     """InfeasiblePlan where there is none, or none at the stated alpha."""
-    rule, asked = stages.roles.update, stages.problem.alpha
-    if stages.alphas and asked in (None, stages.alphas[-1]):
+    rule, alpha = stages.roles.update, stages.problem.alpha
+    if stages.alphas and alpha in (None, stages.alphas[-1]):
         return
     if stages.alphas:
         raise InfeasiblePlan(
-            f"--alpha {float(asked or 0):g}: the smallest that this budget, workload, n and update rule can try is "
+            f"--alpha {float(alpha or 0):g}: the smallest that this budget, workload, n and update rule can try is "
             f"{float(stages.alphas[-1]):.4g}; leave --alpha out to go as far as the budget goes"
         )
     if rule.mistakes(stages.problem, stages.level(FIRST_ALPHA)) is None:

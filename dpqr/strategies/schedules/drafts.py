@@ -149,12 +149,12 @@ def _one_way(blocks: tuple[QueryBlock, ...], columns: tuple[tuple[str, int], ...
     """The same blocks for every plan of a workload, so that whatever is kept by block is found again.
 
     columns: of the domain, each a name and its cells."""
-    asked = {block.axes: block for block in blocks if block.is_marginal}
+    marginals = {block.axes: block for block in blocks if block.is_marginal}
     singles = []
     for axis in sorted({axis for block in blocks for axis in block.axes}):
         name, size = columns[axis]
         own = QueryBlock(name=f"opening({name})", factors=(Factor.identity(axis, size),))
-        singles.append((asked.get((axis,), own),))
+        singles.append((marginals.get((axis,), own),))
     return tuple(singles)
 
 

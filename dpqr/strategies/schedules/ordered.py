@@ -156,9 +156,9 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
     """Of every block's answers if the strategy is measured, in the workload's order; errors where it surely is."""
     found = {}
     for part in groups(plan):
-        asked = replace(plan.problem, workload=Workload(part.two_stage.blocks))
+        own_problem = replace(plan.problem, workload=Workload(part.two_stage.blocks))
         price = part.whole if part.unsuited else part.look.plus(part.last)
-        for known in least_squares_forecast(asked, plan.roles, price, (part.two_stage.direct(price).strategy,)):
+        for known in least_squares_forecast(own_problem, plan.roles, price, (part.two_stage.direct(price).strategy,)):
             found[known.name] = known if part.unsuited else replace(known, error=None)
     return tuple(found[block.name] for block in plan.problem.workload.blocks)
 

@@ -85,11 +85,11 @@ class Parts:
         """
         if roles.update.name != MODEL:
             raise InfeasiblePlan(f"--schedule parts joins its parts by --update {MODEL} alone; leave --update out")
-        asked = _split_problem(problem)
-        found = _least(asked, budget, roles)
+        problems = _split_problem(problem)
+        found = _least(problems, budget, roles)
         known = {block.name: block for part in found.parts for block in part.forecast}
         phases = tuple(replace(phase, part=part.schedule.name) for part in found.parts for phase in part.phases)
-        share, apart = _share(found.odds), asked[1][1]
+        share, apart = _share(found.odds), problems[1][1]
         names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
         note = (
             f"in parts: {float(share):.0%} of the budget for the columns that queries join, by marginals; "
@@ -167,7 +167,7 @@ class _Candidate(Struct, frozen=True, kw_only=True):
     parts: tuple[Plan, ...]
 
     @classmethod
-    def of(cls, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles, odds: float) -> _Candidate:
+    def of(cls, problems: ScheduledProblems, budget: PrivacyBudget, roles: Roles, odds: float) -> _Candidate:
         """Both parts at the odds.
 
         Raises:
@@ -176,7 +176,7 @@ class _Candidate(Struct, frozen=True, kw_only=True):
         share = _share(odds)
         plans = (
             replace(one.plan(own, budget, roles.reserving(others)), roles=roles)
-            for (one, own), others in zip(asked, ((1 - share) / share, share / (1 - share)), strict=True)
+            for (one, own), others in zip(problems, ((1 - share) / share, share / (1 - share)), strict=True)
         )
         return cls(odds=odds, parts=tuple(plans))
 
@@ -187,18 +187,18 @@ class _Candidate(Struct, frozen=True, kw_only=True):
         return sum(forecast_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
 
 
-def _least(asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Candidate:
+def _least(problems: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Candidate:
     """From the split of least error if an error of e at the whole budget were e / share^p at a share: shares in
     proportion to e^(1 / (1 + p)) (Lagrange; p = 1 in epsilon, 1/2 in rho or mu^2). Noise that is nearly all 0 falls
     far faster, so other odds are tried from there, by STEP at a time, as long as they have less."""
-    errors = [forecast_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in asked]
+    errors = [forecast_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in problems]
     power = 0.5 if roles.accountant.concentrated else 1.0
-    found = _Candidate.of(asked, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
+    found = _Candidate.of(problems, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
     for step in (STEP, 1.0 / STEP):
         better = True
         while better:
             try:
-                after = _Candidate.of(asked, budget, roles, found.odds * step)
+                after = _Candidate.of(problems, budget, roles, found.odds * step)
             except InfeasiblePlan:
                 break
             better = after.expected < found.expected

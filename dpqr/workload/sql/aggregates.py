@@ -72,16 +72,16 @@ def figure(node: Any, words: SqlText) -> SqlAggregate:
     if isinstance(node, exp.Sum):
         return _sum(node, words)
     if isinstance(node, exp.Avg):
-        asked = node.this.unnest()
-        if not isinstance(asked, exp.Case):
-            return SqlAggregate("mean", {"mean": _column(asked, node, words)})
-        met, value, otherwise = _two_ways(asked, words)
+        operand = node.this.unnest()
+        if not isinstance(operand, exp.Case):
+            return SqlAggregate("mean", {"mean": _column(operand, node, words)})
+        met, value, otherwise = _two_ways(operand, words)
         if otherwise is None and isinstance(value, exp.Column):
             return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
         if is_number(value, 1) and is_number(otherwise, 0):
             return SqlAggregate("proportion", {"proportion": met.text})
         raise words.fault(
-            asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)"
+            operand, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)"
         )
     if isinstance(node, exp.Median):
         return SqlAggregate("median", {"median": _column(node.this, node, words)})
@@ -121,19 +121,19 @@ def _column(node: Any, around: Any, words: SqlText) -> str:
 def _count(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
-    asked = exp.Star() if node.this is None else node.this.unnest()
+    operand = exp.Star() if node.this is None else node.this.unnest()
     if node.expressions:
         raise words.fault(node.expressions[0], "COUNT: of several columns; count one, or *")
-    if isinstance(asked, exp.Star | exp.Literal):
+    if isinstance(operand, exp.Star | exp.Literal):
         return SqlAggregate(COUNT, {})
-    if isinstance(asked, exp.Distinct):
-        return SqlAggregate(PERSONS, {"of": _unit_column(asked, words)})
-    if isinstance(asked, exp.Case):
-        met, value, otherwise = _two_ways(asked, words)
+    if isinstance(operand, exp.Distinct):
+        return SqlAggregate(PERSONS, {"of": _unit_column(operand, words)})
+    if isinstance(operand, exp.Case):
+        met, value, otherwise = _two_ways(operand, words)
         if otherwise is None and isinstance(value, exp.Literal):
             return SqlAggregate(COUNT, {}, met)
-        raise words.fault(asked, "COUNT(CASE ...): takes one WHEN ... THEN 1, without ELSE")
-    column = _column(asked, node, words)
+        raise words.fault(operand, "COUNT(CASE ...): takes one WHEN ... THEN 1, without ELSE")
+    column = _column(operand, node, words)
     if not words.has_null(column):
         raise words.fault(
             node,
@@ -180,18 +180,18 @@ def _sum(node: Any, words: SqlText) -> SqlAggregate:
     summed = node.this.unnest()
     if isinstance(summed, exp.Coalesce) and len(summed.expressions) == 1 and is_number(summed.expressions[0], 0):
         summed = summed.this.unnest()  # what COALESCE(x, 0) adds to a sum is what x adds
-    asked, weight = split_weight(summed, words)
+    operand, weight = split_weight(summed, words)
     met, inner = None, None
-    if isinstance(asked, exp.Case):
-        met, value, otherwise = _two_ways(asked, words)
+    if isinstance(operand, exp.Case):
+        met, value, otherwise = _two_ways(operand, words)
         if otherwise is not None and not is_number(otherwise, 0):
             raise words.fault(otherwise, "SUM(CASE ...): ELSE is 0 or NULL; write one SUM for each branch")
-        asked, inner = split_weight(value, words)
+        operand, inner = split_weight(value, words)
     if weight and inner:
         raise words.fault(node, "SUM: is weighted twice; leave one LEAST out")
-    if is_number(asked, 1):
+    if is_number(operand, 1):
         return SqlAggregate(COUNT, {}, met, weight or inner)
-    return SqlAggregate("sum", {"sum": _column(asked, node, words)}, met, weight or inner)
+    return SqlAggregate("sum", {"sum": _column(operand, node, words)}, met, weight or inner)
 
 
 def _quantiles(node: Any, words: SqlText) -> SqlAggregate | None:
@@ -279,18 +279,18 @@ def grouping(select: Any, condition: Text | None, words: SqlText) -> Grouping:
     """The groups that a statement asks for, among the records of its condition. Raises: DocumentError."""
     from sqlglot import exp
 
-    asked = select.args.get("group")
-    if asked is None:
+    group = select.args.get("group")
+    if group is None:
         return Grouping(groups=(SqlGroup(),), keys=(), sets=1)
-    items = [_meant(each, select, words) for each in asked.expressions]
-    if asked.args.get("all"):
+    items = [_meant(each, select, words) for each in group.expressions]
+    if group.args.get("all"):
         items += [each.unalias() for each in select.expressions if not each.find(exp.AggFunc)]
     parts = [list(_sets(each, words)) for each in items]
     for name, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
-        if asked.args.get(name):  # WITH ROLLUP: of all that was listed before
+        if group.args.get(name):  # WITH ROLLUP: of all that was listed before
             parts = [list(_sets(kind(expressions=items), words))]
     if math.prod(map(len, parts)) > MOST_SETS:
-        raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} grouping sets; list fewer columns")
+        raise words.fault(group, f"GROUP BY: makes more than {MOST_SETS} grouping sets; list fewer columns")
     sets = tuple(dict.fromkeys(tuple(dict.fromkeys(chain(*each))) for each in product(*parts)))
     known = frozenset() if condition is None else condition.known
     groups: list[SqlGroup] = []
@@ -302,7 +302,7 @@ def grouping(select: Any, condition: Text | None, words: SqlText) -> Grouping:
             labels = tuple(label for label, _ in chosen)
             groups.append(SqlGroup(by=by, where=all_of(*(text for _, text in chosen)), labels=labels))
         if len(groups) > MOST_SETS:
-            raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} groups; list fewer columns or branches")
+            raise words.fault(group, f"GROUP BY: makes more than {MOST_SETS} groups; list fewer columns or branches")
     return Grouping(groups=tuple(groups), keys=tuple(dict.fromkeys(chain(*sets))), sets=len(sets))
 
 

@@ -96,8 +96,10 @@ def _placed(fault: Fault, found: Translation, domain: str | JsonObject | Domain,
         return fault
     entry, place = found.entries[int(number[1])], found.places[int(number[1])]
     message = _CHARACTER.sub("", fault.message)
-    asked = f"{entry.get('where', '')} {entry.get('proportion', '')}"
-    alone = (at for text, at in found.comparisons.items() if text in asked and message in _faults(text, domain, strict))
+    condition = f"{entry.get('where', '')} {entry.get('proportion', '')}"
+    alone = (
+        at for text, at in found.comparisons.items() if text in condition and message in _faults(text, domain, strict)
+    )
     place, key = next(alone, place), fault.path[number.end() :].lstrip(".")
     message = f"{key}: {message}" if message.startswith("must ") else message
     return Fault(message=message, document=place.document, path=place.path)
@@ -237,24 +239,24 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, boo
         return
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
-    asked = grouping(select, condition, words)
+    grouped_by = grouping(select, condition, words)
     # Expressions of SELECT that only show what is grouped by are no entries.
     items = []
     for each in select.expressions:
         node = each.unalias().unnest()
         if isinstance(node, exp.Column):
-            shown = words.column(node) in (words.column(key) for key in asked.keys if isinstance(key, exp.Column))
+            shown = words.column(node) in (words.column(key) for key in grouped_by.keys if isinstance(key, exp.Column))
         else:
-            shown = node in asked.keys
+            shown = node in grouped_by.keys
         items += [] if shown else [each]
     if not items:
         raise words.fault(select, "SELECT: no aggregate is asked, and single rows are private; add COUNT(*)")
     figures = [(each, figure(each.unalias(), words)) for each in items]
     if select.args.get("limit"):
-        yield _top(select, figures, asked, condition, words), items[0], False
+        yield _top(select, figures, grouped_by, condition, words), items[0], False
         return
     for each, found in figures:
-        for group in asked.groups:
+        for group in grouped_by.groups:
             met = all_of(condition, group.where, found.where)
             kind: JsonObject = found.parts
             if found.kind == COUNT:
@@ -266,19 +268,19 @@ def _entries(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, boo
             weight = {} if found.weight is None else {"weight": found.weight}
             # The alias; of a branch with its label, of one of several grouping sets with its columns.
             alias = each.alias or (name_of_node(each.unalias()).lower() if group.labels else "")
-            grouped = (f"by {','.join(group.by)}" if group.by else "in total") if asked.sets > 1 else ""
+            grouped = (f"by {','.join(group.by)}" if group.by else "in total") if grouped_by.sets > 1 else ""
             name = {"name": " ".join(filter(None, (alias, ", ".join(group.labels), grouped)))} if alias else {}
             yield {**kind, **among, **by, **weight, **name}, each, bool(group.labels)
 
 
 def _top(
-    select: Any, figures: list[tuple[Any, SqlAggregate]], asked: Grouping, condition: Text | None, words: SqlText
+    select: Any, figures: list[tuple[Any, SqlAggregate]], grouping: Grouping, condition: Text | None, words: SqlText
 ) -> JsonObject:
     """The most frequent cells of a column: LIMIT of counts in falling order, and no other LIMIT."""
     from sqlglot import exp
 
     limit = select.args["limit"]
-    (item, found), group = figures[0], asked.groups[0]
+    (item, found), group = figures[0], grouping.groups[0]
     # No LIMIT 5 PERCENT, and no LIMIT 5 BY a.
     count = limit.expression if [part for part in limit.args.values() if part] == [limit.expression] else None
     # The statement is ordered by this aggregate alone, the largest first: by its place, itself or its alias.
@@ -288,7 +290,7 @@ def _top(
         key, place = order[0].this, str(select.expressions.index(item) + 1)
         named = isinstance(key, exp.Column) and item.alias and key.name == item.alias
         falls = key.name == place if isinstance(key, exp.Literal) else key == item.unalias() or named
-    single = len(figures) == 1 and found.kind == COUNT and len(asked.groups) == 1 and len(group.by) == 1
+    single = len(figures) == 1 and found.kind == COUNT and len(grouping.groups) == 1 and len(group.by) == 1
     if not single or group.labels or not falls or not isinstance(count, exp.Literal) or not count.is_int:
         at = words.text.upper().rfind("LIMIT", 0, limit.expression.meta.get("start", len(words.text)))
         raise words.at(max(0, at)).fault(
@@ -318,10 +320,10 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     if select.args.get("where"):
         raise words.fault(select.args["where"], "WHERE: chooses rows, not persons' totals; put it into the subquery")
 
-    def columns(asked: Any) -> list[Any]:
-        if asked.args.get("limit"):
-            raise words.fault(asked.args["limit"], f"LIMIT: of persons' totals; leave it out; {_TOTALS}")
-        group = asked.args.get("group")
+    def columns(select: Any) -> list[Any]:
+        if select.args.get("limit"):
+            raise words.fault(select.args["limit"], f"LIMIT: of persons' totals; leave it out; {_TOTALS}")
+        group = select.args.get("group")
         if group is None:
             return []
         others = any(value for name, value in group.args.items() if name != "expressions")  # such as ROLLUP
@@ -349,10 +351,10 @@ def _of_totals(select: Any, words: SqlText) -> Iterator[tuple[JsonObject, Any, b
     condition = inner.args.get("where")
     among = {} if condition is None else {"where": true(condition.this, words).text}
     shown = [each.unalias().unnest() for each in select.expressions]
-    asked = [not (isinstance(node, exp.Column) and words.column(node) in by) for node in shown]
-    if not any(asked):
+    is_figure = [not (isinstance(node, exp.Column) and words.column(node) in by) for node in shown]
+    if not any(is_figure):
         raise words.fault(select, f"SELECT: no aggregate is asked; {_TOTALS}")
-    for each, node in compress(zip(select.expressions, shown, strict=True), asked):
+    for each, node in compress(zip(select.expressions, shown, strict=True), is_figure):
         mean: JsonObject = {}
         if isinstance(node, exp.Avg):
             name, *within = _clipped(node.this, words)

@@ -57,8 +57,8 @@ class Halved:
 def test_the_printed_scale_of_convex_risk_minimisation_is_refuted():
     unit = UNITS[RELATION]
     case, learner = prediction_case(RELATION, unit), hinge(unit)
-    asked = LearnerAtPoints(learner=Halved(learner), points=case.trial.batch.asked.points, limit=None)
-    assert breach(case, SingleDraw(batch=LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))))
+    asked = LearnerAtPoints(learner=Halved(learner), points=case.trial.batch.at_points.points, limit=None)
+    assert breach(case, SingleDraw(batch=LaplacePredictions(at_points=asked, scale=Fraction(PREDICTION))))
 
 
 class OneScalar:

@@ -75,7 +75,7 @@ def test_hashes_stand_beside_what_the_record_says_of_them(found):
 
 def states(found):
     _, _, *layers = checklist_section(found).parts
-    return {line.asked: line.state for layer in layers for line in layer.lines}
+    return {line.statement: line.state for layer in layers for line in layer.lines}
 
 
 def budget(epsilon, delta):

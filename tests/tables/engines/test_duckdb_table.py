@@ -91,7 +91,7 @@ def test_base_tables_and_parquet_files(place) -> None:
     for what in ("t.duckdb?table=main.people", "t.duckdb?table=PEOPLE", 't.duckdb?table=Odd " name', "it's.parquet"):
         assert counts(f"duckdb:{place}/{what}") == expected, what
     assert counts(f"duckdb:{place}/it*.parquet") == expected
-    assert counts(f"duckdb:{place}/t.duckdb?table=people", asked=[(0, 1)]) == expected
+    assert counts(f"duckdb:{place}/t.duckdb?table=people", column_sets=[(0, 1)]) == expected
 
 
 @in_one_test("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who", "k"), rows=2)])
