@@ -9,8 +9,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from screens.cases import CASES, COLUMNS, LINES, kept, masked, prepare
-from support.repeatable_noise import repeatable_noise
+from dpqr.cli.arithmetic import choose_common_instructions
+
+choose_common_instructions()  # before numpy is loaded: the kept screens are the same on all processors
+
+from screens.cases import CASES, COLUMNS, LINES, kept, masked, prepare  # noqa: E402
+from support.repeatable_noise import repeatable_noise  # noqa: E402
 
 TMUX = ("tmux", "-L", f"screens-{os.getpid()}")
 END, SECONDS = "the-end-of-the-screen", 60
