@@ -352,7 +352,7 @@ class ChainedLedger:
         with self._reading() as session:
             session.require_integrity()
             record = walk_ledger(session, self.anchor)
-            session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))
+            session.require_keys(record.state.waiting, may_lack=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 

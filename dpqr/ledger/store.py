@@ -142,20 +142,20 @@ class StoreTransaction(ABC):
         """The stored key of a reservation, with its check; no row, or NULL: there is none for this job."""
         return self.rows(f"SELECT key FROM {self.prefix}keys WHERE reservation = ?", reservation)
 
-    def require_keys(self, reservations: Collection[int], *, spoilt: bool = False) -> None:
+    def require_keys(self, reservations: Collection[int], *, may_lack: bool = False) -> None:
         """LedgerError unless each of the reservations that wait has its key, and no other key is kept.
 
         Nothing is looked at by a job that may not see the keys of others.
 
         Args:
-            spoilt: a key may be missing, for a job has appended a settlement that was rejected.
+            may_lack: whether a key may be missing, for a job has appended a settlement that was rejected.
         """
         if not self.owns:
             return
         found = self.rows(f"SELECT reservation, key FROM {self.prefix}keys")
         missing = set(reservations) - {number for number, _ in found}
         known = len(found) + len(missing) == len(reservations)
-        if not known or (missing and not spoilt) or not all(_is_sound(key) for _, key in found):
+        if not known or (missing and not may_lack) or not all(_is_sound(key) for _, key in found):
             raise LedgerError(
                 "the ledger was edited or is damaged: its keys are not those of its unsettled reservations"
             )

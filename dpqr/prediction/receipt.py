@@ -33,9 +33,9 @@ from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.sentences import FREE, NO_LEDGER, guarantee, rehearsal_words, whole_price_facts
 
 
-def prediction_plan_facts(plan: PredictionPlan, outlook: PlanAlternatives) -> tuple[Fact, ...]:
+def prediction_plan_facts(plan: PredictionPlan, alternatives: PlanAlternatives) -> tuple[Fact, ...]:
     """The whole plan, for `--dry-run`. Public facts only."""
-    return (*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan))
+    return (*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, alternatives), *_notes(plan))
 
 
 def approved_prediction_facts(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
@@ -229,19 +229,21 @@ def _number_noise(plan: StablePlan, spread: float) -> str:
     return f"{most}{unit} (standard deviation before clipping)"
 
 
-def _otherwise(plan: PredictionPlan, outlook: PlanAlternatives) -> Iterator[Fact]:
+def _otherwise(plan: PredictionPlan, alternatives: PlanAlternatives) -> Iterator[Fact]:
     """What else the budget would buy, and what the sources promise."""
-    counts = {name: f"{count:,}" if count < MOST else f"{MOST:,} or more" for name, count in outlook.bought.items()}
+    counts = {
+        name: f"{count:,}" if count < MOST else f"{MOST:,} or more" for name, count in alternatives.bought.items()
+    }
     bought = ", ".join(f"{name} {count}" for name, count in counts.items())
     if isinstance(plan, EnsemblePlan):
         yield "Buys", f"with so many parts and so little noise, predictions by accountant: {bought}"
     elif bought:
         yield "Buys", f"at this noise, predictions by accountant: {bought}"
-    if outlook.function_from is not None:
-        least = count_words(outlook.function_from, "prediction")
+    if alternatives.function_from is not None:
+        least = count_words(alternatives.function_from, "prediction")
         yield "Function", f"--release function has less noise from {least} on"
-    if outlook.theory is not None:
-        rates = outlook.theory
+    if alternatives.theory is not None:
+        rates = alternatives.theory
         letter = "r" if rates.least_squares else "beta"
         assumed = " (assumed; --smoothness states it)" if rates.assumed else ""
         yield (
@@ -250,9 +252,9 @@ def _otherwise(plan: PredictionPlan, outlook: PlanAlternatives) -> Iterator[Fact
             f"{rates.power(rates.penalty):.2g} makes an excess risk of order n^-{rates.risk:.3g} = "
             f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}",
         )
-    if outlook.excess is not None:
-        yield from _excess(outlook.excess)
-    sample = outlook.sample
+    if alternatives.excess is not None:
+        yield from _excess(alternatives.excess)
+    sample = alternatives.sample
     if sample is None:
         return
     if sample.least:

@@ -250,7 +250,7 @@ class TuningPart(Part, frozen=True, kw_only=True):
 
 
 class PredictionPlanPart(Part, frozen=True, kw_only=True):
-    """The run on paper.
+    """The planned run.
 
     Attributes:
         whole: as of `PlanPart`.
@@ -314,7 +314,7 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
 
 
 def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
-    """The run on paper. Plain JSON values. A run that follows a locked plan repeats its document, as `plan_document`
+    """The planned run. Plain JSON values. A run that follows a locked plan repeats its document, as `plan_document`
     does."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
@@ -326,12 +326,12 @@ def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
     return save_document(prediction_plan_document(plan), plan.inputs, target)
 
 
-def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
+def alternatives_part(alternatives: PlanAlternatives) -> dict[str, Any]:
     """What else the plan's budget would buy."""
-    rates, excess, sample = outlook.theory, outlook.excess, outlook.sample
+    rates, excess, sample = alternatives.theory, alternatives.excess, alternatives.sample
     return {
-        "predictions_at_this_noise": dict(outlook.bought),
-        "function_from": outlook.function_from,
+        "predictions_at_this_noise": dict(alternatives.bought),
+        "function_from": alternatives.function_from,
         "theory": None
         if rates is None
         else {

@@ -241,18 +241,18 @@ def sweep(
 
 def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:
     options = trial.options
-    told: dict[str, Any] = {"eps": float(options.epsilon), "repeat": trial.repeat}
+    row: dict[str, Any] = {"eps": float(options.epsilon), "repeat": trial.repeat}
     if trial.release is None or trial.accuracy is None:
         named = {"schedule": options.schedule, "update": options.update, "accountant": options.accountant}
-        yield told | named | {"refused": trial.refusal}
+        yield row | named | {"refused": trial.refusal}
         return
     roles, plan = trial.release.plan.roles, trial.release.plan
-    told |= {"schedule": plan.schedule.name, "update": roles.update.name, "accountant": roles.accountant.name}
+    row |= {"schedule": plan.schedule.name, "update": roles.update.name, "accountant": roles.accountant.name}
     for block in trial.accuracy.blocks:
         n = block.reach * trial.accuracy.n
         errors = {"l1": block.l1, "l2": block.l2, "largest": block.largest}
         yield (
-            told
+            row
             | errors
             | {
                 "query": block.name,

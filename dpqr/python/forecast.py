@@ -34,13 +34,13 @@ class Forecast:
     [[1.0, 'prefix(age)', 4]]
     """
 
-    def __init__(self, outlook: EpsilonForecasts) -> None:
-        self._outlook = outlook
+    def __init__(self, forecasts: EpsilonForecasts) -> None:
+        self._forecasts = forecasts
 
     @property
     def epsilon(self) -> float:
         """The smallest epsilon that keeps the goal; without a goal the smallest one that was asked about."""
-        return float(self._outlook.points[0].forecast.epsilon)
+        return float(self._forecasts.points[0].forecast.epsilon)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -50,7 +50,7 @@ class Forecast:
         import pandas as pd
 
         rows: list[tuple[float, str, int, float, float, float]] = []
-        for found in (point.forecast for point in self._outlook.points):
+        for found in (point.forecast for point in self._forecasts.points):
             epsilon = float(found.epsilon)
             rows += [
                 (epsilon, one.name, one.answers, one.error.mean, one.error.deviation, one.over_n(found.records))
@@ -64,25 +64,25 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        document: dict[str, Any] = forecasts(self._outlook).document()
+        document: dict[str, Any] = forecasts(self._forecasts).document()
         return document
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the figures rest on."""
-        return self._outlook.notes
+        return self._forecasts.notes
 
     @property
     def svg(self) -> str:
         """The plot of error by epsilon, as an SVG file."""
         from dpqr.report.charts import forecast_svg
 
-        return forecast_svg([point.forecast for point in self._outlook.points])
+        return forecast_svg([point.forecast for point in self._forecasts.points])
 
     @property
     def text(self) -> Receipt:
         """The forecast as the command line shows it."""
-        return forecasts(self._outlook).text
+        return forecasts(self._forecasts).text
 
     def __str__(self) -> str:
         return str(self.text)
@@ -91,8 +91,8 @@ class Forecast:
         from dpqr.kernel.budget import upward_text
         from dpqr.kernel.wording import count_words
 
-        epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._outlook.points)
-        return f"Forecast(eps {epsilons}, {count_words(len(self._outlook.points[0].forecast.blocks), 'query')})"
+        epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._forecasts.points)
+        return f"Forecast(eps {epsilons}, {count_words(len(self._forecasts.points[0].forecast.blocks), 'query')})"
 
     def _repr_html_(self) -> str:
         return self.text._repr_html_()

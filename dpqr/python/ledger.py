@@ -300,13 +300,13 @@ class Ledger(LedgerPlace):
 
 
 def _row(budget: Budget) -> dict[str, Any]:
-    told = {each.name: getattr(budget, each.name) for each in fields(budget) if each.repr}
+    fields_by_name = {each.name: getattr(budget, each.name) for each in fields(budget) if each.repr}
     exact = {
         name: 0.0 - _up(-value) if name.startswith("left") else _up(value)
-        for name, value in told.items()
+        for name, value in fields_by_name.items()
         if isinstance(value, Fraction)
     }
-    return told | exact
+    return fields_by_name | exact
 
 
 def _up(value: Fraction | None) -> float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """The run on paper. It is public: no table was looked at. resources: seconds, memory and files that it takes.
+    """The planned run. It is public: no table was looked at. resources: seconds, memory and files that it takes.
 
     >>> import dpqr
     >>> planned = dpqr.plan(queries={"queries": [{"marginal": ["age"]}]}, domain={"age": 4}, eps="0.5")
@@ -59,8 +59,8 @@ class Plan:
 
         blocks = (*self._planned.forecast, *self._planned.person_forecast)
         rows = [(block.name, block.rows, block.deviation, block.error) for block in blocks]
-        told = pd.DataFrame(rows, columns=["query", "answers", "noise_deviation", "error"])
-        return told.astype({"error": "float64"})
+        table = pd.DataFrame(rows, columns=["query", "answers", "noise_deviation", "error"])
+        return table.astype({"error": "float64"})
 
     @property
     def text(self) -> Receipt:

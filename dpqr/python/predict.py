@@ -80,7 +80,7 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class PredictionPlan:
-    """A prediction run on paper. It is public: the private table was not opened.
+    """A planned run of predictions. It is public: the private table was not opened.
 
     record: as `dpqr predict --dry-run --json` prints it. text: as the command line shows it.
 

@@ -197,12 +197,12 @@ class Queries:
 
     def _with(self, entry: dict[str, Any], *, by: str | Sequence[str] = (), **named: Any) -> Queries:
         listed = [by] if isinstance(by, str) else list(by)
-        told = entry | ({"by": listed} if listed else {}) | _without_none(**named)
-        kind = next(iter(told))
-        decode(told, KINDS[kind], Location(kind))
-        grown = Queries((*self.entries, told), self.domain)
+        stated = entry | ({"by": listed} if listed else {}) | _without_none(**named)
+        kind = next(iter(stated))
+        decode(stated, KINDS[kind], Location(kind))
+        grown = Queries((*self.entries, stated), self.domain)
         if self.domain is not None:
-            _require_answerable(Queries((told,), self.domain))
+            _require_answerable(Queries((stated,), self.domain))
         return grown
 
     def __repr__(self) -> str:

@@ -304,7 +304,7 @@ def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
         f"choosing costs {price_words(selection.price)}{chosen}, measuring {price_words(measurement.price)}{measured}"
     )
     each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
-    return f"{f'on paper, {each}' if plan.schedule.adaptive else each}: {prices}"
+    return f"{f'worst-case plan: {each}' if plan.schedule.adaptive else each}: {prices}"
 
 
 def _alone(price: Price, epsilon: Fraction | None) -> str:
@@ -327,8 +327,8 @@ def _worth(plan: Plan) -> Iterator[Fact]:
         yield "Error", "depends on the table: `dpqr plan` forecasts it, question by question, by simulation"
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
-    paper = "on paper, " if plan.named("search") else ""
-    typical = f"{paper}typically {amount(plan.typical_noise)} on a measured answer"
+    plan_words = "worst-case plan: " if plan.named("search") else ""
+    typical = f"{plan_words}typically {amount(plan.typical_noise)} on a measured answer"
     yield "Noise", f"{typical} (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
         yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"

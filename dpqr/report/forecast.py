@@ -68,10 +68,10 @@ def _schedule_words(schedule: ScheduleForecast) -> str:
     if schedule.alpha is not None:
         rounds = count_words(schedule.rounds, "round")
         return f"at most {rounds}, {noise}; no answer off by more than {schedule.alpha:.3g} n"
-    told = f"{count_words(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
+    measured = f"{count_words(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
     if schedule.error is not None:
-        return f"{told}; mean error {amount(schedule.error)} of an answer, in records"
-    return f"{told}; `dpqr plan --schedule {schedule.name}` forecasts the error"
+        return f"{measured}; mean error {amount(schedule.error)} of an answer, in records"
+    return f"{measured}; `dpqr plan --schedule {schedule.name}` forecasts the error"
 
 
 # Forecasts as text: the expected error of each block by epsilon, what it rests on, and the epsilon of a goal.

@@ -207,7 +207,7 @@ class CellCodes(Struct, frozen=True):
     codes: AnyArray
     clean: bool
 
-    def spoilt(self, where: AnyArray, code: int) -> CellCodes:
+    def with_code(self, where: AnyArray, code: int) -> CellCodes:
         """The same codes with `code` wherever `where` is true."""
         if not where.any():
             return self
@@ -270,7 +270,7 @@ class FaultCodes(Struct, frozen=True, kw_only=True):
         values = values.astype(np.float64, copy=False)
         fraction = (np.floor(values) != values) & ~np.isnan(values)
         places = np.where(np.isnan(values), -1, values).clip(-1, size).astype(np.int64)
-        return self.settle(places, size, values).spoilt(fraction, self.unparsable)
+        return self.settle(places, size, values).with_code(fraction, self.unparsable)
 
 
 # Readers of texts: numbers, days and moments in the way that a column's spelling states.

@@ -128,7 +128,7 @@ class CodeEncoder(Struct, frozen=True):
     def encode(self, cells: Any) -> CellCodes:
         if is_text(cells.type):
             values, good = numbers(cells)
-            return self.faults.whole(values, self.axis.size).spoilt(~good, self.faults.unparsable)
+            return self.faults.whole(values, self.axis.size).with_code(~good, self.faults.unparsable)
         values = numpy_values(cells)
         return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
 
@@ -168,7 +168,7 @@ class NumberEncoder(Struct, frozen=True, eq=False):
             values, good = (
                 numbers(cells) if self.spelling.plain else parsed(cells, number_reader(self.spelling), np.float64)
             )
-            return self._floats(values).spoilt(~good, self.faults.unparsable)
+            return self._floats(values).with_code(~good, self.faults.unparsable)
         values = numpy_values(cells)
         if values.dtype.kind == "f":
             return self._floats(values)
@@ -206,7 +206,7 @@ class MomentEncoder(Struct, frozen=True, eq=False):
             days = self.axis.kind == "date"
             moments, good = parsed(cells, moment_reader(self.spelling, days=days), np.int64)
             found = _whole(self, moments.dtype, _DAY if days else Fraction(1)).codes(moments)
-            return found.spoilt(~good, self.faults.unparsable)
+            return found.with_code(~good, self.faults.unparsable)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
         values = numpy_values(cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()))
         return _whole(self, values.dtype, unit).codes(values)

@@ -92,10 +92,10 @@ WHOLE = "for the whole workload, nothing is selected"
 LINES = [
     (whole, f"First       6 measurements {WHOLE}, each eps 0.2\n", "choosing"),
     (of_twelve_prices, f"First       12 measurements {WHOLE}, each eps 0.05 to 0.16\n", "choosing"),
-    (lambda plan: plan, "Noise       typically 7 on a measured answer", "on paper"),
+    (lambda plan: plan, "Noise       typically 7 on a measured answer", "worst-case"),
     (
         lambda plan: replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1)))),
-        "Noise       on paper, typically 7 on a measured answer",
+        "Noise       worst-case plan: typically 7 on a measured answer",
         "Noise       typically",
     ),
     (staged, "up to 3 measurements, each decided by what was released before; together eps 0.9", "nothing is selected"),

@@ -211,10 +211,10 @@ def _surprises(points: Sequence[Point], goal: Goal | None) -> Iterator[str]:
         if high.error.mean > low.error.mean or high.over_n.mean > low.over_n.mean:
             spread = f"within what {count_words(high.runs, 'simulated release')} can tell apart"
             other = f"epsilon {upward_text(high.epsilon)} measures other blocks than {upward_text(low.epsilon)}"
-            told = high.over_n.mean - low.over_n.mean <= max(high.over_n.deviation, low.over_n.deviation)
+            within_spread = high.over_n.mean - low.over_n.mean <= max(high.over_n.deviation, low.over_n.deviation)
             yield (
                 f"a larger error is forecast at epsilon {upward_text(high.epsilon)} than at "
-                f"{upward_text(low.epsilon)}: {spread if told else other}; --runs N simulates more of them"
+                f"{upward_text(low.epsilon)}: {spread if within_spread else other}; --runs N simulates more of them"
             )
     if goal is None or not points:
         return
@@ -282,9 +282,9 @@ def _with_max_rows(release: ReleaseRequest, rows: int) -> ReleaseRequest:
     return replace(release, plan=replace(release.plan, max_rows=rows))
 
 
-def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
+def forecasts_document(forecasts: EpsilonForecasts) -> dict[str, Any]:
     """Plain JSON values."""
-    goal = outlook.goal
+    goal = forecasts.goal
     return {
         "dpqr": "forecast/1",
         "goal": None
@@ -296,12 +296,12 @@ def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
             "confidence": float(goal.confidence),
             "queries": list(goal.names),
         },
-        "notes": list(outlook.notes),
+        "notes": list(forecasts.notes),
         "forecasts": [
             forecast_document(point.forecast, goal)
             | {"levers": list(levers(point.plan, point.forecast))}
             | {"plan": plan_document(point.plan), "resources": structs.asdict(point.resources)}
-            for point in outlook.points
+            for point in forecasts.points
         ],
     }
 

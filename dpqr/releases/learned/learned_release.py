@@ -75,7 +75,7 @@ DIGITS = 30
 
 
 class LearnedRelease(Struct, frozen=True, kw_only=True):
-    """Both runs on paper. learning: the first. rest: the budget of the second. assumed: its plan over a domain that is
+    """Both runs, planned. learning: the first. rest: the budget of the second. assumed: its plan over a domain that is
     made up in place of what will be learned, and what that takes."""
 
     learning: LearningPlan

@@ -70,7 +70,7 @@ class ForecastErrors(Struct, frozen=True, kw_only=True):
 
 
 class RowChoice(Struct, frozen=True, kw_only=True):
-    """The choice of a bound, on paper.
+    """The planned choice of a bound.
 
     epsilon: its price. unit: whose rows. numbers: those among which it is chosen, rising. counted: the columns by whose
     rules rows are counted. forecasts: of a release with each of the numbers; none: no release is planned yet.

@@ -1,4 +1,4 @@
-"""The plan document: a run on paper, as plain JSON under one SHA-256."""
+"""The plan document: a planned run, as plain JSON under one SHA-256."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SEAL = "sha256"
 
 
 def plan_document(plan: Plan) -> JSON:
-    """The run on paper, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
+    """The planned run, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
     values.
 
     request: documents, options and limits that it was made from; null where they are not known. draws: the fingerprint
@@ -188,7 +188,7 @@ class CounterPart(Part, frozen=True, kw_only=True):
 
 
 class PlanPart(Part, frozen=True, kw_only=True):
-    """The run on paper. events: the worst that may be drawn; the guarantee is their price. request: documents, options
+    """The planned run. events: the worst that may be drawn; the guarantee is their price. request: documents, options
     and limits that it was made from. draws: fingerprint of all that the draws depend on. sha256: of all the rest."""
 
     dpqr: str

@@ -93,7 +93,7 @@ class CountedFirst:
         return tuple(min(both) for both in zip(*self._errors, strict=True))
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """The count, and the plan for many records on paper.
+        """The count, and the plan for many records.
 
         Args:
             roles: those of `roles`.

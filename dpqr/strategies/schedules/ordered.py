@@ -445,8 +445,10 @@ def _further_part(second: SecondLook, counted: Measurement, records: RecordEstim
     for seed in range(0, 3 * TUNING.tables, 3):
         cells = uneven_cells(shape, whole, known, public_uniforms(seed, draws), public_normals(seed + 1, draws))
         noise = public_normals(seed + 2, block.rows) * law.deviation
-        told = Measurement(blocks=(block,), values=(np.rint(block.apply(cells) + noise).astype(np.int64),), law=law)
-        errors += now.error(buckets, cells), later.error(later.partition(told, total), cells)
+        measurement = Measurement(
+            blocks=(block,), values=(np.rint(block.apply(cells) + noise).astype(np.int64),), law=law
+        )
+        errors += now.error(buckets, cells), later.error(later.partition(measurement, total), cells)
     return float(errors[1] / max(errors[0], TINY))
 
 

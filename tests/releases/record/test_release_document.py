@@ -110,8 +110,8 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     alone; counted: for plans that follow a count, which no record holds; part: for the schedule alone, whose note says
     it; start: the request names it by hash.)"""
     places = {
-        Plan: "problem budget roles schedule phases stop epsilon forecast bytes notes named_roles error_bars inputs expected "
-        "expected_at",
+        Plan: "problem budget roles schedule phases stop epsilon forecast bytes notes named_roles error_bars inputs "
+        "expected expected_at",
         Phase: "noun count price events blocks single part",
         StopTest: "threshold promise stages certain paper",
         Problem: "domain workload unit n most persons alpha beta level seed period turn start counted",

@@ -1,4 +1,4 @@
-"""Ordered workloads on paper: prices, what is planned as by strategy, what is said before."""
+"""Plans of ordered workloads: prices, what is planned as by strategy, what is said before."""
 
 from __future__ import annotations
 

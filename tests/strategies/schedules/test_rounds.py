@@ -1,4 +1,4 @@
-"""The practical schedule on paper: what it opens with, how it cuts the budget, what it leaves out."""
+"""Plans of the practical schedule: what it opens with, how it cuts the budget, what it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source's loop on paper: its fixed point, its refusals, and its worst case."""
+"""Plans of the source's loop: its fixed point, its refusals, and its worst case."""
 
 from __future__ import annotations
 
