@@ -72,7 +72,7 @@ SCHEDULE_ROWS = {
     ),
     "strategy": ScheduleRow(
         target="dpqr.strategies.schedules.strategy:Strategy",
-        summary="measures, once and with the whole budget, the queries from which the workload follows with least noise",
+        summary="measures, once and with the whole budget, queries from which the workload follows with least noise",
         use="for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
         update="least-squares",
     ),
