@@ -40,7 +40,19 @@ old = pytest.mark.parametrize("place", OLD, ids=lambda place: place.name)
 
 def test_every_version_is_there():
     versions = {json.loads((place / "release.json").read_text())["version"] for place in OLD}
-    assert versions == {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"}
+    assert versions == {
+        "0.1.0",
+        "0.2.0",
+        "0.3.0",
+        "0.4.0",
+        "0.5.0",
+        "0.6.0",
+        "0.7.0",
+        "0.8.0",
+        "0.9.0",
+        "0.10.0",
+        "0.11.0",
+    }
 
 
 @old
