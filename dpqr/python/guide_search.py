@@ -27,7 +27,7 @@ UNNAMED = 0.3
 COMMON = (
     "a about actually all also an and any are as at be been but by can could did do does doing done every for from "
     "get give happen has have having how hundred i if in into is it its just let like make many may me mean meaning "
-    "might much must my need no not of off on one only or our out really same see shall should so some someone "
+    "might much must my need no not of off on one only or our out really same say see shall should so some someone "
     "something still ten that the their them then there these they thing this three to too two up us use used using "
     "very want was way we were what when where which who why will with without would you your"
 )

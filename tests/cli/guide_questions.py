@@ -308,6 +308,84 @@ ROLES_REPORTING = {
 }
 """Sixty more of release engineers, statisticians and compliance officers, in turn for setting and for reporting. Their
 writer had read the guide, its index and synonyms, and not yet asked the search. The second half sets nothing."""
+OTHERS = {
+    "generate a basic metadata file from a csv": (
+        "codebooks",
+        "domain",
+        "settings",
+        "start/1. Say what the columns hold",
+    ),
+    "release an anonymized version of the original dataset": ("models/Synthetic rows", "models"),
+    "compound identifier for an individual": ("units/A household; one person's day, month or item",),
+    "how is the budget distributed across a query": (
+        "strategies",
+        "strategies/marginals",
+        "hierarchies/How the budget is split",
+        "ledger/What adds up",
+    ),
+    "ask the same question over and over and average the answers": (
+        "ledger",
+        "ledger/What adds up",
+        "privacy/What is not promised",
+        "interactive/Privacy",
+    ),
+    "two analyses that perform the same aggregation give different results": (
+        "privacy/How the guarantee is kept",
+        "verify/Other versions of numpy, other machines",
+    ),
+    "eliminate negative and fractional counts": ("figures/Views", "results/Small counts"),
+    "noisy measurements or unbiased estimates for research": ("results/Columns of the answers",),
+    "how much would this query actually cost": ("ledger/Before you spend", "forecast", "start/3. Try it, for nothing"),
+    "what is the remaining budget": ("ledger", "python/Budgets", "start/5. Release, and look at it"),
+    "a new privacy budget every calendar month": ("periods", "ledger", "periods/Who pays what"),
+    "difficulty in setting the privacy loss parameter": ("forecast/Which epsilon do I need?",),
+    "verify the correctness of the implementation": ("audit", "audit/The three tests", "verify"),
+    "data users expect access to microdata": ("models/Synthetic rows",),
+    "a column does not have missing values": (
+        "domain/Rules for values that fit no cell",
+        "codebooks",
+        "domain/Every kind of column",
+    ),
+    "bucket for everything else in a group by": (
+        "domain/Rules for values that fit no cell",
+        "domain/Labels or bounds that nobody knows",
+        "domain/Every kind of column",
+        "queries/Cells that the queries make",
+    ),
+    "how many rows of the CSV can one individual contribute": ("units", "units/Persons"),
+    "choosing bounds that do not contain all the data": (
+        "domain/Labels or bounds that nobody knows",
+        "domain/Rules for values that fit no cell",
+    ),
+    "number of bins": ("domain/Every kind of column", "queries/Cells that the queries make"),
+    "view the original and synthetic data side by side": ("evaluate",),
+    "an easy way to interpret the privacy budget": (
+        "privacy",
+        "report/A label",
+        "report/The page",
+        "forecast/Which epsilon do I need?",
+    ),
+    "small clinical dataset with 176 rows and 80 columns": (
+        "forecast",
+        "results/Small counts",
+        "models/Tables of any number of columns",
+    ),
+    "protect an individual only for a span of time": ("units/A household; one person's day, month or item",),
+    "tutorial for people who learn best by doing": ("start",),
+    "names, emails and phone numbers in text": ("privacy/What is not promised",),
+    "increasing epsilon decreases noise": ("forecast/Which epsilon do I need?", "forecast", "privacy"),
+    "reject queries when the account has reached its limit": (
+        "ledger/Policy",
+        "ledger",
+        "ledger/Order of a run",
+        "ledger/What adds up",
+    ),
+    "uncertainty that was in the data before any noise": ("results/Errors and intervals",),
+    "output text or CSV": ("results",),
+    "confidence intervals of a histogram": ("results/Errors and intervals", "results/Columns of the answers"),
+}
+"""Thirty in the words of public threads and pages about other programs, collected after the search, its index and its
+synonyms had been set."""
 FIRST = {
     "how do I choose epsilon": "forecast/Which epsilon do I need?",
     "small counts": "results/Small counts",
