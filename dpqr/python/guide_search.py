@@ -16,14 +16,16 @@ SHOWN = 10
 """Sections that a search shows."""
 REFERENCE_SHOWN = 2
 """Of these, the last ones, from topics for reference, at most: they answer few questions and hold many words."""
-SATURATION, LENGTH = 2.0, 0.5
-"""k1 and b of BM25."""
+SATURATION, LENGTH = 1.2, 0.75
+"""k1 and b of BM25, as they are mostly set."""
 NAMED = 4
 """So many times counts a word of a section's heading or of its line in the index, where one of its text counts once."""
 SYNONYM = 0.4
 """What a synonym counts, where the word itself counts 1."""
 UNNAMED = 0.3
 """What a word counts that stands in no heading, index or list of synonyms: it is rare in the guide, and says little."""
+TOPIC = 0.3
+"""What the best section of its topic counts for a section."""
 COMMON = (
     "a about actually all also an and any are as at be been but by can could did do does doing done every for from "
     "get give happen has have having how hundred i if in into is it its just let like make many may me mean meaning "
@@ -66,7 +68,8 @@ def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[H
     if not words:
         raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
     for topic in topics:
-        read_topic(topic)
+        if topic not in EVERY_TOPIC:
+            read_topic(topic)  # raises, and names the nearest
     groups = [set(_stems(line)) for line in _word_file("synonyms.txt")]
     said = [word for word in words if word not in COMMON.split()] or words
     wanted = {word: set().union(*(group for group in groups if word in group)) for word in map(stem, said)}
@@ -79,19 +82,21 @@ def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[H
         )
 
     sections, rarity = _guide()
-    ranked = sorted(((worth(each.worth), each) for each in sections if each.topic in topics), key=lambda pair: -pair[0])
-    found = [each for score, each in ranked if score]
-    reference = [each for each in found if each.topic in REFERENCE]
+    scores = [(worth(each.worth), each) for each in sections]
+    best = dict.fromkeys(EVERY_TOPIC, 0.0)
+    for score, each in scores:
+        best[each.topic] = max(best[each.topic], score)
+    ranked = [(score + TOPIC * best[each.topic], each) for score, each in scores if score and each.topic in topics]
+    found = [each for _, each in sorted(ranked, key=lambda pair: -pair[0])]
     guide = [each for each in found if each.topic not in REFERENCE]
-    if guide:
-        reference = reference[:REFERENCE_SHOWN]
+    reference = [each for each in found if each.topic in REFERENCE][: REFERENCE_SHOWN if guide else SHOWN]
     return [
         Hit(
             topic=each.topic,
             heading=each.heading,
             line=max(each.lines, key=lambda line: worth({word: rarity[word] for word in _stems(line)})),
         )
-        for each in [*guide[: SHOWN - len(reference)], *reference][:SHOWN]
+        for each in guide[: SHOWN - len(reference)] + reference
     ]
 
 
