@@ -307,7 +307,8 @@ ROLES_REPORTING = {
     "what has to be taken on trust": ("results/The record", "verify/What no check can show"),
 }
 """Sixty more of release engineers, statisticians and compliance officers, in turn for setting and for reporting. Their
-writer had read the guide, its index and synonyms, and not yet asked the search. The second half sets nothing."""
+writer had read the guide, its index and synonyms, and not yet asked the search: 15 and 14 were found. The second half
+was never looked at, but who wrote the index knew it: 17 are found without new words that only it holds."""
 OTHERS = {
     "generate a basic metadata file from a csv": (
         "codebooks",
@@ -384,8 +385,8 @@ OTHERS = {
     "output text or CSV": ("results",),
     "confidence intervals of a histogram": ("results/Errors and intervals", "results/Columns of the answers"),
 }
-"""Thirty in the words of public threads and pages about other programs, collected after the search, its index and its
-synonyms had been set."""
+"""Thirty in the words of public threads and pages about other programs, collected after the search and the index were
+set: 21 were found. Then the index got terms of these programs."""
 FIRST = {
     "how do I choose epsilon": "forecast/Which epsilon do I need?",
     "small counts": "results/Small counts",
