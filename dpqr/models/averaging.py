@@ -14,6 +14,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from statistics import median
 
 import numpy as np
 from msgspec import Struct
@@ -147,7 +148,7 @@ class Averaging(Struct, frozen=True, kw_only=True, eq=False):
         tables = {pair for seen in known for pair in _pairs(seen.axes)}
         missing = sorted(joined - tables)
         deviations = [seen.deviation for seen in known if seen.order > 1] or [seen.deviation for seen in evidence]
-        deviation = float(np.median(deviations))
+        deviation = median(deviations)
         if isinstance(tree, Prefetching):
             tree.prefetch(missing)
         added = []

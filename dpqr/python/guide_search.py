@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -18,55 +17,36 @@ SHOWN = 10
 REFERENCE_SHOWN = 2
 """Of these, the last ones, from topics for reference, at most: they answer few questions and hold many words."""
 SATURATION, LENGTH = 1.2, 0.75
-"""k1 and b of BM25, as they are mostly set; nothing here was tuned."""
-HEADING, INDEX, BOLD, TOPIC, CODE = 3.0, 3.0, 2.0, 1.0, 0.3
-"""So many times counts a word of a heading, one that the index has for the section, one in bold type, one of a topic's
-summary in each of its sections, and one of a command or a document, where one of a sentence counts 1."""
-SYNONYM = 0.5
-"""What a word counts by its synonyms, where the word itself counts 1."""
-SPECIAL, SPECIAL_WORTH = ("contributing", "extending", "sources", "strategies"), 0.6
-"""Topics for those who change dpqr or compare it with its sources, and what a section of them is worth."""
+"""k1 and b of BM25, as they are mostly set."""
+NAMED = 4
+"""So many times counts a word of a section's heading or of its line in the index, where one of its text counts once."""
+SYNONYM = 0.4
+"""What a synonym counts, where the word itself counts 1."""
+UNNAMED = 0.3
+"""What a word counts that stands in no heading, index or list of synonyms: it is rare in the guide, and says little."""
+TOPIC = 0.3
+"""What the best section of its topic counts for a section."""
 COMMON = (
     "a about actually all also an and any are as at be been but by can could did do does doing done every for from "
     "get give happen has have having how hundred i if in into is it its just let like make many may me mean meaning "
-    "might much must my need no not of off on one only or our out really same see shall should so some someone "
+    "might much must my need no not of off on one only or our out really same say see shall should so some someone "
     "something still ten that the their them then there these they thing this three to too two up us use used using "
-    "very want was way we were what when where which who why will with without would you your "
-    "age education income region sex survey"
+    "very want was way we were what when where which who why will with without would you your"
 )
-"""Words that say nothing of what is sought, unless there is nothing else; the last ones stand in all examples."""
-PHRASES = {"left out": "dropped", "signed off": "approved", "used up": "spent", "dry run": "rehearsal"}
-"""Words that mean something else together."""
-ENDINGS = {
-    "ies": "y",
-    "sses": "ss",
-    "s": "",
-    "ing": "",
-    "ed": "",
-    "ly": "",
-    "own": "ow",
-    "awn": "aw",
-    "onal": "on",
-    "ical": "ic",
-}
+"""Words that say nothing of what is sought, unless there is nothing else."""
 _WORD = re.compile(r"\w+")
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_ENDING = re.compile(r"^(\w*?[aeiouy]\w+?)(?:ies|ings?|ed|ions?|ly|es|(?<![isu])s|y|e)$")
+_DOUBLED = re.compile(r"([bdgmnprt])\1$")
 
 
 @cache
 def stem(word: str) -> str:
     """The word without its ending, so that its forms are one: a few rules, of English alone.
 
-    >>> [stem(word) for word in ("counting", "rounded", "ground", "queries", "monthly", "release")]
-    ['count', 'round', 'ground', 'query', 'month', 'releas']
+    >>> [stem(word) for word in ("counting", "stopped", "ground", "queries", "monthly", "release")]
+    ['count', 'stop', 'ground', 'quer', 'month', 'releas']
     """
-    for ending, instead in ENDINGS.items():
-        if word.endswith(ending) and not word.endswith(("ss", "us", "is")) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)] + instead
-            # stopped, stopping: stop
-            if ending in ("ing", "ed") and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
+    return _DOUBLED.sub(r"\1", _ENDING.sub(r"\1", word))
 
 
 def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[Hit]:
@@ -74,8 +54,8 @@ def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[H
 
     Sections of topics for reference come last.
 
-    BM25 (Robertson and Zaragoza 2009, section 3) over the sections of all topics; of a word and its synonyms that
-    counts which gives most. Sections are known by their text and by an index (`index`).
+    BM25 (Robertson and Zaragoza 2009, section 3) over the sections of all topics; of a word and its synonyms the one
+    that gives most counts. Sections are known by their text and by an index (`index`).
 
     Args:
         question: words, in any form and case.
@@ -84,51 +64,44 @@ def search_guide(question: str, topics: tuple[str, ...] = EVERY_TOPIC) -> list[H
     Raises:
         UsageFault: there is nothing to search for, or no such topic.
     """
-    words = _words(question)
+    words = _WORD.findall(question.casefold())
     if not words:
         raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
     for topic in topics:
-        read_topic(topic)
+        if topic not in EVERY_TOPIC:
+            read_topic(topic)  # raises, and names the nearest
+    groups = [set(_stems(line)) for line in _word_file("synonyms.txt")]
     said = [word for word in words if word not in COMMON.split()] or words
-    groups = [set(map(stem, line.split())) for line in _word_file("synonyms.txt")]
-    wanted = {word: set().union(*(group for group in groups if word in group)) - {word} for word in map(stem, said)}
-    sections = [each for topic in EVERY_TOPIC for each in _sections(topic)]
-    mean = sum(sum(each.weights.values()) for each in sections) / len(sections)
-    # Of each word, and of it and its synonyms together, how rare the sections are that hold it.
-    rarity = {word: (_rarity(sections, {word}), _rarity(sections, {word, *others})) for word, others in wanted.items()}
+    wanted = {word: set().union(*(group for group in groups if word in group)) for word in map(stem, said)}
 
-    def worth(bag: Mapping[str, float], norm: float) -> float:
-        """BM25: the sum over the question's words of what a word, or with its synonyms, is worth; times the part of the
-        words that are there."""
-        gains, most = [], SATURATION + 1
-        for word, others in wanted.items():
-            own = bag.get(word, 0.0)
-            grouped = own + sum(bag.get(other, 0.0) for other in others)
-            alone, together = rarity[word]
-            gains.append(most * max(alone * own / (own + norm), SYNONYM * together * grouped / (grouped + norm)))
-        return sum(gains) * (sum(each > 0.0 for each in gains) / len(gains))
+    def worth(bag: dict[str, float]) -> float:
+        """The sum over the question's words of what each is worth in a section or a line."""
+        return sum(
+            max(bag.get(word, 0.0), SYNONYM * max((bag.get(other, 0.0) for other in others), default=0.0))
+            for word, others in wanted.items()
+        )
 
-    ranked = []
-    for each in sections:
-        score = worth(each.weights, SATURATION * (1 - LENGTH + LENGTH * sum(each.weights.values()) / mean))
-        if score and each.topic in topics:
-            best = max(each.lines, key=lambda line: worth(Counter(map(stem, _words(line))), SATURATION))
-            score *= SPECIAL_WORTH if each.topic in SPECIAL else 1.0
-            ranked.append((score, Hit(topic=each.topic, heading=each.heading, line=best)))
-    ranked.sort(key=lambda each: each[0], reverse=True)
-    hits = [hit for _, hit in ranked]
-    if not set(topics) - set(REFERENCE):
-        return hits[:SHOWN]
-    reference = [hit for hit in hits if hit.topic in REFERENCE][:REFERENCE_SHOWN]
-    guide = [hit for hit in hits if hit.topic not in REFERENCE]
-    return guide[: SHOWN - len(reference)] + reference
+    sections, rarity = _guide()
+    scores = [(worth(each.worth), each) for each in sections]
+    best = dict.fromkeys(EVERY_TOPIC, 0.0)
+    for score, each in scores:
+        best[each.topic] = max(best[each.topic], score)
+    ranked = [(score + TOPIC * best[each.topic], each) for score, each in scores if score and each.topic in topics]
+    found = [each for _, each in sorted(ranked, key=lambda pair: -pair[0])]
+    guide = [each for each in found if each.topic not in REFERENCE]
+    reference = [each for each in found if each.topic in REFERENCE][: REFERENCE_SHOWN if guide else SHOWN]
+    return [
+        Hit(
+            topic=each.topic,
+            heading=each.heading,
+            line=max(each.lines, key=lambda line: worth({word: rarity[word] for word in _stems(line)})),
+        )
+        for each in guide[: SHOWN - len(reference)] + reference
+    ]
 
 
-def _words(text: str) -> list[str]:
-    text = text.casefold()
-    for phrase, word in PHRASES.items():
-        text = text.replace(phrase, word)
-    return _WORD.findall(text)
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in _WORD.findall(text.casefold())]
 
 
 def _word_file(name: str) -> list[str]:
@@ -147,38 +120,45 @@ def index() -> dict[str, str]:
 
 
 class GuideSection(NamedTuple):
-    """A section of the guide. weights: of each stem in it, what its places count together."""
+    """A section of the guide. worth: of each stem in it, its term of BM25."""
 
     topic: str
     heading: str
     lines: list[str]
-    weights: dict[str, float]
-
-
-def _rarity(sections: Sequence[GuideSection], words: set[str]) -> float:
-    """Inverse document frequency of BM25, of sections that hold one of the words."""
-    count = sum(not words.isdisjoint(each.weights) for each in sections)
-    return math.log(1 + (len(sections) - count + 0.5) / (count + 0.5))
+    worth: dict[str, float]
 
 
 @cache
-def _sections(topic: str) -> tuple[GuideSection, ...]:
-    """The sections of a topic; the first one has the topic's heading."""
-    found, summary, code = list[GuideSection](), "", False
-    for line in map(str.strip, read_topic(topic).splitlines()):
-        code ^= line.startswith("```")
-        if line.startswith("#") and not code:  # in a block of code it is a comment
-            heading = line.lstrip("# ")
-            summary = summary or heading
-            found.append(GuideSection(topic, heading, [], {}))
-            place = topic if heading == summary else f"{topic}/{heading}"
-            texts = [(HEADING, heading), (TOPIC, summary), (INDEX, index().get(place, ""))]
-        elif line.strip("`|-"):
-            found[-1].lines.append(line)
-            texts = [(CODE if code else 1.0, line), (BOLD, " ".join(_BOLD.findall(line)))]
-        else:
-            continue
-        for weight, text in texts:
-            for word in map(stem, _words(text)):
-                found[-1].weights[word] = found[-1].weights.get(word, 0.0) + weight
-    return tuple(each for each in found if each.lines)
+def _guide() -> tuple[list[GuideSection], dict[str, float]]:
+    """The sections of all topics, and of each stem how rare the sections are that hold it.
+
+    The first section of a topic has the topic's heading.
+    """
+    named = {word for line in _word_file("synonyms.txt") for word in _stems(line)}
+    texts = list[tuple[str, str, list[str], Counter[str]]]()
+    for topic in EVERY_TOPIC:
+        code = False
+        for line in map(str.strip, read_topic(topic).splitlines()):
+            code ^= line.startswith("```")
+            if line.startswith("#") and not code:  # in a block of code it is a comment
+                heading = line.lstrip("# ")
+                place = topic if heading.startswith(f"{topic}: ") else f"{topic}/{heading}"
+                names = _stems(f"{heading} {index().get(place, '')}")
+                named.update(names)
+                texts.append((topic, heading, [], Counter(names * NAMED)))
+            elif line.strip("`|-"):
+                texts[-1][2].append(line)
+                texts[-1][3].update(_stems(line))
+    texts = [each for each in texts if each[2]]
+    held = Counter(word for *_, counts in texts for word in counts)
+    rarity = {
+        word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) * (1.0 if word in named else UNNAMED)
+        for word, count in held.items()
+    }
+    mean = sum(counts.total() for *_, counts in texts) / len(texts)
+    sections = list[GuideSection]()
+    for topic, heading, lines, counts in texts:
+        norm = SATURATION * (1 - LENGTH + LENGTH * counts.total() / mean)
+        worths = {word: rarity[word] * count / (count + norm) for word, count in counts.items()}
+        sections.append(GuideSection(topic, heading, lines, worths))
+    return sections, rarity

@@ -5,7 +5,19 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from cli.guide_questions import FIRST, FRESH, NEW_REPORTING, NEW_SETTING, REPORTING, SETTING, THREADS, USERS
+from cli.guide_questions import (
+    FIRST,
+    FRESH,
+    NEW_REPORTING,
+    NEW_SETTING,
+    OTHERS,
+    REPORTING,
+    ROLES_REPORTING,
+    ROLES_SETTING,
+    SETTING,
+    THREADS,
+    USERS,
+)
 from support.cases import in_one_test, slow_but
 from support.guide_pages import GUIDE
 
@@ -27,6 +39,7 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
     for page in GUIDE:
         sections |= {f"{page.name}/{line[3:]}" for line in page.text.splitlines() if line.startswith("## ")}
     asked = SETTING | REPORTING | USERS | NEW_SETTING | NEW_REPORTING | THREADS | FRESH
+    asked |= ROLES_SETTING | ROLES_REPORTING | OTHERS
     wanted = {section for answers in asked.values() for section in answers}
     assert {*wanted, *FIRST.values(), *index()} - sections == set()
 
@@ -37,10 +50,13 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
     [
         (SETTING, 14),
         (REPORTING, 14),
-        (USERS, 17),
-        (NEW_SETTING, 18),
-        (NEW_REPORTING, 17),
-        (THREADS, 17),
+        (USERS, 18),
+        (NEW_SETTING, 19),
+        (NEW_REPORTING, 19),
+        (THREADS, 19),
+        (ROLES_SETTING, 28),
+        (ROLES_REPORTING, 25),
+        (OTHERS, 26),
         pytest.param(FRESH, 22, id="nobody set anything by these"),
     ],
 )

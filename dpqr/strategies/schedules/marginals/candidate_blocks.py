@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
@@ -43,16 +44,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     up to k of k prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload
     and of the noise's kind.
     """
-    power = 2.0 if check.pure else 1.5
-    groups: dict[frozenset[int], list[QueryBlock]] = {}
-    for block in problem.workload.blocks:
-        if not block.is_marginal:
-            groups.setdefault(frozenset(block.axes), []).append(block)
-    gone = set[QueryBlock]()
-    for group in groups.values():
-        together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
-        if together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check):
-            gone.update(group)
+    gone = _replaced(problem.workload.blocks, problem.unit, check.pure)
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in gone]
@@ -66,11 +58,28 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
-    """Of all answers together, each in units of the largest coefficient, up to a factor that all blocks share."""
-    moved = sensitivity((block,), Norm.L1 if check.pure else Norm.L2_SQUARED, problem.unit)
-    deviation = float(moved) if check.pure else float(moved) ** 0.5
-    return block.rows * deviation / max(block.largest_coefficient, 1)
+@lru_cache(maxsize=8)
+def _replaced(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit, pure: bool) -> frozenset[QueryBlock]:
+    """The blocks of which surrogates take the place; kept for all plans of a workload."""
+    power = 2.0 if pure else 1.5
+    groups: dict[frozenset[int], list[QueryBlock]] = {}
+    for block in blocks:
+        if not block.is_marginal:
+            groups.setdefault(frozenset(block.axes), []).append(block)
+
+    def noise(block: QueryBlock) -> float:
+        """Of all answers together, each in units of the largest coefficient, up to a factor that all blocks share."""
+        moved = sensitivity((block,), Norm.L1 if pure else Norm.L2_SQUARED, unit)
+        deviation = float(moved) if pure else float(moved) ** 0.5
+        return block.rows * deviation / max(block.largest_coefficient, 1)
+
+    gone = set[QueryBlock]()
+    for group in groups.values():
+        columns = [column for factor in group[0].factors for column in zip(factor.axes, factor.sizes, strict=True)]
+        cells = QueryBlock(name="cells", factors=tuple(Factor.identity(axis, size) for axis, size in columns))
+        if math.fsum(noise(block) ** (1 / power) for block in group) ** power >= noise(cells):
+            gone.update(group)
+    return frozenset(gone)
 
 
 def fitted_together(blocks: Sequence[QueryBlock], problem: Problem, roles: Roles) -> bool:

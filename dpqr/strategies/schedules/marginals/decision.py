@@ -218,7 +218,7 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
     measured: tuple[QueryBlock, ...]
 
     @staticmethod
-    @lru_cache(maxsize=4)
+    @lru_cache(maxsize=8)
     def of(blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...]) -> NoiseSources:
         """Of a workload's blocks where these are measured."""
         own = {block.name: place for place, block in enumerate(measured)}

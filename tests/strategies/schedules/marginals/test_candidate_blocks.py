@@ -12,6 +12,7 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsen, joint, with_surrogates
@@ -53,6 +54,14 @@ def test_prefixes_give_way_to_the_cells_that_they_add_up(check: Check) -> None:
     found = with_surrogates(problem(prefixes(1, 0), cells(2, 3)), check)
     assert looked_at(found) == [("asked(2, 3)", (2, 3)), ("cells(c0, c1)", (0, 1))]
     assert all(block.is_marginal for block in found.workload.blocks)
+
+
+@CHECKS
+def test_what_surrogates_replace_is_found_once_for_all_plans(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = problem(prefixes(1, 0), cells(2, 3))
+    found = looked_at(with_surrogates(asked, check))
+    monkeypatch.setattr("dpqr.strategies.schedules.marginals.candidate_blocks.sensitivity", None)
+    assert looked_at(with_surrogates(replace(asked, seed=1), check)) == found
 
 
 @CHECKS
