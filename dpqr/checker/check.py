@@ -952,15 +952,16 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
         if least < 0 <= least + beside:
             words = "whether sums over a bin from below 0 to above it can be negative: queries may cut it"
             yield name, None, NotChecked(words)
+        floor = 0.0 if least + beside >= 0 else -math.inf
         for row, line in enumerate(rows):
-            stated = line, drawn.get((name, row)), name in sums, least + beside < 0
+            stated = line, drawn.get((name, row)), name in sums, floor
             yield from claims_of_answer(e, f"{name}, row {row + 1}", *stated)
 
 
 def claims_of_answer(
-    e: Evidence, where: str, line: Document, drawn: Drawn | None, sums: bool, negative: bool
+    e: Evidence, where: str, line: Document, drawn: Drawn | None, sums: bool, floor: float
 ) -> Iterator[Claim]:
-    """A row: what was measured, on what its interval stands, and the interval; negative: true answers may be."""
+    """A row: what was measured, on what its interval stands, and the interval; no true answer lies below `floor`."""
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
     estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
     basis: str | None = line.get("basis") or None
@@ -985,13 +986,13 @@ def claims_of_answer(
     yield f"{where}, basis", basis, basis_may
     if basis == "estimate" and estimate is not None and error is not None:
         ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
-    if not negative:  # since 0.11.0
-        ends |= {(max(0.0, start), max(0.0, end)) for start, end in ends}
+    ends |= {(max(floor, start), max(floor, end)) for start, end in ends}  # since 0.11.0
     if basis == "certified" and estimate is not None:
         certificate = e.document["certificate"]["records"] * (1 - 1e-9)
-        yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
+        yield f"{where}, lower", low, Range(-math.inf, max(floor, estimate - certificate))
         yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
     if basis == "compared":
+        yield f"{where}, lower", low, Range(0.0, estimate)
         yield where, None, NotChecked("intervals of free answers: how far thresholds reach (`dpqr verify`)")
     if ends or basis is None:
         yield f"{where}, lower and upper", (low, high), ends or {(None, None)}
