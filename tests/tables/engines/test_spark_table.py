@@ -519,3 +519,40 @@ class TestSource:
             assert session.conf.get(name) == "EXCEPTION"
         finally:
             session.conf.unset(name)
+
+    def test_columns_of_parquet_with_cells_that_spark_could_end_at_are_refused_before_payment(self, session, tmp_path):
+        """By their type, whatever the rows hold: at the doors of files, of frames and of registered queries."""
+        from pyarrow import parquet
+
+        cells = {
+            "ms": pa.array([0, 1]).view(pa.timestamp("ms")),
+            "us": pa.array([2**62, 0]).view(pa.timestamp("us")),
+            "long": pa.array([1, 2], pa.decimal128(19, 2)),
+            "short": pa.array([1, 2], pa.decimal128(18, 2)),
+            "unsigned": pa.array([2**64 - 1, 0], pa.uint64()),
+            "k": [0, 1],
+        }
+        parquet.write_table(pa.table(cells), tmp_path / "t.parquet")
+        place = f"file:{tmp_path}/t.parquet"
+        frame = session.read.parquet(place)
+        refused = {name for name in cells if SparkTable(frame=frame).kind(name) == pa.binary()}
+        assert refused == {"ms", "long"}
+        asked = "SELECT year(ms) AS y, CAST(long AS int) AS l, k FROM source WHERE k >= 0"
+        tables = (
+            SparkTable(address=EngineAddress(scheme="spark", place=place)),
+            SparkTable(frame=frame.orderBy("us")),
+            registered(place, query="SELECT * FROM source").engine,
+        )
+        for table in tables:
+            assert {name for name in table.names if table.kind(name) == pa.binary()} == refused
+        made = registered(place, query=asked).engine
+        assert [made.kind(name) == pa.binary() for name in ("y", "l", "k")] == [True, True, False]
+        bins = Bins((Fraction(0), Fraction(9)))
+        with pytest.raises(DataError, match="column 'long' has the type binary"):
+            check_table(TableSource(engine=tables[0]), Domain((Attribute(name="long", axis=bins),)), Limits())
+        readers = "spark.sql.sources.useV1SourceList"
+        session.conf.set(readers, "")
+        try:
+            assert SparkTable(frame=session.read.parquet(place)).kind("ms") == pa.binary()
+        finally:
+            session.conf.unset(readers)
