@@ -80,7 +80,7 @@ class SparkTable:
 
     address: EngineAddress | None = None
     frame: Any = field(default=None, repr=False)
-    _kinds: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _kinds: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if find_spec("pyspark") is None:
