@@ -28,7 +28,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -60,8 +60,6 @@ _TYPED = ("Parquet", "Orc", "Avro")
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _LONG_DIGITS, _MOST_DIGITS = 18, 38
 """Digits of decimals that Spark reads without looking at them, and of the longest ones."""
-_ENDING = re.compile(r"TIMESTAMP\(MILLIS|DECIMAL\((19|[23]\d),")
-"""Types of Parquet's schema, as it names them, at a cell of which Spark could end."""
 _SKIPPING = ("ignorecorruptfiles", "ignoremissingfiles")
 """Options of what reads files, under which a row that cannot be read takes the rest of its file with it."""
 _EACH_ROW_ALONE = {
@@ -80,7 +78,6 @@ class SparkTable:
 
     address: EngineAddress | None = None
     frame: Any = field(default=None, repr=False)
-    _kinds: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if find_spec("pyspark") is None:
@@ -108,19 +105,9 @@ class SparkTable:
         return tuple(self._frame.columns)
 
     def kind(self, name: str) -> Any:
-        """Binary, which no column may have, for what a cell of Parquet could end Spark at."""
-        from pyarrow import binary
         from pyspark.sql.pandas.types import to_arrow_type
 
-        if name not in self._kinds:
-            frame = self._frame
-            kind = to_arrow_type(frame.schema[name].dataType, timezone="UTC")
-            with quietly():
-                ends = discreetly(
-                    lambda: _ends_at_a_cell(frame.select(_quoted(name))), lambda _: ENGINES["spark"].before
-                )
-            self._kinds[name] = binary() if ends else kind
-        return self._kinds[name]
+        return to_arrow_type(self._frame.schema[name].dataType, timezone="UTC")
 
     def count(self, asked: Counting) -> TableCounts:
         from pyarrow.types import is_decimal
@@ -223,43 +210,6 @@ def _require_whole(frame: Any) -> Any:
             if files and any("true" in str(reads.options().get(name)).lower() for name in _SKIPPING):
                 raise ValueError("rows could be left out because of others")
     return frame
-
-
-def _ends_at_a_cell(frame: Any) -> bool:
-    """Whether Spark could end at a cell of Parquet that the frame needs: at a time in milliseconds beyond its calendar,
-    or at a decimal of more digits than its type has, where that has over 18. Spark Connect shows no plan.
-
-    **Privacy** The exit code would tell of the cell's row. What is looked at is public: Spark's plan, and of each
-    relation the schema in one footer.
-    """
-    if not hasattr(frame, "_jdf"):
-        return False
-    leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
-    for leaf in map(leaves.apply, range(leaves.size())):
-        kind = leaf.getClass().getSimpleName()
-        if kind == "FileSourceScanExec" and "Parquet" in leaf.relation().fileFormat().getClass().getSimpleName():
-            schema, files = leaf.requiredSchema(), leaf.relation().location().inputFiles()
-        elif kind == "BatchScanExec" and leaf.scan().getClass().getSimpleName() == "ParquetScan":
-            schema, files = leaf.scan().readSchema(), leaf.scan().fileIndex().inputFiles()
-        else:
-            continue
-        if len(files) and re.search("timestamp|decimal", schema.catalogString()):
-            kinds = _kinds_in_footer(frame.sparkSession, files[0], {name.lower() for name in schema.fieldNames()})
-            if any(map(_ENDING.match, kinds)):
-                return True
-    return False
-
-
-def _kinds_in_footer(session: Any, place: str, names: Collection[str]) -> list[str]:
-    """What the schema of a Parquet file says of columns, in its own words. names: in small letters."""
-    java, settings = session._jvm.org.apache, session._jsparkSession.sessionState().newHadoopConf()
-    file = java.parquet.hadoop.util.HadoopInputFile.fromPath(java.hadoop.fs.Path(place), settings)
-    footer = java.parquet.hadoop.ParquetFileReader.open(file)
-    try:
-        columns = footer.getFileMetaData().getSchema().getFields()
-        return [str(each.getLogicalTypeAnnotation()) for each in columns if each.getName().lower() in names]
-    finally:
-        footer.close()
 
 
 def _is_stored(leaf: Any) -> bool:
