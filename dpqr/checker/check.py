@@ -486,7 +486,7 @@ def columns_of(block: Document, e: Evidence) -> list[Column]:
     if kind in PARTITIONS and grid == 1:
         inner, groups = [(Fraction(1),)], min(block["queries"], 2)
     elif kind == "sum":
-        inner, groups = of_sum(e, entry_of(name, e).get("sum", name[4:].split(")")[0]), grid), min(block["queries"], 2)
+        inner, groups = of_sum(e, name, grid), min(block["queries"], 2)
     else:
         details: dict[Any, list[str]] = {}
         for row in e.answers.get(name, []):
@@ -500,12 +500,32 @@ def columns_of(block: Document, e: Evidence) -> list[Column]:
     return inner if groups == 1 else [(*each, *zeros) for each in inner] + [(*zeros, *each) for each in inner]
 
 
+def summed_column(e: Evidence, name: str) -> Document:
+    """The field of the column that a block sums up; empty where it counts, or sums up codes, which are from 0 on."""
+    entry, fields = entry_of(name, e), e.request["domain"].get("fields", [])
+    found = [each for each in fields if entry.get("sum") == each["name"]]
+    return next(iter(found or [each for each in fields if not entry and name.startswith(f"sum({each['name']})")]), {})
+
+
+def lowest_bin(e: Evidence, name: str) -> tuple[Fraction, Fraction]:
+    """Of the column that a block sums up: the least value, and no less than the largest one beside it in its bin."""
+    field = summed_column(e, name)
+    rules, bounds, whole = field.get("dpqr", {}), field.get("constraints", {}), field.get("type") == "integer"
+    ends = rules.get("edges") or [bounds.get(each, 0) for each in ("minimum", "maximum")]
+    low, high = (Fraction(str(each)) for each in ends[:2])
+    if "width" in rules:
+        high = low + Fraction(str(rules["width"]))
+    elif "edges" not in rules and high > low:  # so many bins, or of whole numbers a bin each
+        high = low + (high - low) / (rules.get("bins") or (high - low if whole else 1))
+    return Fraction(math.ceil(low)) if whole else low, high
+
+
 def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     """A row adds the middle of its bin to a sum."""
-    field = {each["name"]: each for each in e.request["domain"]["fields"]}[name]
-    column = {each["name"]: each for each in e.plan["domain"]["columns"]}[name]
-    edges = [Fraction(str(edge)) for edge in field["dpqr"].get("edges", [])]
-    if field["type"] != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
+    field, columns = summed_column(e, name), {each["name"]: each for each in e.plan["domain"]["columns"]}
+    edges = [Fraction(str(edge)) for edge in field.get("dpqr", {}).get("edges", [])]
+    column = columns.get(field.get("name"), {"cells": 0, "own_cells": []})
+    if field.get("type") != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
     return [((low + high) / 2 / grid,) for low, high in paired(edges[:-1], edges[1:])]
 
@@ -667,7 +687,7 @@ class Evidence:
         self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
         self.most_in_cell: int = self.unit.get("max_rows_per_cell") or 0
         # What was asked.
-        opened: Document = self.document.get("questions", {}).get("request", {"domain": {"fields": []}})
+        opened: Document = self.document.get("questions", {}).get("request", {"domain": {}})
         self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": opened["domain"]}
         self.people: list[Document] = self.plan.get("person_tables") or []
         columns: list[Document] = (self.plan.get("domain") or {}).get("columns", [])
@@ -928,12 +948,20 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     yield "answers", counts, asked
     sums = may_be_sums(e, parts) - {name for name, _ in drawn}
     for name, rows in e.answers.items():
+        least, beside = lowest_bin(e, name)
+        if least < 0 <= least + beside:
+            words = "whether sums over a bin from below 0 to above it can be negative: queries may cut it"
+            yield name, None, NotChecked(words)
+        floor = 0.0 if least + beside >= 0 else -math.inf
         for row, line in enumerate(rows):
-            yield from claims_of_answer(e, f"{name}, row {row + 1}", line, drawn.get((name, row)), name in sums)
+            stated = line, drawn.get((name, row)), name in sums, floor
+            yield from claims_of_answer(e, f"{name}, row {row + 1}", *stated)
 
 
-def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | None, sums: bool) -> Iterator[Claim]:
-    """A row: what was measured, on what its interval stands, and the interval."""
+def claims_of_answer(
+    e: Evidence, where: str, line: Document, drawn: Drawn | None, sums: bool, floor: float
+) -> Iterator[Claim]:
+    """A row: what was measured, on what its interval stands, and the interval; no true answer lies below `floor`."""
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
     estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
     basis: str | None = line.get("basis") or None
@@ -958,12 +986,13 @@ def claims_of_answer(e: Evidence, where: str, line: Document, drawn: Drawn | Non
     yield f"{where}, basis", basis, basis_may
     if basis == "estimate" and estimate is not None and error is not None:
         ends = {(estimate - 1.96 * error, estimate + 1.96 * error)}
-    ends |= {(max(0.0, start), max(0.0, end)) for start, end in ends}  # since 0.11.0, where nothing is negative
+    ends |= {(max(floor, start), max(floor, end)) for start, end in ends}  # since 0.12.0
     if basis == "certified" and estimate is not None:
         certificate = e.document["certificate"]["records"] * (1 - 1e-9)
-        yield f"{where}, lower", low, Range(-math.inf, estimate - certificate)
+        yield f"{where}, lower", low, Range(-math.inf, max(floor, estimate - certificate))
         yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
     if basis == "compared":
+        yield f"{where}, lower", low, Range(0.0, estimate)
         yield where, None, NotChecked("intervals of free answers: how far thresholds reach (`dpqr verify`)")
     if ends or basis is None:
         yield f"{where}, lower and upper", (low, high), ends or {(None, None)}

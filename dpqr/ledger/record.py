@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dpqr.kernel.accountants.accountant import bound_across_runs
+from dpqr.kernel.accountants.accountant import bound_across_runs, summed_cost
 from dpqr.kernel.budget import NO_COST, PURE, Cost, downward_text, upward_text
 from dpqr.kernel.currency import PAIR, is_installed
-from dpqr.kernel.errors import DpqrError, LedgerError
+from dpqr.kernel.errors import DpqrError, GoalMissed, LedgerError
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.values import replace
 from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, chain_segment, digest
@@ -26,6 +27,9 @@ from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import ALL_PERIODS
 from dpqr.ledger.state import LedgerState
 from dpqr.ledger.store import StoreTransaction
+
+if TYPE_CHECKING:
+    from dpqr.domain.domain import LearnedEntry
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -153,6 +157,27 @@ def require_proofs(record: Record) -> tuple[int, ...]:
         elif not _paid(record, entry):
             raise _lies(link, f"entry {entry.number} states less than its events cost")
     return tuple(unproved)
+
+
+def require_learned(record: Record, learned: Iterable[LearnedEntry]) -> str:
+    """That the entries which a learned domain names have paid for it, in words; empty where it names none.
+
+    Another ledger may have paid for the domain, so an entry whose seal this one does not hold is named and no fault.
+    Raises: GoalMissed where an entry of this seal is of another dataset or number, or cost more than is stated.
+    """
+    words, seals = "", {entry.hash: entry for entry in record.entries}
+    for stated in learned:
+        paid = seals.get(stated.seal)
+        if paid is None:
+            words += f"; {stated.words}, which paid for what was learned, is of another ledger"
+            continue
+        cost = summed_cost(paid.events)
+        if (paid.kind, paid.dataset, paid.number) != ("reserve", stated.dataset, stated.number):
+            raise GoalMissed(f"{stated.words} is not the one whose seal the domain states for what was learned")
+        if cost is None or cost.amount > stated.budget.epsilon or cost.delta > stated.budget.delta:
+            raise GoalMissed(f"{stated.words} paid more than the domain states for what was learned")
+        words += f"; {stated.words} paid for what was learned"
+    return words
 
 
 def lying(record: Record) -> tuple[int, ...]:

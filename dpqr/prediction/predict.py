@@ -282,6 +282,7 @@ def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bil
         plan=str(prediction_plan_document(plan)[SEAL]),
         policy=policy,
         reason=reason,
+        learned=plan.problem.domain.learned,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from dpqr import __version__
-from dpqr.kernel.accountants.accountant import summed_cost
+from dpqr.domain.domain import LearnedEntry
 from dpqr.kernel.accountants.known import ACCOUNTANTS, RELEASING, available
 from dpqr.kernel.budget import PrivacyBudget, upward, upward_text
 from dpqr.kernel.errors import DocumentError, DpqrError, GoalMissed
@@ -21,7 +21,7 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.budgets import parse_display_delta
 from dpqr.ledger.ledger import LedgerEntry
-from dpqr.ledger.record import Record
+from dpqr.ledger.record import Record, require_learned
 from dpqr.published.evidence import (
     PROOFS,
     PROVED,
@@ -186,30 +186,20 @@ def ledger(evidence: ReleaseEvidence) -> str:
         raise GoalMissed(f"entry {paid.number} paid for another plan")
     if paid.reason != recorded_reason(evidence.record):
         raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
-    end = _end(evidence, walked) + require_learned(walked, evidence.document["plan"]["domain"])
+    end = _end(evidence, walked) + require_learned(walked, learned_entries(evidence.document["plan"]["domain"]))
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {end}"
 
 
-def require_learned(walked: Record, domain: Mapping[str, Any]) -> str:
-    """That the entries which a learned domain names have paid for it, in words; empty where it names none.
-
-    Another ledger may have paid for the domain, so an entry whose seal this one does not hold is named and no fault.
-    Raises: GoalMissed where an entry of this seal is of another dataset or number, or cost more than is stated.
-    """
-    words, seals = "", {entry.hash: entry for entry in walked.entries}
+def learned_entries(domain: Mapping[str, Any]) -> list[LearnedEntry]:
+    """The entries that paid for what was learned, as a plan's domain names them."""
+    found = []
     for stated in domain.get("learned", {}).get("ledger", ()):
-        paid, named = seals.get(stated["seal"]), f"entry {stated['entry']} of dataset {stated['dataset']!r}"
-        if paid is None:
-            words += f"; {named}, which paid for what was learned, is of another ledger"
-            continue
-        cost = summed_cost(paid.events)
         epsilon, delta = (Fraction(stated["budget"][name]["exact"]) for name in ("epsilon", "delta"))
-        if (paid.kind, paid.dataset, paid.number) != ("reserve", stated["dataset"], stated["entry"]):
-            raise GoalMissed(f"{named} is not the one whose seal the domain states for what was learned")
-        if cost is None or cost.amount > epsilon or cost.delta > delta:
-            raise GoalMissed(f"{named} paid more than the domain states for what was learned")
-        words += f"; {named} paid for what was learned"
-    return words
+        budget = PrivacyBudget(epsilon, delta)
+        found.append(
+            LearnedEntry(dataset=stated["dataset"], number=stated["entry"], seal=stated["seal"], budget=budget)
+        )
+    return found
 
 
 def names_plan(paid: LedgerEntry, followed: str, version: object) -> bool:

@@ -64,6 +64,10 @@ def release_files(place: str) -> ReleaseFiles:
     return read_release(place)
 
 
+CUT_AT_ZERO = (0, 12)
+"""The version of dpqr from which on intervals begin at 0 where no true answer is negative."""
+
+
 def is_since(version: object, first: tuple[int, int]) -> bool:
     """Whether a record's version of dpqr is `first` or later; one that is not read as numbers is no older one."""
     numbers = str(version).split(".")
@@ -162,11 +166,16 @@ class ReleaseEvidence:
     @cached_property
     def repeated(self) -> FinishedRun:
         """The release that the recorded draws give. GoalMissed where they give none."""
-        if self.questions is None:
+        questions = self.questions
+        if questions is None:
             again = self._drawn_again(lambda: repeat_release(self.record, self.plan))
-            return replace(again, earlier=self._earlier)
-        events, questions = self.events(self.document["events"]), self.questions
-        return self._drawn_again(lambda: repeated_session(self.record, questions, events))
+            again = replace(again, earlier=self._earlier)
+        else:
+            events = self.events(self.document["events"])
+            again = self._drawn_again(lambda: repeated_session(self.record, questions, events))
+        if is_since(self.record.version, CUT_AT_ZERO):
+            return again
+        return replace(again, answers=tuple(replace(each, from_zero=False) for each in again.answers))
 
     @cached_property
     def outcome(self) -> Outcome:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dpqr.domain.domain import LearnedPart
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.accountants.accountant import EveryFilter, PrivacyFilter
 from dpqr.kernel.budget import Pricing, upward_text
-from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, DataError, DocumentError, DpqrError, GoalMissed, UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
@@ -224,7 +225,8 @@ def paid_run(
             budget would pay (policy, approval, balance) or has paid, and before anything is reserved.
 
     Raises:
-        BudgetRefused, LedgerError, UsageFault: nothing was opened then. DpqrError: from `ready`; nothing was reserved.
+        BudgetRefused, DocumentError, LedgerError, UsageFault: nothing was opened then. DpqrError: from `ready`; nothing
+            was reserved.
     """
     if payer is None:
         ready()
@@ -330,7 +332,8 @@ def _already_settled(file: TranscriptFile) -> UsageFault:
 class Bill(Struct, frozen=True, kw_only=True):
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
     admits it; note: what the ledger remembers of it; plan: the SHA-256 of its document, empty where it has none;
-    policy: how the table is read; reason: why, who asks, and who approved; period: whose rows alone are read."""
+    policy: how the table is read; reason: why, who asks, and who approved; period: whose rows alone are read; learned:
+    what was learned of the domain before, and which entries paid."""
 
     events: Composition
     unit: PrivacyUnit
@@ -341,15 +344,24 @@ class Bill(Struct, frozen=True, kw_only=True):
     policy: Policy = DEFAULT
     reason: Reason = NO_REASON
     period: PeriodRows | None = None
+    learned: LearnedPart | None = None
 
     def require_fit(
         self, ledger: ChainedLedger, dataset: str, *, locked: bool = False, after: Bill | None = None
     ) -> None:
-        """BudgetRefused where the budget would not pay now; nothing is written.
+        """BudgetRefused where the budget would not pay now; DocumentError where the domain states less for what was
+        learned than the ledger says that it has cost. Nothing is written.
 
         locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
         after: a run that is paid before it.
         """
+        if self.learned is not None and self.learned.entries:
+            from dpqr.ledger.record import require_learned
+
+            try:
+                require_learned(ledger.walk(), self.learned.entries)
+            except GoalMissed as fault:
+                raise DocumentError(f"{fault}\ngive the domain file as the run that learned it wrote it") from None
         charge = self._charge(dataset)
         before = None if after is None else after._charge(dataset)
         ledger.require_fit(charge if locked else replace(charge, plan=""), after=before)
@@ -386,6 +398,7 @@ def release_bill(plan: Plan, policy: Policy = DEFAULT, encoding: str | None = No
         plan=plan_hash(plan),
         policy=policy,
         period=_read_rows(plan.problem, encoding),
+        learned=plan.problem.domain.learned,
     )
 
 
@@ -406,7 +419,7 @@ def _read_rows(problem: Problem, encoding: str | None) -> PeriodRows | None:
 def require_affordable(
     payer: LedgerRequest | None, bill: Bill, *, locked: bool = False, after: Bill | None = None
 ) -> None:
-    """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid.
+    """As `Bill.require_fit`, of the ledger that a request names; LedgerError. A run that is continued is paid.
 
     locked, after: as for `Bill.require_fit`.
     """

@@ -88,6 +88,11 @@ class Answer(Struct, frozen=True, kw_only=True):
     high: float | None
     free: bool
 
+    @property
+    def shown(self) -> Answer:
+        """With an interval that ends at 0 at the least, as it begins there: noise may take a small answer far below."""
+        return self if self.high is None else replace(self, high=max(self.high, 0.0))
+
 
 class SessionTerms(Struct, frozen=True, kw_only=True):
     """What a session of questions pays for. Public, fixed when it is opened.

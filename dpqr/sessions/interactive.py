@@ -187,6 +187,7 @@ def _bill(run: ReleaseRequest, made: PlannedSession) -> Bill:
         plan=plan_hash(made.whole),
         policy=made.held.policy,
         reason=run.reason,
+        learned=made.plan.problem.domain.learned,
     )
 
 

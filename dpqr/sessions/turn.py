@@ -283,7 +283,7 @@ def answer_queries(
                 asking.rehearse()
             given = {"estimate": answer.estimate, "low": answer.low, "high": answer.high, "free": answer.free}
             asking.log.say(which | given)
-            found.append(AnsweredQuery(query=each.name, detail=each.detail, answer=answer))
+            found.append(AnsweredQuery(query=each.name, detail=each.detail, answer=answer.shown))
         asking.log.sync()
         asking.keep(thresholds_of(online.watches))
     return tuple(found)

@@ -129,8 +129,11 @@ class QueryBlock:
 
     @property
     def is_non_negative(self) -> bool:
-        """Whether no true answer can be below 0: it counts, or adds up values that are not negative."""
-        return not self.sums_totals and all(factor.matrix.smallest >= 0 for factor in self.factors)
+        """Whether no true answer can be below 0: it counts, or adds up values that are not negative.
+
+        Of persons' totals it adds up how far they lie from bounds that they are clipped to.
+        """
+        return self.most_cells is not None or all(factor.matrix.smallest >= 0 for factor in self.factors)
 
     @property
     def largest_coefficient(self) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import csv
+import hashlib
 import json
 import os
 import re
@@ -10,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from fractions import Fraction
-from itertools import islice
+from itertools import combinations, islice, product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,9 +39,10 @@ import dpqr
 import dpqr.releases.release as module
 from dpqr.checker import check as checker
 from dpqr.kernel.accountants.known import RELEASING
-from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.errors import DocumentError, GoalMissed
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.workload.queries_file import read_queries
 
 FILE = honest.ROOT / "dpqr/checker/check.py"
 
@@ -226,6 +229,84 @@ def test_fields_that_are_forged_together_are_refused(forge, name, words, made, t
     write(reseal(document), tmp_path / "out/release.json")
     code, said = refused(tmp_path / "out")
     assert (code, words in said) == (6, True)
+
+
+def balance(**rules):
+    return {"name": "balance", "type": "number", "dpqr": {"outside": "clip", "otherwise": "drop", **rules}}
+
+
+def with_balance(**rules):
+    """The made-up table's columns, and one in which most values lie below 0."""
+    domain = honest.DOMAIN | {"fields": [*honest.DOMAIN["fields"], balance(**rules)]}
+    return honest.table().assign(balance=lambda table: table.age - 50), domain
+
+
+def restated(place, wanted, ends):
+    """(a row's query, the checker's exit code), with the interval of each wanted row stated otherwise in turn."""
+    document, path = json.loads(record_of(place).read_text()), place / "answers.csv"
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    for number in (number for number, row in enumerate(rows) if wanted(row)):
+        changed = [row | ends(row) if number == each else row for each, row in enumerate(rows)]
+        lines = [[*rows[0]], *([*row.values()] for row in changed)]
+        text = "".join(",".join(f'"{cell}"' for cell in line) + "\n" for line in lines)
+        path.write_text(text)
+        document["hashes"]["answers.csv"] = hashlib.sha256(text.encode()).hexdigest()
+        write(reseal(document), record_of(place))
+        yield rows[number]["query"], refused(place)[0]
+
+
+def test_intervals_begin_at_0_only_where_nothing_below_0_is_added_up(tmp_path):
+    """Each of the three sums lies, in some cell, thirty scales of its noise and more below 0."""
+    table, domain = with_balance(edges=[-40, -10, 0, 10])
+    sums = [{"sum": "balance", "by": ["sex"]}, {"sum": "balance", "name": "x", "where": "age < 38"}]
+    weighted = {"sum": "balance", "weight": {"column": "income", "maximum": 40}}
+    total = {"persons": {"by": ["region"], "mean": {"sum": "balance", "within": [-900, 900]}}}
+    document = {"queries": [*sums, weighted, {"mean": "balance"}, {"where": "age < 19", "name": "few"}, total]}
+    dpqr.release(table, queries=document, domain=domain, eps=4, unit="person", max_rows=2, out=tmp_path / "out")
+    assert refused(tmp_path / "out") == (0, "")
+    lower = {
+        row["query"]: float(row["lower"])
+        for row in csv.DictReader((tmp_path / "out/answers.csv").read_text().splitlines())
+    }
+    assert all(lower[name] >= 0 for name in ("mean(balance)", "few", "mean total balance per person by region"))
+    names = ("sum(balance) by sex", "x", "sum(balance) weighted by income up to 40")
+    forged = restated(tmp_path / "out", lambda row: float(row["lower"]) < 0, lambda _: {"lower": "0.0"})
+    assert {*forged} == {(name, 6) for name in names}
+
+
+def test_intervals_of_a_sessions_free_answers_begin_at_0(tmp_path):
+    place, _ = honest.session(tmp_path, "session")
+    forged = restated(place, lambda row: row["basis"] == "compared", lambda _: {"lower": "-0.5"})
+    assert {code for _, code in forged} == {6}
+
+
+EDGES = [({"edges": edges}, {}) for edges in combinations((-7, -2, -1, 0, 1, 2, 8), 3)]
+BINS = [{}, *({"bins": number} for number in (1, 2, 5)), *({"width": width} for width in (1, 2, 3, 40))]
+ENDS = [{"minimum": low, "maximum": high} for low, high in combinations((-7, -2, -1, 0, 1, 8), 2)]
+
+
+def test_whether_a_sum_can_be_negative_is_what_its_bins_say():
+    """It may be left open, and is said to be, where the lowest bin reaches from below 0 to as far above it."""
+    entry, left_open, read_columns = {"sum": "balance"}, 0, 0
+    e = SimpleNamespace(request={"queries": {"queries": [entry]}})
+    for kind, closed, (bins, ends) in product(
+        ("integer", "number"), ({}, {"closed": "right"}), [*EDGES, *product(BINS, ENDS)]
+    ):
+        field = balance(**bins, **closed) | {"type": kind, "constraints": ends}
+        e.request["domain"] = {"fields": [field]}
+        try:
+            read = read_queries({"queries": [entry]}, {"dpqr": "domain/1", "malformed": "drop", **e.request["domain"]})
+        except DocumentError:
+            continue
+        read_columns += 1
+        (block,) = read.workload.blocks
+        least, beside = checker.lowest_bin(e, block.name)
+        assert least + beside >= 0 or not block.is_non_negative, field
+        if least + beside >= 0 and not block.is_non_negative:
+            assert least < 0, field
+            left_open += 1
+    assert read_columns > 300
+    assert 0 < left_open < read_columns / 4
 
 
 def test_a_query_is_the_entry_of_its_own_name_not_of_one_that_begins_it():

@@ -3,6 +3,7 @@
     == a title                   a new desk: table.csv, q.json, and what `use` in the head of the file adds
     <name                        a file of it; its lines follow, indented
     ~ link.csv table.csv         a symbolic link; with % a hard one
+    ! d.json 0.2 0.1             a file that a command has written, with another text in the place of one
     $ check --queries q.json     a command, and below it what it printed: exit code and standard error,
     > ...                        and standard output; =: the same as the command before
     + budget init ...            a command that must succeed, and is looked at elsewhere
@@ -77,7 +78,7 @@ def parts(topic):
         kept, in_file = [], False
         for line in lines:
             in_file = line.startswith("<") or (in_file and line.startswith("    "))
-            if in_file or line.startswith(("$", "+", "&", "~", "%")):
+            if in_file or line.startswith(("$", "+", "&", "~", "%", "!")):
                 kept.append(line)
         yield Part(topic, title, tuple(kept), stated, words, files)
 
@@ -124,6 +125,9 @@ def told_lines(part, desk, lines):
         elif kind in "~%":
             name, target = (place / each for each in rest.split())
             name.symlink_to(target) if kind == "~" else name.hardlink_to(target)
+        elif kind == "!":
+            name, old, new = rest.split()
+            (place / name).write_text((place / name).read_text().replace(old, new))
         elif kind == "&":
             name, _, value = rest.partition("=")
             environment[name] = value or None

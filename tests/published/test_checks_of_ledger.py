@@ -11,9 +11,10 @@ import pytest
 from support.cases import in_one_test
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LabelSelectionEvent
 from dpqr.kernel.values import replace
-from dpqr.published.checks import _end, ledger, locked_plan, require_learned
+from dpqr.ledger.record import require_learned
+from dpqr.published.checks import _end, learned_entries, ledger, locked_plan
 from dpqr.published.evidence import NotChecked, ReleaseEvidence
 
 
@@ -35,21 +36,43 @@ def test_a_release_that_no_ledger_paid_is_held_against_a_ledger_that_is_given(ev
         ledger(stating(evidence, ledger="none"))
 
 
-@in_one_test("changed", [{}, {"dataset": "other"}, {"epsilon": Fraction(1, 2)}, {"seal": "0"}])
-def test_the_entry_that_paid_for_a_learned_domain(changed):
-    draw = DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(1))
-    entry = SimpleNamespace(kind="reserve", dataset="s", number=0, hash="1", events=((draw, 1),))
-    stated = {"dataset": "s", "seal": "1", "epsilon": Fraction(1)} | changed
+PAID = {
+    "laplace": DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(1)),
+    "labels": LabelSelectionEvent(epsilon=Fraction(1), delta=Fraction(1, 9), labels=1),
+    "gaussian": DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(1)),
+}
+OTHER_ENTRY, TOO_DEAR = "entry .* is not the one whose seal the domain states", "entry 0 of dataset 's' paid more than"
+
+
+@in_one_test(
+    ("kind", "draw", "changed", "fault"),
+    [
+        ("reserve", "laplace", {}, None),
+        ("reserve", "labels", {"delta": Fraction(1, 9)}, None),
+        ("reserve", "laplace", {"seal": "0"}, None),
+        ("reserve", "laplace", {"dataset": "other"}, OTHER_ENTRY),
+        ("reserve", "laplace", {"entry": 1}, OTHER_ENTRY),
+        ("settle", "laplace", {}, OTHER_ENTRY),
+        ("reserve", "laplace", {"epsilon": Fraction(1, 2)}, TOO_DEAR),
+        ("reserve", "labels", {"delta": Fraction(1, 10)}, TOO_DEAR),
+        ("reserve", "gaussian", {"epsilon": Fraction(99)}, TOO_DEAR),
+    ],
+)
+def test_the_entry_that_paid_for_a_learned_domain(kind, draw, changed, fault):
+    entry = SimpleNamespace(kind=kind, dataset="s", number=0, hash="1", events=((PAID[draw], 1),))
+    stated = {"dataset": "s", "entry": 0, "seal": "1", "epsilon": Fraction(1)} | changed
     figures = {name: {"exact": str(stated.get(name, 0))} for name in ("epsilon", "delta")}
-    domain = {"learned": {"ledger": [stated | {"entry": 0, "budget": figures}]}}
-    walked = SimpleNamespace(entries=[entry])
-    if "seal" in changed or not changed:
-        end = "paid for what was learned" + (", is of another ledger" if changed else "")
-        assert require_learned(walked, domain).endswith(end)
+    learned, walked = {"ledger": [stated | {"budget": figures}]}, SimpleNamespace(entries=[entry])
+    if fault is None:
+        end = "paid for what was learned" + (", is of another ledger" if "seal" in changed else "")
+        assert require_learned(walked, learned_entries({"learned": learned})).endswith(end)
     else:
-        with pytest.raises(GoalMissed):
-            require_learned(walked, domain)
-    assert require_learned(walked, {}) == ""
+        with pytest.raises(GoalMissed, match=fault):
+            require_learned(walked, learned_entries({"learned": learned}))
+
+
+def test_a_domain_that_names_no_entry_has_none_to_look_for():
+    assert require_learned(SimpleNamespace(entries=[]), learned_entries({})) == ""
 
 
 def test_a_run_that_lost_draws_was_settled_as_planned(evidence):

@@ -12,7 +12,6 @@ from published.test_mutated_records import predictions
 from support.removed_checks import outcome, removals
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LabelSelectionEvent
 from dpqr.kernel.values import replace
 from dpqr.published import checks as checks_of_ledger
 from dpqr.published import checks as checks_of_record
@@ -23,8 +22,7 @@ from dpqr.releases.record.parts import FigurePart, written
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import parsed_record
 
-ONE = Fraction(1)
-NOUGHT, HALF, TWO = (written(FigurePart.of(value)) for value in (0 * ONE, ONE / 2, 2 * ONE))
+HALF, TWO = (written(FigurePart.of(value)) for value in (Fraction(1, 2), Fraction(2)))
 
 
 def edited(evidence, change):
@@ -130,17 +128,6 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
         other.walked = evidence.walked
         return other
 
-    def learned(*events, epsilon=TWO, **changed):
-        """A domain that was learned, and a ledger whose second entry paid for it by these events."""
-        named = {"dataset": entries[paid].dataset, "entry": 1, "seal": "1" * 64}
-        stated = named | {"budget": {"epsilon": epsilon, "delta": NOUGHT}} | changed
-        part = {"columns": ["sex"], "budget": stated["budget"], "unit": "one row", "ledger": [stated]}
-        other = edited(sound, lambda document: document["plan"]["domain"].update(learned=part))
-        drawn = tuple((event, 1) for event in events)
-        first = replace(entries[paid], number=1, hash="1" * 64, events=drawn)
-        other.walked = SimpleNamespace(entries=(entries[0], first, *entries[2:]), state=sound.walked.state)
-        return other
-
     other_plan = copy.copy(sound)
     other_plan.request = replace(sound.request, plan=str(tmp_path / "other.json"))
     (tmp_path / "other.json").write_text(json.dumps(seal_document(sound.document["plan"] | {"seed": 9})))
@@ -160,12 +147,6 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
         ("ledger", states(entry=1, seal=entries[1].hash), "it is another ledger"),
         ("ledger", walked(events=entries[paid].events[:1]), "settled other events"),
         ("ledger", states(charged="eps 9"), "and the record says eps 9"),
-        ("ledger", learned(dataset="other"), "not the one whose seal"),
-        ("ledger", learned(entry=99), "not the one whose seal"),
-        ("ledger", learned(entry=0, seal=entries[0].hash), "not the one whose seal"),
-        ("ledger", learned(DiscreteLaplaceEvent(sensitivity=1, scale=ONE), epsilon=HALF), "paid more than the domain"),
-        ("ledger", learned(DiscreteGaussianEvent(squared_sensitivity=1, variance=ONE)), "paid more than the domain"),
-        ("ledger", learned(LabelSelectionEvent(epsilon=ONE, delta=ONE / 9, labels=1)), "paid more than the domain"),
         ("settlement", walked(drawn="0" * 64), "names other draws"),
         ("settlement", versioned(walked(drawn=""), "0.11.0"), "has released nothing"),
         ("settlement", edited(sound, lambda d: d["transcript"].pop()), "names other draws"),

@@ -16,6 +16,7 @@ from support.verified_release import ASKED, make
 from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
 from dpqr.published.repeat import NoNoise, recorded_reason
 from dpqr.published.verify import CHECKS, verify
+from dpqr.releases.answers.errors import AnswerIntervals
 from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest
@@ -112,6 +113,30 @@ def test_a_forged_answer_is_found(closed, column):
     digest = hashlib.sha256(answers.read_bytes()).hexdigest()
     change(closed, lambda record: record["hashes"].update({"answers.csv": digest}))
     assert failed(closed) == ["answers"]
+
+
+RARE = {"queries": [{"where": "age = 3 and town = 9"}]}
+"""No record."""
+
+
+@pytest.mark.parametrize(("version", "state"), [("0.10.0", "ok"), ("0.11.0", "FAILED")])
+def test_intervals_of_earlier_versions_did_not_begin_at_0(place, version, state, monkeypatch):  # noqa: F811
+    with monkeypatch.context() as patch:
+        patch.setattr(AnswerIntervals, "from_zero", lambda intervals: intervals)
+        opened(place)
+        asked(place, RARE)
+        close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    (answer,) = csv.DictReader((place / "out" / "answers.csv").read_text().splitlines())
+    assert float(answer["lower"]) < 0
+
+    def of_version(record):
+        record["version"] = record["versions"]["dpqr"] = record["plan"]["version"] = version
+        record["plan"] = seal_document(record["plan"])
+        if version == "0.10.0":
+            del record["questions"]["rule"]
+
+    change(place, of_version)
+    assert checked(place)["answers"] == state
 
 
 # A release is made again from its record, whatever its schedule.

@@ -88,6 +88,28 @@ def test_the_rows_of_each_person_are_chosen_by_the_command_and_by_the_function_a
     assert desk.run("domain", "table.csv", "--learn-max-rows", "1", "--unit", "age").code == 2
 
 
+def test_a_domain_that_states_less_for_what_was_learned_than_its_entry_has_paid_is_refused(desk):
+    """By all runs that its ledger would pay for, before anything is paid; what commands say: `messages/learned.txt`."""
+    ledger = dpqr.Ledger("l.sqlite", "none")
+    ledger.init("t", eps=9, unit="age", allow_learning=True)
+    payer = {"dataset": "t", "ledger": ledger}
+    described = {"types": "sex=string:F|M,income=string:a|b", "unit": "age", "learn_max_rows": 1, "eps": "0.2"}
+    document = dpqr.domain_file("table.csv", **described, **payer).document
+    document["learned"]["epsilon"] = document["learned"]["ledger"][0]["epsilon"] = "0.1"
+    run, queries = {"domain": document, "eps": 1, **payer}, {"queries": [{"marginal": ["sex"]}]}
+    runs = (
+        lambda: dpqr.release("table.csv", queries=queries, **run),
+        lambda: dpqr.plan(queries=queries, **run),
+        lambda: dpqr.predict("table.csv", target="sex", positive="F", form="function", out="m.json", **run),
+        lambda: dpqr.open_session("table.csv", name="lively", **run),
+        lambda: dpqr.open_predictions("table.csv", name="lively", target="sex", positive="F", **run),
+    )
+    for one in runs:
+        with pytest.raises(dpqr.DocumentError, match=r"^entry 2 of dataset 't' paid more than .*\ngive the domain"):
+            one()
+    assert ledger.budget("t").spent == pytest.approx(0.2)
+
+
 def test_a_file_of_settings_says_who_pays_for_what_is_learned_and_for_nothing_else(desk):
     dpqr.Ledger("l.sqlite", "none").init("t", eps=120, delta="1e-5", accounting="basic", allow_learning=True)
     desk.put("dpqr.toml", 'dataset = "t"\nledger = "l.sqlite"\n')

@@ -33,6 +33,7 @@ from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files.atomic import document_text
 from dpqr.releases.loop import SILENT
+from dpqr.releases.questions import Answer, SessionTerms
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -143,6 +144,20 @@ def test_the_basis_of_an_answer_says_whether_it_was_compared_or_measured(place):
     receipt_text = " ".join(f"{name} {text}" for name, text in receipt(finished))
     assert "asked for by --accountant" not in receipt_text
     assert "stop test" not in receipt_text
+
+
+def test_what_a_session_says_of_a_count_and_what_its_release_says_begin_at_0_alike(place, monkeypatch):
+    """Of a free answer, and of a noisy one that noise has taken far below 0."""
+    low = Answer(estimate=-30.0, low=0.0, high=-26.0, free=False)
+    monkeypatch.setattr(SessionTerms, "paid", lambda *_: low)
+    opened(place)
+    answers = asked(place, {"queries": [{"where": "age = 3 and town = 9"}, *SURPRISE["queries"], {"sum": "town"}]})
+    assert [(each.answer.free, each.answer.low) for each in answers[:2]] == [(True, 0.0), (False, 0.0)]
+    finished = close("desk", payer(place), OutputRequest())
+    intervals = [each.intervals for each in finished.answers]
+    found = [(each.lower[0], each.upper[0]) for each in intervals]
+    assert found == [(each.answer.low, each.answer.high) for each in answers]
+    assert found[1] == (0.0, 0.0)
 
 
 def test_a_place_that_is_taken_is_said_without_an_option_that_close_lacks(place):

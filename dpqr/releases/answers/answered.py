@@ -90,7 +90,7 @@ class AnsweredBlock(Struct, frozen=True, kw_only=True, eq=False):
     def spread(self) -> FloatArray:
         """The size of each interval's error: of the estimate, or of the noise, or the bound of a certificate or of a
         comparison."""
-        bound, bounded = (self.upper - self.lower) / 2, np.isin(self.basis, (CERTIFIED, COMPARED))
+        bound, bounded = self.upper - self.estimate, np.isin(self.basis, (CERTIFIED, COMPARED))
         return np.where(bounded, bound, np.where(self.basis == ESTIMATE, self.error, self.deviation))
 
     @property
@@ -156,6 +156,7 @@ class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
     noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
     with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
     release, where it holds at LEVEL at least, or of a session's comparison (`bounded_by`); else NaN.
+    from_zero: intervals begin at 0 where no true answer is negative; those that versions before 0.12 wrote do not.
 
     >>> import numpy as np
     >>> one = np.array([8.0])
@@ -169,11 +170,12 @@ class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
     noisy: Noisy
     bound: float = math.nan
     bounded_by: int = CERTIFIED
+    from_zero: bool = True
 
     @property
     def intervals(self) -> AnswerIntervals:
         found = AnswerIntervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
-        return found.from_zero() if self.block.is_non_negative else found
+        return found.from_zero() if self.from_zero and self.block.is_non_negative else found
 
     @property
     def known_error(self) -> FloatArray:

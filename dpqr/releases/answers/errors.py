@@ -291,7 +291,7 @@ def as_drawn(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArra
 # | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
 # | compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |
 #
-# Where no true answer can be negative, the first two begin at 0 at the least (`AnswerIntervals.from_zero`).
+# Where no true answer can be negative, all begin at 0 at the least (`AnswerIntervals.from_zero`).
 # Each holds by itself. They do not hold jointly, but for the certified ones, and the compared ones of one epoch.
 
 BasisArray = NDArray[np.int8]
@@ -341,6 +341,5 @@ class AnswerIntervals(Struct, frozen=True, kw_only=True, eq=False):
         return cls(lower=lower, upper=upper, basis=basis)
 
     def from_zero(self) -> AnswerIntervals:
-        """The same without what lies below 0, of measured and estimated answers: none of the true ones is there."""
-        least = np.where(self.basis <= ESTIMATE, 0.0, -np.inf)
-        return replace(self, lower=np.maximum(self.lower, least), upper=np.maximum(self.upper, least))
+        """The same without what lies below 0: no true answer is there."""
+        return replace(self, lower=np.maximum(self.lower, 0.0), upper=np.maximum(self.upper, 0.0))

@@ -114,7 +114,8 @@ class DuckTable:
                     room = max(_LEAST_ROOM, asked.limits.memory // 4)
                     threads = min(os.cpu_count() or 1, room // _THREAD_ROOM)
                     settings += [f"memory_limit = '{room}B'", f"threads = {threads}"]
-                with self._opened(*settings) as connection:
+                replaced = self.address.query is not None and person is None
+                with self._opened(*settings, replaced=replaced) as connection:
                     statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
                     return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
         except DpqrError:
@@ -230,8 +231,14 @@ class DuckTable:
         return files
 
     @contextmanager
-    def _opened(self, *settings: str) -> Iterator[Any]:
-        """A connection that can read this table's files and no other."""
+    def _opened(self, *settings: str, replaced: bool = False) -> Iterator[Any]:
+        """A connection that can read this table's files and no other.
+
+        replaced: a text of Parquet that is no UTF-8 has a question mark for each wrong byte. DuckDB would end there.
+
+        **Privacy** The exit code of a query would tell of such a text; so it changes its own row's cell alone.
+        Of a unit of persons nothing is replaced: the names of two could become one.
+        """
         import duckdb
 
         with duckdb.connect(":memory:", config=_CLOSED) as connection:
@@ -242,7 +249,8 @@ class DuckTable:
                 files = f"[{', '.join(_literal(os.path.realpath(file)) for file in self._parquet())}]"
                 connection.execute(f"SET allowed_paths = {files}")
                 options = (
-                    "hive_partitioning = false, hive_types_autocast = false, union_by_name = false, filename = false"
+                    "hive_partitioning = false, hive_types_autocast = false, union_by_name = false, filename = false, "
+                    f"utf8_validation = '{'replace' if replaced else 'strict'}'"
                 )
                 view = f"SELECT * FROM read_parquet({files}, {options})"
                 connection.execute(f"CREATE TEMPORARY VIEW {SOURCE} AS {view}")

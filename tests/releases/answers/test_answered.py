@@ -6,11 +6,13 @@ import pytest
 from support.cases import in_one_test
 from support.handmade_release import make_release
 
+from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, BlockAnswers, add_periods, answered_block, trend
 from dpqr.releases.answers.errors import (
     CERTIFIED,
+    COMPARED,
     ESTIMATE,
     MEASURED,
     NO_BASIS,
@@ -178,3 +180,20 @@ def test_intervals_begin_at_zero_where_nothing_negative_is_added_up(coefficients
         answers = BlockAnswers(block=block, estimate=np.array([1.0]), error=np.array([6 / 1.96]), noisy=found)
         ends = answers.intervals.lower[0], answers.intervals.upper[0]
         assert ends == pytest.approx((least, 3.0 if found is drawn else 7.0))
+        assert replace(answers, from_zero=False).intervals.lower[0] == pytest.approx(-5.0)
+    for bounded_by in (CERTIFIED, COMPARED):
+        answers = BlockAnswers(block=block, estimate=np.array([1.0]), error=np.array([np.nan]), noisy=Noisy.absent(1))
+        intervals = replace(answers, bound=6.0, bounded_by=bounded_by).intervals
+        assert (intervals.lower[0], intervals.upper[0], intervals.basis[0]) == (least, 7.0, bounded_by)
+
+
+def test_how_wide_a_bounded_interval_is_does_not_depend_on_what_is_cut_off_below_0():
+    count = BlockAnswers(
+        block=QueryBlock(name="records"),
+        estimate=np.array([1.0]),
+        error=np.array([np.nan]),
+        noisy=Noisy.absent(1),
+        bound=6.0,
+    )
+    shown = answered_block(count, Domain(()))
+    assert (shown.lower[0], shown.upper[0], shown.spread[0]) == (0.0, 7.0, 6.0)

@@ -120,6 +120,20 @@ def test_a_text_that_is_no_utf_8_is_malformed_as_in_the_core(tmp_path, unit) -> 
     assert str(caught.value) == ENGINES["duckdb"].after
 
 
+def test_a_text_that_is_no_utf_8_ends_no_registered_query_unless_it_names_a_person(tmp_path) -> None:
+    """Of its row the cell alone is another one; two names of persons could become one, which noise does not cover."""
+    from pyarrow import parquet
+
+    texts = pa.array([b"f", b"f\xff", b"m", b"m", b"\xc3"]).view(pa.string())
+    parquet.write_table(pa.table({"sex": texts, "k": [0, 1, 2, 2, 1], "who": texts}), tmp_path / "t.parquet")
+    for query in ("SELECT sex, k FROM source", "SELECT sex, k FROM source WHERE upper(sex) <> '' ORDER BY sex"):
+        assert counts(registered(f"{tmp_path}/t.parquet", query=query)) == [[1, 0, 0], [0, 0, 2]]
+    asked = registered(f"{tmp_path}/t.parquet", query="SELECT * FROM source")
+    with pytest.raises(DataError) as caught:
+        load_table(asked, DOMAIN, Limits(), unit=PrivacyUnit(columns=("who",), rows=1))
+    assert str(caught.value) == ENGINES["duckdb"].after
+
+
 @pytest.mark.slow
 def test_views_and_queries_of_the_owner(place) -> None:
     """A query of Parquet files calls them `source`."""
