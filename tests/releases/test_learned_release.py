@@ -338,7 +338,7 @@ def test_the_entry_that_paid_for_the_domain_is_looked_for_before_a_release_is_pa
                     with pytest.raises(DocumentError, match=words):
                         run(no_table)
                 assert spent() == before
-                patch.setattr("dpqr.ledger.record.require_learned", lambda *_: "")  # as versions before 0.11
+                patch.setattr("dpqr.ledger.record.require_learned", lambda *_: "")  # as versions before 0.12
             made(later)
         request = VerifyRequest(release=f"later {number}", ledger=LEDGER, anchor="none")
         (found,) = [one for one in verify(request).checks if one.name == "ledger"]
