@@ -95,18 +95,18 @@ def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
     made = plan_session(replace(request, run=run))
     payer = session_payer(run.payer, _bill(run, made))
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    asked = made.asked
+    options = made.options
     with begin_session(request.name, payer, _bill(run, made)) as held:
         online = start_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         # What later processes need. Public.
         stated = StatedQuestions.of(
             QuestionSessionDocument.kind,
-            StatedBudget(epsilon=asked.epsilon, delta=asked.delta or "0", accountant=made.accountant.name),
+            StatedBudget(epsilon=options.epsilon, delta=options.delta or "0", accountant=made.accountant.name),
             made.held,
             plan=asdict(made.request),
             rest={made.rest.currency: str(made.rest.figure)},
             surprises=made.terms.surprises,
-            questions=asked.questions,
+            questions=options.questions,
             rule=CURRENT_RULE,
             draws=held.journal.number,
         )
@@ -141,11 +141,11 @@ def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, 
     """
     with held_session(QuestionSessionDocument, request.name, request.payer) as session:
         with refuse_table_as_document(session.reading(request.source).source):
-            asked, document = compile_questions(request.queries, session.paper)
+            queries, document = compile_questions(request.queries, session.paper)
         state = restore_session(session)
-        with session.held.question(state.room(asked, document)) as asking:
+        with session.held.question(state.room(queries, document)) as asking:
             online = state.opened(request.source, SystemNoise(), progress)
-            return answer_queries(state, online, asking, asked, document)
+            return answer_queries(state, online, asking, queries, document)
 
 
 def status(name: str, payer: LedgerRequest) -> Status:

@@ -60,14 +60,14 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     """A session on paper.
 
     Attributes:
-        asked: the request, every number stated.
+        options: the request, every number stated.
         whole: the session as a plan, to be reviewed and paid.
         request, plan: of what is measured first.
         terms: of its questions.
         rest: what all of them may cost together.
     """
 
-    asked: PlanRequest
+    options: PlanRequest
     whole: Plan
     request: PlanRequest
     plan: Plan
@@ -109,16 +109,16 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     Raises: UsageFault, DocumentError, InfeasiblePlan.
     """
     run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
-    asked = _fill_in_defaults(run)
-    budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
-    accountant = filter_of(str(asked.accountant), budget)
-    share = EXPECTED if _expects(asked) else FIRST
+    options = _fill_in_defaults(run)
+    budget = PrivacyBudget.parse(options.epsilon, options.delta)
+    accountant = filter_of(str(options.accountant), budget)
+    share = EXPECTED if _expects(options) else FIRST
     first, rest = (
         price.times(SLACK)
         for price in accountant.cut(budget, (Portion(share=share, count=1), Portion(share=1 - share, count=1)))
     )
     with refuse_table_as_document(run.source):
-        document = _first_workload(asked)
+        document = _first_workload(options)
     run = replace(run, notes=with_document_notes(run.notes, document))
     public = public_documents(document.sources)
     if public.files:
@@ -131,7 +131,7 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     else:
         epsilon = squared_mu_to_epsilon(first.figure, budget.delta)
     opening = replace(
-        asked,
+        options,
         queries=public.queries,
         domain=public.domain,
         epsilon=downward_text(epsilon, DIGITS),
@@ -146,7 +146,7 @@ def plan_session(request: OpenRequest) -> PlannedSession:
         raise InfeasiblePlan(f'{CELL_ROWS_UNKNOWN}; leave "max_rows_per_cell" out of the domain file')
     if plan.problem.unit.counted is not None:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
-    surprises, questions = asked.surprises or 0, asked.questions or 0
+    surprises, questions = options.surprises or 0, options.questions or 0
     terms = SessionTerms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
     held = resolve_reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
     whole = add_question_phase(plan, terms, rest, budget, questions)
@@ -156,8 +156,8 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     )
     whole = replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
     return PlannedSession(
-        asked=asked,
-        whole=_attach_inputs(whole, replace(run, plan=asked), held, document),
+        options=options,
+        whole=_attach_inputs(whole, replace(run, plan=options), held, document),
         request=opening,
         plan=plan,
         terms=terms,
@@ -208,20 +208,20 @@ def _expects(plan: PlanRequest) -> bool:
 def _fill_in_defaults(run: ReleaseRequest) -> PlanRequest:
     """The request with every number stated. UsageFault: no surprise is paid for, no question is expected, or what no
     session has is asked for."""
-    asked = run.plan
-    idle = {"count-dropped": asked.count_dropped, "error-bars": asked.error_bars, "certify": asked.certify}
+    options = run.plan
+    idle = {"count-dropped": options.count_dropped, "error-bars": options.error_bars, "certify": options.certify}
     for option in (option for option, value in idle.items() if value not in (None, "none")):
         raise UsageFault(f"--{option}: a session of questions has none; leave it out")
-    questions = QUESTIONS if asked.questions is None else asked.questions
-    if questions < 1 or (asked.surprises is not None and asked.surprises < 1):
+    questions = QUESTIONS if options.questions is None else options.questions
+    if questions < 1 or (options.surprises is not None and options.surprises < 1):
         raise UsageFault("--surprises and --questions must be at least 1")
     usual = min(max(questions // PART, FEWEST), MOST)
-    pure = PrivacyBudget.parse(asked.epsilon, asked.delta).pure
+    pure = PrivacyBudget.parse(options.epsilon, options.delta).pure
     return replace(
-        asked,
-        surprises=usual if asked.surprises is None else asked.surprises,
+        options,
+        surprises=usual if options.surprises is None else options.surprises,
         questions=questions,
-        accountant=charging_accountant(asked, run.payer) or ("basic" if pure else "gdp"),
+        accountant=charging_accountant(options, run.payer) or ("basic" if pure else "gdp"),
     )
 
 

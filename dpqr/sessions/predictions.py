@@ -141,7 +141,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
     payer, plan = session_payer(run.payer, made.bill), made.plan
     plan.recipe.rehearse()
     check_input(run, plan, made.read, made.bill)
-    domain, noise, asked = domain_text(run.plan.domain or ""), SystemNoise(), run.plan
+    domain, noise, options = domain_text(run.plan.domain or ""), SystemNoise(), run.plan
     with begin_session(request.name, payer, made.bill) as held:
         if plan.counting is None and plan.tuning is None:
             held.run.look(made.read.source)
@@ -149,10 +149,10 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
             counts = open_table(plan, made.read, held.run, progress, noise).counts
             draw_preliminaries(plan, PaidTable(counts=counts, guard=held.run.guard, noise=noise), held.journal)
         # What later processes need. Public.
-        kept = replace(asked, domain=None, accountant=plan.accountant.name, counts=plan.problem.unit.counted)
+        kept = replace(options, domain=None, accountant=plan.accountant.name, counts=plan.problem.unit.counted)
         stated = StatedPredictions.of(
             PredictionSessionDocument.kind,
-            StatedBudget(epsilon=asked.epsilon, delta=asked.delta or "0", accountant=plan.accountant.name),
+            StatedBudget(epsilon=options.epsilon, delta=options.delta or "0", accountant=plan.accountant.name),
             made.read,
             plan=structs.asdict(kept),
             domain=domain,

@@ -130,12 +130,12 @@ class RestoredSession(Struct, kw_only=True):
         online.open_watches()
         return online
 
-    def room(self, asked: Sequence[SessionQuery], document: dict[str, Any]) -> WriteSpace:
+    def room(self, queries: Sequence[SessionQuery], document: dict[str, Any]) -> WriteSpace:
         """What an ask may write. Public: it depends on the queries and on how many surprises are left."""
-        draws = min(len(asked), self.session.paper.terms.surprises - self.surprises)
-        cells = max((2 ** len(each.block.factors) for each in asked), default=0)
+        draws = min(len(queries), self.session.paper.terms.surprises - self.surprises)
+        cells = max((2 ** len(each.block.factors) for each in queries), default=0)
         return WriteSpace(
-            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + HARD_QUERY_ROOM * draws,
+            log=len(json.dumps(document)) + ANSWER_ROOM * len(queries) + HARD_QUERY_ROOM * draws,
             transcript=draws * (DRAW_ROOM + VALUE_ROOM * cells),
             draws=2 * draws + len(SIDES),
             secret=True,
@@ -218,11 +218,11 @@ def restore_session(session: QuestionSessionDocument) -> RestoredSession:
                 epoch=terms.epoch(side), threshold=line["threshold"], charge_number=line["draw"]
             )
     kept: list[LoggedHardQuery] = []
-    asked = read_hard_queries(held, session.paper) if answers else {}
+    hard_queries = read_hard_queries(held, session.paper) if answers else {}
     for draw in answers:
-        if draw.value is not None and draw.number in asked:
+        if draw.value is not None and draw.number in hard_queries:
             (side,), *values = draw.value
-            row, ask = asked[draw.number]
+            row, ask = hard_queries[draw.number]
             kept.append(LoggedHardQuery(ask=ask, row=row, surprise=hard_query_answer(terms, side, row, values)))
     return RestoredSession(
         session=session,
@@ -260,7 +260,7 @@ def answer_queries(
     state: RestoredSession,
     online: Online,
     asking: QuestionWriter,
-    asked: Sequence[SessionQuery],
+    queries: Sequence[SessionQuery],
     document: dict[str, Any],
 ) -> tuple[AnsweredQuery, ...]:
     """Ask one query after the other, and keep what was not passed.
@@ -271,7 +271,7 @@ def answer_queries(
     found: list[AnsweredQuery] = []
     with refuse_on_disk_fault(asking.folder.name):
         asking.seal({"ask": state.asks, **document, "start": structs.asdict(process_start(online))})
-        for place, each in enumerate(asked, start=1):
+        for place, each in enumerate(queries, start=1):
             which = {"ask": state.asks, "block": each.place, "row": each.row}
 
             def passed(which: dict[str, int] = which) -> None:
@@ -279,7 +279,7 @@ def answer_queries(
                 asking.begin_draws({"surprise": asking.journal.number, **which})
 
             answer = online.ask(each.block, passed)
-            if place == len(asked):
+            if place == len(queries):
                 asking.rehearse()
             given = {"estimate": answer.estimate, "low": answer.low, "high": answer.high, "free": answer.free}
             asking.log.say(which | given)
@@ -383,8 +383,8 @@ def _questions(
         if "estimate" in line:
             lines[line["ask"]].append((line["block"], line["row"], line["free"]))
     document = read_documents(paper.request.queries, paper.request.domain, strict=True)
-    asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=paper.request)
-    inputs = public_inputs(asked, TableReading(source=asked.source, limits=session.limits), document)
+    run = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=paper.request)
+    inputs = public_inputs(run, TableReading(source=run.source, limits=session.limits), document)
     places = {line["ask"]: place for place, line in enumerate(asks)}
     return Questions(
         request=inputs.request,
@@ -402,20 +402,20 @@ def _questions(
     )
 
 
-def _block_answers(asked: SessionQuery, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
+def _block_answers(query: SessionQuery, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
     one = (1,)
     estimate, none = np.full(one, line["estimate"]), np.full(one, np.nan)
     low, high = line["low"], line["high"]
     if line["free"]:
         known = low is not None and high is not None
         bound = max(high - line["estimate"], line["estimate"] - low) if known else math.nan
-        free = BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
+        free = BlockAnswers(block=query.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
         return replace(free, bound=bound, bounded_by=COMPARED)
-    law = paper.terms.stated_law(asked.block)
-    scale = float(asked.block.scale)
+    law = paper.terms.stated_law(query.block)
+    scale = float(query.block.scale)
     noisy = Noisy(
         values=estimate,
         deviation=np.full(one, scale * law.deviation),
         margin=np.full(one, max(high - line["estimate"], line["estimate"] - low)),
     )
-    return BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=noisy)
+    return BlockAnswers(block=query.block, estimate=estimate, error=none, noisy=noisy)

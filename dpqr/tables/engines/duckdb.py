@@ -98,9 +98,9 @@ class DuckTable:
         """The files that hold every row; None for a query and a view, which may compute rows from the clock."""
         return discreetly(self._files, lambda _: ENGINES["duckdb"].before)
 
-    def count(self, asked: Counting) -> TableCounts:
-        chosen, order = ", ".join(map(_quoted, asked.columns)), ""
-        person = asked.unit.columns[0] if asked.unit.columns else None
+    def count(self, counting: Counting) -> TableCounts:
+        chosen, order = ", ".join(map(_quoted, counting.columns)), ""
+        person = counting.unit.columns[0] if counting.unit.columns else None
         if person is not None:
             # Persons are sorted by numbers, or by the bytes of texts, whatever collation the column has.
             kind, name = self.kind(person), _quoted(person)
@@ -111,21 +111,23 @@ class DuckTable:
                 # Where the run may write, and how much it may hold while it sorts persons.
                 settings = [f"temp_directory = {_literal(overflow)}"]
                 if person is not None:
-                    room = max(_LEAST_ROOM, asked.limits.memory // 4)
+                    room = max(_LEAST_ROOM, counting.limits.memory // 4)
                     threads = min(os.cpu_count() or 1, room // _THREAD_ROOM)
                     settings += [f"memory_limit = '{room}B'", f"threads = {threads}"]
                 replaced = self.address.query is not None and person is None
                 with self._opened(*settings, replaced=replaced) as connection:
                     statement = f"SELECT {chosen} FROM {self._relation(connection)}{order}"
-                    return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
+                    return counting.counted(
+                        lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True
+                    )
         except DpqrError:
             raise
         except Exception:
             if not self._of_parquet or self.address.query is not None:
                 raise
-            return self._counted_by_arrow(asked)
+            return self._counted_by_arrow(counting)
 
-    def _counted_by_arrow(self, asked: Counting) -> TableCounts:
+    def _counted_by_arrow(self, counting: Counting) -> TableCounts:
         """By Arrow's own reader of Parquet, where DuckDB ends, in as many passes as persons need.
 
         **Privacy** DuckDB ends at a text that is no UTF-8, and the exit code would tell of it. Arrow's reader hands it
@@ -134,7 +136,7 @@ class DuckTable:
         """
         from pyarrow import parquet
 
-        names, units = list(asked.columns), len(asked.unit.columns)
+        names, units = list(counting.columns), len(counting.unit.columns)
         files = [parquet.ParquetFile(file) for file in self._parquet()]
         for name, file in product(names, files):
             found, known = file.schema_arrow.field(name).type, self.kind(name)
@@ -144,11 +146,13 @@ class DuckTable:
 
         def batches() -> Iterator[Any]:
             for file in files:
-                yield from (batch.select(names) for batch in file.iter_batches(asked.limits.batch_rows, columns=names))
+                yield from (
+                    batch.select(names) for batch in file.iter_batches(counting.limits.batch_rows, columns=names)
+                )
 
         rows = sum(file.metadata.num_rows for file in files)
-        groups = person_groups(rows, asked.domain, asked.limits, names=units) if units else 1
-        return asked.counted(batches, groups=groups)
+        groups = person_groups(rows, counting.domain, counting.limits, names=units) if units else 1
+        return counting.counted(batches, groups=groups)
 
     @property
     def _of_parquet(self) -> bool:

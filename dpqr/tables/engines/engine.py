@@ -31,18 +31,18 @@ class Engine(Protocol):
     names: the table's columns.
 
     An engine that can hand out rows as Arrow record batches implements `count` in one line:
-    `return asked.counted(lambda: BATCHES)`, with the columns `asked.columns` in that order, a stream that is never held
-    as a whole. One that counts on other machines calls `asked.counted` for each part of the rows there, and adds the
-    parts up by `asked.together`, which keeps none of them: give it an iterator. Where the unit is a person, all rows of
-    a person go to one part, best in the order of persons (`in_order`). Which of them are kept is a function of those
-    rows and of `asked.key`, so a part may be counted again.
+    `return counting.counted(lambda: BATCHES)`, with the columns `counting.columns` in that order, a stream that is
+    never held as a whole. One that counts on other machines calls `counting.counted` for each part of the rows there,
+    and adds the parts up by `counting.together`, which keeps none of them: give it an iterator. Where the unit is a
+    person, all rows of a person go to one part, best in the order of persons (`in_order`). Which of them are kept is a
+    function of those rows and of `counting.key`, so a part may be counted again.
 
     >>> class Lines:
     ...     name, public, names = "lines", None, ("sex",)
     ...     def kind(self, name): return pyarrow.string()
-    ...     def count(self, asked):
+    ...     def count(self, counting):
     ...         rows = pyarrow.record_batch({"sex": ["f", "m", "f"]})
-    ...         return asked.counted(lambda: [rows.select(list(asked.columns))])
+    ...         return counting.counted(lambda: [rows.select(list(counting.columns))])
 
     An engine whose rows all lie in local files may say which (`local_files`): then a killed release can be continued.
 
@@ -65,7 +65,7 @@ class Engine(Protocol):
         """The Arrow type of a column."""
         ...
 
-    def count(self, asked: Counting) -> TableCounts:
+    def count(self, counting: Counting) -> TableCounts:
         """Count the table's rows. Raises: anything; a DpqrError keeps its words."""
         ...
 
@@ -107,9 +107,9 @@ def encode_counts(count: Callable[[], TableCounts]) -> bytes:
     return found.getvalue()
 
 
-def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
+def add_counts(values: Iterable[bytes], counting: Counting) -> TableCounts:
     """The sum, each part being added as it comes. Raises: DataError for a part that failed, or beyond a limit."""
-    empty = asked.counted(lambda: ())  # what no row gives, with counts of the same kind
+    empty = counting.counted(lambda: ())  # what no row gives, with counts of the same kind
 
     def parts() -> Iterator[TableCounts]:
         for value in values:
@@ -133,4 +133,4 @@ def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
             figures = {"read": read, "units": units, "dropped": dropped, "malformed": bool(malformed)}
             yield replace(empty, counts=counts, failed=failed, persons=people, **figures)
 
-    return asked.together(parts())
+    return counting.together(parts())

@@ -143,9 +143,9 @@ def source_at(text: str, query: str | None = None) -> Source:
 def registered_address(source: Source) -> EngineAddress:
     """The address of what the owner of a budget has registered."""
     scheme, _, rest = source.address.partition(":")
-    place, asked, table = rest.partition("?table=")
+    place, option, table = rest.partition("?table=")
     return EngineAddress(
-        scheme=scheme, place=place, table=table if asked else None, query=source.query or None, registered=True
+        scheme=scheme, place=place, table=table if option else None, query=source.query or None, registered=True
     )
 
 

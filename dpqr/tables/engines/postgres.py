@@ -182,15 +182,15 @@ class PostgresTable:
     def kind(self, name: str) -> Any:
         return self._named[name].kind
 
-    def count(self, asked: Counting) -> TableCounts:
-        chosen = [self._named[name] for name in asked.columns]
-        person = self._named[asked.unit.columns[0]] if asked.unit.columns else None
+    def count(self, counting: Counting) -> TableCounts:
+        chosen = [self._named[name] for name in counting.columns]
+        person = self._named[counting.unit.columns[0]] if counting.unit.columns else None
         with self._opened() as connection:
             if self._found(connection) != (self._relation, self._columns):
                 raise ValueError("the table is another one than before the run was paid")
             rows = self._batches(connection, chosen, person)
             try:
-                return asked.counted(lambda: rows, in_order=True)
+                return counting.counted(lambda: rows, in_order=True)
             except BaseException:
                 connection.close()  # else its end waits for rows that nobody fetches
                 raise

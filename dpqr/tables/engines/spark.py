@@ -109,28 +109,28 @@ class SparkTable:
 
         return to_arrow_type(self._frame.schema[name].dataType, timezone="UTC")
 
-    def count(self, asked: Counting) -> TableCounts:
+    def count(self, counting: Counting) -> TableCounts:
         from pyarrow.types import is_decimal
 
         with quietly(), _with_settings(self._frame.sparkSession, _EACH_ROW_ALONE):
-            columns = {name: self._frame[_quoted(name)] for name in asked.columns}
+            columns = {name: self._frame[_quoted(name)] for name in counting.columns}
             for name in columns:
                 # Arrow would end the run at a decimal of more digits than its type has: there is room for more.
                 kind = self.kind(name)
                 if is_decimal(kind) and kind.precision <= _LONG_DIGITS:
                     columns[name] = columns[name].try_cast(f"decimal({_MOST_DIGITS},{kind.scale})").alias(name)
             chosen = self._frame.select(*columns.values())
-            if asked.unit.columns:
-                first = asked.unit.columns[0]
+            if counting.unit.columns:
+                first = counting.unit.columns[0]
                 person = chosen[_quoted(first)]
                 text = is_text(self.kind(first))  # sorted by its bytes, whatever collation the column has
                 chosen = chosen.repartition(person).sortWithinPartitions(person.cast("binary") if text else person)
-            asked = replace(asked, workers=1)
-            parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)
-            if asked.last is None:
-                some = parts.repartition("place").mapInArrow(partial(_added, asked), _SCHEMA)
-                parts = some.repartition(1).mapInArrow(partial(_added, asked), _SCHEMA)
-            return add_counts(parts.toArrow()["counts"].to_pylist(), asked)
+            counting = replace(counting, workers=1)
+            parts = chosen.mapInArrow(partial(_counted, counting), _SCHEMA)
+            if counting.last is None:
+                some = parts.repartition("place").mapInArrow(partial(_added, counting), _SCHEMA)
+                parts = some.repartition(1).mapInArrow(partial(_added, counting), _SCHEMA)
+            return add_counts(parts.toArrow()["counts"].to_pylist(), counting)
 
     @property
     def _frame(self) -> Any:
@@ -229,14 +229,14 @@ def is_spark_frame(table: object) -> bool:
     return type(table).__module__.startswith("pyspark.sql") and type(table).__name__ == "DataFrame"
 
 
-def _counted(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
+def _counted(counting: Counting, batches: Iterable[Any]) -> Iterator[Any]:
     """What one task does: the counts of its partition."""
-    yield _row(lambda: asked.counted(lambda: batches, in_order=True))
+    yield _row(lambda: counting.counted(lambda: batches, in_order=True))
 
 
-def _added(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
+def _added(counting: Counting, batches: Iterable[Any]) -> Iterator[Any]:
     """The sum of several partitions' counts, of which one at a time is held."""
-    yield _row(lambda: add_counts((value.as_py() for batch in batches for value in batch.column("counts")), asked))
+    yield _row(lambda: add_counts((value.as_py() for batch in batches for value in batch.column("counts")), counting))
 
 
 def _row(count: Callable[[], TableCounts]) -> Any:
