@@ -10,7 +10,6 @@ import gc
 import os
 import shutil
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ from hypothesis import HealthCheck, settings
 from dpqr.cli.arithmetic import NAME, choose_common_instructions
 
 choose_common_instructions()
-with warnings.catch_warnings(action="ignore"):  # of names that this version of numpy does not have
-    import numpy as np  # noqa: F401
 if os.environ.get(NAME) == "portable":
     del os.environ[NAME]  # no command starts pytest again; processes inherit the instructions themselves
 os.environ.pop("COLUMNS", None)  # set by pytest-xdist in its processes; a text in a pipe would be as narrow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.cli.arithmetic import COMMON, NAME
+from dpqr.cli.arithmetic import NAME, common_instructions
 
 INTERRUPTED = """
 import os, signal, sys
@@ -57,6 +57,9 @@ has_common_instructions = pytest.mark.skipif(
 )
 
 
+COMMON = common_instructions()
+
+
 def process(*arguments, place=".", **variables):
     """A process that is told of instructions only what is given."""
     told = {name: value for name, value in os.environ.items() if name not in (*COMMON, NAME)} | variables
@@ -69,7 +72,7 @@ def process(*arguments, place=".", **variables):
 
 @has_common_instructions
 def test_the_program_uses_the_instructions_that_processors_share():
-    used, variables = json.loads(process("-c", INSTRUCTIONS, OPENBLAS_NUM_THREADS="2"))
+    used, variables = json.loads(process("-W", "error", "-c", INSTRUCTIONS, OPENBLAS_NUM_THREADS="2"))
     assert [name for name in used if name.startswith(("AVX512", "X86_V4"))] == []
     assert {name: variables[name] for name in COMMON} == COMMON | {
         "OPENBLAS_NUM_THREADS": "2"

@@ -11,33 +11,45 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 
 NAME = "DPQR_ARITHMETIC"
 """Variable: "portable" once the program has chosen the common instructions, "native" where it must not."""
-COMMON = {
-    "OPENBLAS_CORETYPE": "Haswell",
-    "OPENBLAS_NUM_THREADS": "1",
-    # Names of numpy before 2.4, and since. Those that it does not know, it warns of.
-    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL "
-    "AVX512_SPR X86_V4",
-}
-"""What the libraries read when they are loaded."""
+_AVX512 = "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+_SINCE_2_4 = "X86_V4 AVX512_ICL AVX512_SPR"
+"""What numpy 2.4 and later call them. A name that a version does not know, it warns of."""
+
+
+def common_instructions() -> dict[str, str]:
+    """The variables that the libraries read when they are loaded, with the values of the common instructions."""
+    numpy = find_spec("numpy")
+    origin = numpy.origin if numpy else None
+    assert origin is not None, "it is installed"
+    stated = Path(origin).with_name("version.py").read_text(encoding="utf-8")
+    version = re.search(r'version = "(\d+)\.(\d+)', stated)
+    old = version is not None and (int(version[1]), int(version[2])) < (2, 4)
+    return {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "OPENBLAS_NUM_THREADS": "1",
+        "NPY_DISABLE_CPU_FEATURES": _AVX512 if old else _SINCE_2_4,
+    }
 
 
 def choose_common_instructions() -> None:
-    """Set COMMON, but for what the user has set, where the processor has AVX2 and FMA; before numpy is loaded."""
+    """Set them, but for what the user has set, where the processor has AVX2 and FMA; before numpy is loaded."""
     if os.environ.get(NAME, "") == "" and _has_avx2():
-        os.environ.update(
-            {name: value for name, value in COMMON.items() if name not in os.environ}, **{NAME: "portable"}
-        )
+        os.environ.update({**common_instructions(), **os.environ, NAME: "portable"})
 
 
 def start_again_natively() -> None:
     """Start this program anew with the processor's own instructions; nothing happens where it did not choose others."""
     if os.environ.get(NAME) == "portable":
-        kept = {name: value for name, value in os.environ.items() if COMMON.get(name) != value}
+        common = common_instructions()
+        kept = {name: value for name, value in os.environ.items() if common.get(name) != value}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept | {NAME: "native"})
 
 
