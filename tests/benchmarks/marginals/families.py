@@ -47,6 +47,31 @@ def sample(sizes: Sizes) -> list[object]:
     ]
 
 
+def conditions(sizes: Sizes) -> list[object]:
+    """Queries under conditions on up to six columns, drawn with their bounds by a public seed; pairs of two or three
+    of them are asked."""
+    generator = np.random.default_rng([*sizes.values()])
+    names = [str(name) for name in generator.permutation([*sizes])[:6]]
+    a, b, c, d = names[:4]
+    e, f = [*names[4:], b, c][:2]
+
+    def bound(name: str) -> int:
+        return int(generator.integers(1, sizes[name]))
+
+    return [
+        {"name": "records", "marginal": []},
+        {"marginals": {"ways": 2, "columns": names[: max(2, len(names) // 2)]}},
+        {"name": "all of three", "where": f"{a} >= {bound(a)} and {d} < {bound(d)} and {c} < {bound(c)}"},
+        {"name": "one of two", "where": f"{c} < {bound(c)} and ({d} >= {bound(d)} or {a} = 0)"},
+        {"name": "condition by", "where": f"{a} < {bound(a)} and {d} >= {bound(d)}", "by": [c]},
+        {"name": "pair by", "where": f"{f} >= {bound(f)}", "by": [d]},
+        {"name": "prefix by", "prefix": a, "by": [d]},
+        {"name": "ranges", "ranges": [c, d], "random": 20, "seed": 7},
+        {"name": "conjunctions", "conjunctions": {"random": 10, "seed": 7, "ways": [2, 3], "columns": names}},
+        {"name": "sum", "sum": b, "by": [d], "where": f"{e} >= {bound(e)}"} if e != b else {"sum": b, "by": [d]},
+    ]
+
+
 def _some(sizes: Sizes, ways: int, most: int) -> Sequence[tuple[str, ...]]:
     every = list(combinations(sizes, ways))
     if len(every) <= most:
@@ -61,4 +86,5 @@ FAMILIES: dict[str, Callable[[Sizes], list[object]]] = {
     "conjunctions": conjunctions,
     "prefixes": prefixes,
     "sample": sample,
+    "conditions": conditions,
 }

@@ -103,10 +103,10 @@ def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     Pairs come first: a pair has fewer cells, so its total noise is a fraction, and many marginals share it.
     """
     blocks = joint(problem)
-    asked = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal and len(block.axes) == 2}
+    own_pairs = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal and len(block.axes) == 2}
     wide = tuple(block for block in blocks if len(block.axes) > 2)
     below = {pair for block in wide if block.is_marginal for pair in combinations(sorted(block.axes), 2)}
-    pairs = tuple(marginal(problem, axes, "below") for axes in sorted(below.difference(asked)))
+    pairs = tuple(marginal(problem, axes, "below") for axes in sorted(below.difference(own_pairs)))
     narrow = tuple(block for block in blocks if len(block.axes) == 2)
     return tuple(level for level in ((*narrow, *pairs), wide) if level)
 

@@ -58,7 +58,7 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import ColumnSets, Measurement
 
 CandidatePlan = Literal["table", "blocks", "pairs", "columns", "search"]
-"""One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
+"""One table of all columns; all queried blocks once; all pairs below them once; one-way marginals once; a search."""
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
@@ -174,8 +174,8 @@ def _blocks(candidate: CandidatePlan, problem: Problem, roles: Roles) -> tuple[Q
     if candidate == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
-    asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
-    return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
+    own = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
+    return tuple(own.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
 
 
 def noise_by_block(candidate: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
@@ -434,7 +434,7 @@ class ContinuationForecaster:
         return float(max(measured**2 - noise**2, TUNING.least_dependence**2) ** 0.5)
 
     def after(self, dependence: float, share: float) -> Forecasts:
-        """Means over the asked blocks.
+        """Means over the queried blocks.
 
         In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
         one-way marginals alone may be better. Blocks are not all measured where the model has no room for them
@@ -513,19 +513,19 @@ class ContinuationForecaster:
         each[0] *= not self.known.unit.rows_public
         alone = each * self._parts.alone**0.5
         errors = TUNING.kept * np.where(shown > 0.0, self._of_parts(alone), 0.0)
-        asked = self._parts.asked
-        noise = asked.factors * errors[asked.parts]
+        queried = self._parts.queried
+        noise = queried.factors * errors[queried.parts]
         # Of columns together, a dependence g under noise q, the fit keeps what the best weights of both would, g q over
         # the root of g^2 + q^2.
-        further = np.array([0.0, *(len(block.axes) - 1.0 for block in self.blocks)])[asked.parts]
+        further = np.array([0.0, *(len(block.axes) - 1.0 for block in self.blocks)])[queried.parts]
         together = self._apart(further, dependence)
         noise = np.where(further > 0.0, noise * together / np.hypot(noise, together + TINY), noise)
         # It weighs cells, and noise that hides each of them does not hide their sums: of sums it keeps what it keeps of
         # any noise beyond what there is to be seen, records or the dependence of columns together.
-        summed = NOISE * asked.factors * alone[asked.parts] / self.known.records
-        seen = np.where(further > 0.0, together * self._missed[asked.blocks], np.inf)
-        summed = noise_left(summed, np.maximum(np.minimum(seen, self._held[asked.blocks]), TINY))
-        noise = asked.summed(np.where(self._sums[asked.blocks], summed, noise) ** 2, rows) ** 0.5
+        summed = NOISE * queried.factors * alone[queried.parts] / self.known.records
+        seen = np.where(further > 0.0, together * self._missed[queried.blocks], np.inf)
+        summed = noise_left(summed, np.maximum(np.minimum(seen, self._held[queried.blocks]), TINY))
+        noise = queried.summed(np.where(self._sums[queried.blocks], summed, noise) ** 2, rows) ** 0.5
 
         # Dependence that no measurement of a block shows. lost: of every part, how much noise hides, from 0 to 1.
         lost = np.where(shown > 0.0, np.minimum(self._of_parts(each), 1.0), 1.0)

@@ -119,7 +119,7 @@ RECORDS = QueryBlock(name="number of records")
 
 
 def full_table(problem: Problem) -> QueryBlock:
-    """All asked columns together; the workload's own block where it is one."""
+    """All queried columns together; the workload's own block where it is one."""
     axes = problem.workload.axes
     wide = (block for block in problem.workload.blocks if len(block.axes) == len(axes))
     full = (block for block in wide if block.is_marginal and set(block.axes) == set(axes))

@@ -27,24 +27,24 @@ Shares = list[tuple[QueryBlock, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LastMeasurements:
-    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; queried: the
     workload's blocks; errors: what noise leaves in all of them."""
 
     singles: tuple[QueryBlock, ...]
     spent: tuple[float, ...]
-    asked: tuple[QueryBlock, ...]
+    queried: tuple[QueryBlock, ...]
     errors: ExpectedError
     budget: BudgetAllocation
     _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
     _loads: Counter[Axes] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
-        object.__setattr__(self, "_loads", _below(self.asked))
+        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.queried))
+        object.__setattr__(self, "_loads", _below(self.queried))
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
-        """Measured blocks, and one-way marginals for the asked blocks that were not measured, in the split of least
-        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
+        """Measured blocks, and one-way marginals for the queried blocks that were not measured, in the split of least
+        expected error. A block weighs as much as the queried blocks that are answered by it, alone or with others."""
         wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
         even = self.budget.deviation_at(left / max(len(wanted), 1))
         costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
@@ -65,8 +65,8 @@ class LastMeasurements:
 
     def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
         """Blocks, their weights and what went to them before."""
-        loads, asked = self._loads.copy(), {block.name for block in self.asked}
-        loads.subtract(_below([block for block in measured if block.name in asked]))
+        loads, queried = self._loads.copy(), {block.name for block in self.queried}
+        loads.subtract(_below([block for block in measured if block.name in queried]))
         weights = [(frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))] for block in measured]
         wanted = [(block, float(weight), 0.0) for block, weight in zip(measured, weights, strict=True)]
         before = zip(self.singles, self.spent, strict=True)
@@ -97,12 +97,12 @@ class LastAllocation(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Interactions(Struct, frozen=True, kw_only=True, eq=False):
-    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; queried: the
     workload's blocks; errors: what noise leaves in all of them; unit: whose neighbours sensitivities are of."""
 
     singles: Sequence[QueryBlock]
     spent: Sequence[float]
-    asked: Sequence[QueryBlock]
+    queried: Sequence[QueryBlock]
     errors: ExpectedError
     budget: BudgetAllocation
     unit: PrivacyUnit
@@ -125,9 +125,9 @@ class Interactions(Struct, frozen=True, kw_only=True, eq=False):
         if least < TUNING.apart_deviation or not all(small):
             return direct
         left = sum(share for _, share in direct)
-        names = {block.name for block in self.asked}
-        asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
-        apart = {block: interaction(block, _free(f"interaction({block.name})", names)) for block in asked}
+        names = {block.name for block in self.queried}
+        measured = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
+        apart = {block: interaction(block, _free(f"interaction({block.name})", names)) for block in measured}
         totals = (0.0,) if self.unit.rows_public else TUNING.apart_totals
         widths = np.array([self._width(apart[block]) * _part(block) for block, _ in pairs])
         splits = [self._apart(pairs, apart, widths, left, *parts) for parts in product(TUNING.apart_singles, totals)]
@@ -167,10 +167,10 @@ class Interactions(Struct, frozen=True, kw_only=True, eq=False):
 
         widths: of every pair the deviation of what it adds, per cell, over that of a table at the same share.
         """
-        names = {block.name for block in self.asked}
+        names = {block.name for block in self.queried}
         whole = sum(share for _, share in pairs)
         shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
-        loads = Counter(axis for block in self.asked for axis in block.axes)
+        loads = Counter(axis for block in self.queried for axis in block.axes)
         used = [block for block in self.singles if loads[block.axes[0]]]
         joined = {axis for block, _ in pairs for axis in block.axes}
         even = self.budget.deviation_at(left * singles / len(used))
@@ -204,15 +204,15 @@ class Interactions(Struct, frozen=True, kw_only=True, eq=False):
         return np.array([known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles])
 
     def _mean_errors(self, pairs: Sequence[QueryBlock], splits: Sequence[LastAllocation]) -> list[float]:
-        """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
+        """Mean expected error of the queried blocks: errors of the parts are independent, so their squares add up."""
         numbers: Places = {frozenset(block.axes): number for number, block in enumerate((*self.singles, *pairs))}
-        held = ((row, numbers[part]) for row, block in enumerate(self.asked) for part in _smaller(block, numbers))
+        held = ((row, numbers[part]) for row, block in enumerate(self.queried) for part in _smaller(block, numbers))
         parts, found = PartIncidence.of([(*each, 1.0) for each in held]), []
         for split in splits:
             total = 0.0 if self.unit.rows_public else NOISE * split.total
             errors = [self.errors.each(self.singles, split.columns), self.errors.each(pairs, split.pairs)]
             squares = np.concatenate(errors)[parts.parts] ** 2
-            found.append(float(np.sqrt(total**2 + parts.summed(squares, len(self.asked))).mean()))
+            found.append(float(np.sqrt(total**2 + parts.summed(squares, len(self.queried))).mean()))
         return found
 
 
@@ -260,20 +260,20 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
     number of records; part 1 + r: block r.
 
     alone: of every part, the share of its cells that no smaller part accounts for. measured: parts of the blocks that
-    may be measured; factors: cells of the part over those of the block. asked: parts of the asked blocks; factors:
-    noise of a part's cells in all answers. pairs: pairs of columns of asked blocks of three columns and more.
-    own: of every asked block the part that shows it whole; 0: none does.
+    may be measured; factors: cells of the part over those of the block. queried: parts of the queried blocks; factors:
+    noise of a part's cells in all answers. pairs: pairs of columns of queried blocks of three columns and more.
+    own: of every queried block the part that shows it whole; 0: none does.
     """
 
     alone: FloatArray
     measured: PartIncidence
-    asked: PartIncidence
+    queried: PartIncidence
     pairs: PartIncidence
     own: IntArray
 
     @classmethod
     @lru_cache(maxsize=2)
-    def of(cls, measured: tuple[QueryBlock, ...], asked: tuple[QueryBlock, ...]) -> MarginalParts:
+    def of(cls, measured: tuple[QueryBlock, ...], queried: tuple[QueryBlock, ...]) -> MarginalParts:
         """Kept: a run asks several times."""
         places: dict[Part, int] = {frozenset(): 0}
         for row, block in enumerate(measured):
@@ -281,7 +281,7 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
         # Of a marginal 1; of other answers together the size of noise of deviation 1 on each cell of the part, over one
         # cell's.
         entries = list[tuple[int, int, float]]()
-        for row, one in enumerate(asked):
+        for row, one in enumerate(queried):
             spread, own = NoiseSpread(block=one), one.rows / max(one.largest_coefficient, 1)
             for part in _smaller(one, places):
                 summed = 1.0 if one.is_marginal else own if part == _key(one) else spread.noise(part)
@@ -291,17 +291,17 @@ class MarginalParts(Struct, frozen=True, kw_only=True, eq=False):
             measured=PartIncidence.of(
                 [entry for row, block in enumerate(measured) for entry in _kept(row, block, places)]
             ),
-            asked=PartIncidence.of(entries),
+            queried=PartIncidence.of(entries),
             pairs=PartIncidence.of(
                 [
                     (row, places.get(frozenset(pair), 0), 1.0 / math.comb(len(one.axes), 2))
-                    for row, one in enumerate(asked)
+                    for row, one in enumerate(queried)
                     if len(one.axes) > 2
                     for pair in combinations(one.axes, 2)
                 ]
             ),
             own=np.array(
-                [places.get(_key(block), places.get(frozenset(block.axes), 0)) for block in asked], dtype=np.int64
+                [places.get(_key(block), places.get(frozenset(block.axes), 0)) for block in queried], dtype=np.int64
             ),
         )
 

@@ -340,11 +340,11 @@ class OneWayState(Struct, frozen=True, kw_only=True):
         known = start_search(self.plan, grown.released)
         if not self.foresees or not known.levels or None in grown.released:
             return _search(known, 0.0)
-        foreseen = ContinuationForecaster.of(known)
-        certain = foreseen.certain
+        forecaster = ContinuationForecaster.of(known)
+        certain = forecaster.certain
         if certain is None:
-            return DependenceState(foreseen=foreseen, share=foreseen.share)
-        return _continue_with(foreseen, certain, 0.0)
+            return DependenceState(forecaster=forecaster, share=forecaster.share)
+        return _continue_with(forecaster, certain, 0.0)
 
 
 class DependenceState(Struct, frozen=True, kw_only=True):
@@ -353,23 +353,23 @@ class DependenceState(Struct, frozen=True, kw_only=True):
     share: of the budget, for that.
     """
 
-    foreseen: ContinuationForecaster
+    forecaster: ContinuationForecaster
     share: float
 
     def step(self) -> Step:
-        price = self.foreseen.known.budget.price(self.share)
-        return Step(candidates=self.foreseen.pairs, select=None, measure=price, refit=False, errors=True)
+        price = self.forecaster.known.budget.price(self.share)
+        return Step(candidates=self.forecaster.pairs, select=None, measure=price, refit=False, errors=True)
 
     def after(self, finished: Round) -> MarginalsState:
         """A draw that was lost leaves the search."""
         found = finished.errors
         if found is None:
-            return _search(self.foreseen.known, self.share)
-        dependence = self.foreseen.dependence(found)
-        candidate = self.foreseen.after(dependence, self.share).best
+            return _search(self.forecaster.known, self.share)
+        dependence = self.forecaster.dependence(found)
+        candidate = self.forecaster.after(dependence, self.share).best
         if candidate == "search":
-            return _search(replace(self.foreseen.known, dependence=dependence), self.share)
-        return _continue_with(self.foreseen, candidate, self.share)
+            return _search(replace(self.forecaster.known, dependence=dependence), self.share)
+        return _continue_with(self.forecaster, candidate, self.share)
 
 
 class RemeasurementState(Struct, frozen=True, kw_only=True):
@@ -473,11 +473,11 @@ MarginalsState = (
 )
 
 
-def _continue_with(foreseen: ContinuationForecaster, candidate: CandidatePlan, spent: float) -> MarginalsState:
+def _continue_with(forecaster: ContinuationForecaster, candidate: CandidatePlan, spent: float) -> MarginalsState:
     """spent: share of the budget, beside that of the one-way marginals."""
     if candidate == "search":
-        return _search(foreseen.known, spent)
-    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(candidate, spent))))
+        return _search(forecaster.known, spent)
+    return FinalState(known=forecaster.known, waiting=tuple(forecaster.known.final(forecaster.ended(candidate, spent))))
 
 
 def _search(opened: MarginalSearch, spent: float) -> MarginalsState:

@@ -303,8 +303,8 @@ class MarginalSearch:
     """What a search knows before its first batch.
 
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
-    singles: one-way marginals by attribute. asked: the workload's blocks, marginals in place of those that they answer
-    with less noise; queries: as they are asked. unit: whose neighbours selections protect.
+    singles: one-way marginals by attribute. queried: the workload's blocks, marginals in place of those they answer
+    with less noise; queries: as they were stated. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
     whether the model holds tables of an earlier release. full_sets: what may be measured without a search, all blocks
     or the pairs below them, where the model has room for them together (`fitted_together`). roots: sums over the cells
@@ -315,7 +315,7 @@ class MarginalSearch:
     levels: tuple[tuple[QueryBlock, ...], ...]
     coarse: tuple[QueryBlock, ...]
     singles: tuple[QueryBlock, ...]
-    asked: tuple[QueryBlock, ...]
+    queried: tuple[QueryBlock, ...]
     queries: tuple[QueryBlock, ...]
     errors: ExpectedError
     budget: BudgetAllocation
@@ -330,7 +330,7 @@ class MarginalSearch:
 
     def __post_init__(self) -> None:
         last = LastMeasurements(
-            singles=self.singles, spent=self.spent, asked=self.asked, errors=self.errors, budget=self.budget
+            singles=self.singles, spent=self.spent, queried=self.queried, errors=self.errors, budget=self.budget
         )
         object.__setattr__(self, "_last", last)
 
@@ -504,7 +504,7 @@ class MarginalSearch:
         apart = Interactions(
             singles=self.singles,
             spent=self.spent,
-            asked=self.asked,
+            queried=self.queried,
             errors=self.errors,
             budget=self.budget,
             unit=self.unit,
@@ -564,7 +564,7 @@ def start_search(plan: Plan, released: Sequence[Measurement | None]) -> Marginal
         levels=levels,
         coarse=coarse,
         singles=singles,
-        asked=problem.workload.blocks,
+        queried=problem.workload.blocks,
         queries=plan.problem.workload.blocks,
         errors=errors.joined(ExpectedError.of(coarse, counts)) if coarse else errors,
         budget=budget,
@@ -632,13 +632,13 @@ def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement
 def plan_remeasurement(known: MarginalSearch) -> tuple[MarginalSearch, tuple[tuple[QueryBlock, float], ...]]:
     """The first measurements that are made again before the search, with their further shares of the budget, and what
     is known after them. From the error that the first ones left; none where that is small enough."""
-    loads = Counter(axis for block in known.asked for axis in block.axes)
+    loads = Counter(axis for block in known.queried for axis in block.axes)
     weights = [float(loads[block.axes[0]]) for block in known.singles]
 
     def error(further: Sequence[float]) -> float:
         shares = zip(known.singles, known.spent, further, strict=True)
         each = [known.errors.at(block, known.budget.combined(old, new)) for block, old, new in shares]
-        return float(np.dot(weights, each)) / len(known.asked) / known.records
+        return float(np.dot(weights, each)) / len(known.queried) / known.records
 
     further = [0.0] * len(known.singles)
     if known.levels and error(further) > TUNING.opening_error:

@@ -66,7 +66,7 @@ COUNTS = {axis: np.full(size, 1000.0 / size) for axis, size in enumerate(SIZES)}
 def last(spent: tuple[float, ...] = (0.0,) * 4, asked: tuple[QueryBlock, ...] = PAIRS) -> LastMeasurements:
     errors = ExpectedError.of((*SINGLES, *PAIRS), COUNTS)
     budget = BudgetAllocation(whole=Price(rho=Fraction(1, 2)), deviation=1.0)
-    return LastMeasurements(singles=SINGLES, spent=spent, asked=asked, errors=errors, budget=budget)
+    return LastMeasurements(singles=SINGLES, spent=spent, queried=asked, errors=errors, budget=budget)
 
 
 def test_it_spends_what_is_left_on_found_blocks_and_on_columns_that_stand_in_for_others() -> None:

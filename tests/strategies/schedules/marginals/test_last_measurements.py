@@ -31,10 +31,10 @@ def last(sizes, deviation=5.0, unit=None, measured=None, pure=False):
         whole=Price(epsilon=Fraction(1)) if pure else Price(rho=Fraction(1)), deviation=deviation, pure=pure
     )
     spent = (0.1 / len(sizes),) * len(sizes)
-    split = LastMeasurements(singles=singles, spent=spent, asked=pairs, errors=errors, budget=budget)
+    split = LastMeasurements(singles=singles, spent=spent, queried=pairs, errors=errors, budget=budget)
     direct = split.split(pairs if measured is None else measured(pairs), 0.5)
     apart = Interactions(
-        singles=singles, spent=spent, asked=pairs, errors=errors, budget=budget, unit=unit or PrivacyUnit()
+        singles=singles, spent=spent, queried=pairs, errors=errors, budget=budget, unit=unit or PrivacyUnit()
     )
     return direct, apart.better(direct)
 
@@ -126,7 +126,7 @@ def test_another_block_shows_itself_alone_and_sums_the_noise_of_its_columns():
     other = QueryBlock(name="other", factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=row) for axis in (0, 1)))
     parts = MarginalParts.of((other, *marginals(1, (2, 2))), (other,))
     assert [part for block, part in zip(parts.measured.blocks, parts.measured.parts, strict=True) if block == 0] == [1]
-    assert dict(zip(parts.asked.parts.tolist(), parts.asked.factors.tolist(), strict=True)) == {
+    assert dict(zip(parts.queried.parts.tolist(), parts.queried.factors.tolist(), strict=True)) == {
         0: 0.25,
         2: 0.5,
         3: 0.5,
