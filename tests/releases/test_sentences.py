@@ -2,7 +2,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from strategies.schedules.marginals.test_foreseen import RECORDS, asked, rounds, searching, shown
+from strategies.schedules.marginals.test_forecasts_after_one_way import RECORDS, asked, rounds, searching, shown
 from support.cases import in_one_test
 from support.handmade_release import make_plan, make_release, make_stopped_release
 
