@@ -156,7 +156,8 @@ def decoded(text):
 
 
 def printed(ended):
-    """Exit code and standard error, then standard output; without times and hashes."""
+    """Exit code and standard error, then standard output; without times, hashes and the number of facts: among these
+    are notes, which follow what was drawn."""
     lines = masked(ended.err).splitlines() or [""]
     yield f"{ended.code}   {lines[0]}".rstrip()
     yield from (f"   {line}".rstrip() if line else "" for line in lines[1:])
@@ -165,6 +166,7 @@ def printed(ended):
 
 def masked(text):
     text = re.sub(r"\b[0-9a-f]{32,64}\b", "HASH", text)
+    text = re.sub(r"facts \(\d+ rows\)", "facts (N rows)", text)
     return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME", text)
 
 
