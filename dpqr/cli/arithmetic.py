@@ -19,23 +19,26 @@ from pathlib import Path
 
 NAME = "DPQR_ARITHMETIC"
 """Variable: "portable" once the program has chosen the common instructions, "native" where it must not."""
-_AVX512 = "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
-_SINCE_2_4 = "X86_V4 AVX512_ICL AVX512_SPR"
-"""What numpy 2.4 and later call them. A name that a version does not know, it warns of."""
 
 
 def common_instructions() -> dict[str, str]:
-    """The variables that the libraries read when they are loaded, with the values of the common instructions."""
+    """The variables that the libraries read when they are loaded, with the values of the common instructions. AVX-512
+    is named as the installed numpy knows it, for it warns of other names.
+    """
     numpy = find_spec("numpy")
     origin = numpy.origin if numpy else None
     assert origin is not None, "it is installed"
-    stated = Path(origin).with_name("version.py").read_text(encoding="utf-8")
-    version = re.search(r'version = "(\d+)\.(\d+)', stated)
-    old = version is not None and (int(version[1]), int(version[2])) < (2, 4)
+    stated = re.findall(r'version = "(\d+)\.(\d+)', Path(origin).with_name("version.py").read_text(encoding="utf-8"))
+    version = tuple(map(int, stated[0]))
+    left_out = ["AVX512_ICL", "AVX512_SPR"] if version >= (2, 3) else ["AVX512_ICL"]
+    if version >= (2, 4):
+        left_out.append("X86_V4")
+    else:
+        left_out += ["AVX512F", "AVX512CD", *(f"AVX512_{name}" for name in ("KNL", "KNM", "SKX", "CLX", "CNL"))]
     return {
         "OPENBLAS_CORETYPE": "Haswell",
         "OPENBLAS_NUM_THREADS": "1",
-        "NPY_DISABLE_CPU_FEATURES": _AVX512 if old else _SINCE_2_4,
+        "NPY_DISABLE_CPU_FEATURES": " ".join(left_out),
     }
 
 
