@@ -30,15 +30,12 @@ def common_instructions() -> dict[str, str]:
     assert origin is not None, "it is installed"
     stated = re.findall(r'version = "(\d+)\.(\d+)', Path(origin).with_name("version.py").read_text(encoding="utf-8"))
     version = tuple(map(int, stated[0]))
-    left_out = ["AVX512_ICL", "AVX512_SPR"] if version >= (2, 3) else ["AVX512_ICL"]
-    if version >= (2, 4):
-        left_out.append("X86_V4")
-    else:
-        left_out += ["AVX512F", "AVX512CD", *(f"AVX512_{name}" for name in ("KNL", "KNM", "SKX", "CLX", "CNL"))]
+    until_2_4 = "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL"
+    names = f"{'X86_V4' if version >= (2, 4) else until_2_4} AVX512_ICL{' AVX512_SPR' if version >= (2, 3) else ''}"
     return {
         "OPENBLAS_CORETYPE": "Haswell",
         "OPENBLAS_NUM_THREADS": "1",
-        "NPY_DISABLE_CPU_FEATURES": " ".join(left_out),
+        "NPY_DISABLE_CPU_FEATURES": names,
     }
 
 
