@@ -992,7 +992,7 @@ def claims_of_answer(
         yield f"{where}, lower", low, Range(-math.inf, max(floor, estimate - certificate))
         yield f"{where}, upper", high, Range(estimate + certificate, math.inf)
     if basis == "compared":
-        yield f"{where}, lower", low, Range(0.0, estimate)
+        yield f"{where}, lower", low, Range(0.0 if e.version >= (0, 12) else -math.inf, estimate)
         yield where, None, NotChecked("intervals of free answers: how far thresholds reach (`dpqr verify`)")
     if ends or basis is None:
         yield f"{where}, lower and upper", (low, high), ends or {(None, None)}

@@ -113,7 +113,7 @@ KINDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_at_every_call_the_end_says_nothing_of_what_was_drawn(opened, quick, kind):
+def test_at_every_call_the_end_says_nothing_of_what_wconsistent_with_draws(opened, quick, kind):
     ends = []
     for at in MOMENTS:
         short, long = (case(opened, quick / str(n), n, lambda: None, at=at, **KINDS[kind]) for n in DRAWN)

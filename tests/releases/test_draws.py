@@ -118,7 +118,7 @@ def test_a_past_draw_is_asked_for_by_its_event_and_its_blocks(whole):
     assert journal.asked == list(zip(charged, expected, strict=True))
 
 
-def test_what_is_measured_is_the_candidate_that_was_drawn():
+def test_what_is_measured_is_the_candidate_that_wconsistent_with_draws():
     """At this price the worst answered query is drawn: the largest cell of the first pair."""
     plan, guard = make_plan(), OpenFilter()
     candidates = QueryCandidates(blocks=plan.problem.workload.blocks)

@@ -440,7 +440,7 @@ made(asked(payer=payer, out="out"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["between", "later"])
-def test_what_was_drawn_before_a_kill_is_paid_and_gone_on_with(table, where):
+def test_what_wconsistent_with_draws_before_a_kill_is_paid_and_gone_on_with(table, where):
     payer = budget()
     tests = str(Path(__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": tests}

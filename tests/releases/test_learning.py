@@ -135,7 +135,7 @@ def test_what_is_drawn_costs_the_budget_and_no_more(table, columns, unit, neighb
             guard.charge(event)
 
 
-def test_a_ledger_reserves_first_and_is_charged_what_was_drawn(table):
+def test_a_ledger_reserves_first_and_is_charged_what_wconsistent_with_draws(table):
     payer = budget()
     made = learn_domain(asked(described=payer))
     assert spent() == Cost(Fraction(6), Fraction(1, 10**6))

@@ -47,7 +47,7 @@ def continued(tmp_path):
         yield continue_journal(file, ledger, run_of(file, ledger))
 
 
-def test_what_was_drawn_is_read_again_whatever_its_blocks_are_called(continued):
+def test_what_wconsistent_with_draws_is_read_again_whatever_its_blocks_are_called(continued):
     assert continued.past(CHOSEN, ()) == RecordedDraw(value=3)
     assert continued.past(MEASURED, sums((2, 0), (0, 1), (0, 1), name="another name")) == RecordedDraw(
         value=[[7, 8, 9]]

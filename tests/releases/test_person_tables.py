@@ -260,7 +260,7 @@ def test_a_draw_that_a_crash_has_lost_stays_paid_and_is_not_drawn_again() -> Non
     assert any("the tables of persons stay paid" in sentence for sentence in made.trust)
 
 
-def test_a_killed_release_goes_on_with_the_counts_that_it_has_drawn() -> None:
+def test_a_killed_release_goes_on_with_the_counts_that_it_hconsistent_with_draws() -> None:
     plan = plan_release(asked(BY_MONTH, NUMBER, ROWS, delta="0"))
     table, kept = rehearsed_table(plan.problem, Limits(), plan.persons), [[7, 0, -3, 1], [9]]
 

@@ -172,7 +172,7 @@ def test_one_draw_around_the_count() -> None:
     assert abs(found.estimate - 12345) < 40 * found.deviation
 
 
-def test_an_estimate_is_what_was_drawn_below_0_too() -> None:
+def test_an_estimate_is_what_wconsistent_with_draws_below_0_too() -> None:
     """A bound at 0 would make few left-out records look like more, on average."""
     drawn = Measurement(blocks=(DROPPED,), values=(np.array([-7]),), law=DiscreteLaplace(Fraction(9)))
     assert DroppedCount(measurement=drawn, charge=4).estimate == -7

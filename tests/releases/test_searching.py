@@ -53,7 +53,7 @@ def desk(tmp_path):
     ],
     ids=["epsilons", "epsilons in rho", "rhos", "beside a count"],
 )
-def test_the_sum_is_set_aside_and_what_was_drawn_is_paid(desk, ledger, asked, event):
+def test_the_sum_is_set_aside_and_what_wconsistent_with_draws_is_paid(desk, ledger, asked, event):
     place, books = desk(**ledger)
     made = run(place, rounds=None, **asked)
     assert made.plan.schedule.name == "marginals"

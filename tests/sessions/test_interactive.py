@@ -542,7 +542,7 @@ def closed(place):
 
 
 @pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
-def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(place, accountant):
+def test_where_records_are_replaced_the_release_states_the_noise_that_wconsistent_with_draws(place, accountant):
     """It is that of the query alone, which the price of one surprise buys."""
     replacing(place, accountant)
     (surprise,) = asked(place, SURPRISE)

@@ -22,7 +22,7 @@ from dpqr.releases.answers.errors import (
     NO_BASIS,
     AnswerIntervals,
     BasisArray,
-    as_drawn,
+    consistent_with_draws,
     distance_error,
     is_measured_exactly,
 )
@@ -185,7 +185,7 @@ class BlockAnswers(Struct, frozen=True, kw_only=True, eq=False):
         """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
         if self.block.name not in errors:
             return self
-        error = as_drawn(errors[self.block.name], self.estimate, self.noisy)
+        error = consistent_with_draws(errors[self.block.name], self.estimate, self.noisy)
         noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
         return replace(self, error=error, noisy=noisy)
 

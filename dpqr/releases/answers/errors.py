@@ -268,7 +268,7 @@ def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
     return found
 
 
-def as_drawn(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArray:
+def consistent_with_draws(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArray:
     """Errors that the unbiased draws do not contradict. Where nothing was drawn, or no error is known, nothing changes.
 
     At least the distance d of the estimate from the draw less the draw's margin: an estimate is off by that, at the

@@ -17,7 +17,7 @@ from dpqr.releases.answers.errors import (
     MEASURED,
     NO_BASIS,
     AnswerIntervals,
-    as_drawn,
+    consistent_with_draws,
     distance_error,
     is_measured_exactly,
 )
@@ -137,11 +137,15 @@ def test_the_error_of_a_known_block_is_its_distance_or_the_noise():
 
 
 def test_no_error_contradicts_the_draws():
-    estimate = np.array([9.0, 5.5, 100.0])
-    assert as_drawn(np.full(3, 0.1), estimate, DRAWN).tolist() == [3.0, 0.1, 0.1]  # the distances less the margins
-    assert as_drawn(np.full(3, 4.0), estimate, DRAWN).tolist() == [4.0, math.hypot(0.5, 0.5), 4.0]
-    assert np.isnan(as_drawn(np.full(3, np.nan), estimate, DRAWN)).all()
-    assert as_drawn(np.full(3, 4.0), estimate, Noisy.absent(3)).tolist() == [4.0] * 3
+    estimate = np.array([9.0, 5.5, 100.0])  # distances less margins: 3, -0.5
+    assert consistent_with_draws(np.full(3, 0.1), estimate, DRAWN).tolist() == [
+        3.0,
+        0.1,
+        0.1,
+    ]  # the distances less the margins
+    assert consistent_with_draws(np.full(3, 4.0), estimate, DRAWN).tolist() == [4.0, math.hypot(0.5, 0.5), 4.0]
+    assert np.isnan(consistent_with_draws(np.full(3, np.nan), estimate, DRAWN)).all()
+    assert consistent_with_draws(np.full(3, 4.0), estimate, Noisy.absent(3)).tolist() == [4.0] * 3
 
 
 # Which interval an answer gets, and what it rests on.
