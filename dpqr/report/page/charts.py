@@ -194,11 +194,12 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
     # A bin of numbers is named by where it begins; names turn where they would meet.
     chosen = _ticks(len(names), 5)
     words = [label(BEGIN.sub(r"\1", names[tick]), 14) for tick in chosen]
-    aslant = max(map(len, words)) > 8
+    wide = 208 if len(groups) > 1 else 276
+    aslant = 5.8 * max(map(len, words)) + 6 > wide / len(chosen)
     height = 196 if aslant else 176
 
     def draw(figure: Figure) -> None:
-        axes = panel(figure, 48, 20, 208 if len(groups) > 1 else 276, 130)
+        axes = panel(figure, 48, 20, wide, 130)
         figure.text(0.02, 1 - 9 / height, unit, fontsize=9, va="center")
         for rows, line in zip(kept, LINES, strict=False):
             shown = block.chosen(rows)
@@ -309,8 +310,8 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
 
 
 def _ticks(count: int, most: int) -> IntArray:
-    """Places of at most so many names, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+    """Places of at most so many names, all equally far apart, from the first one on."""
+    return np.arange(0, count, -(-count // most), dtype=np.int64)
 
 
 # Drawings: matplotlib's SVG made fit to stand in a page: small, without foreign addresses, in the page's colours.

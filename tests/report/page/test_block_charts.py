@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support.cases import slow_but
@@ -95,6 +97,16 @@ def test_heat_maps_have_a_scale_of_colours_and_every_name_that_fits():
         assert "1,000 euros" in svg
     assert "Not every name has room" in block_chart(grid(100, 100), "s").alt
     assert "Not every name has room" not in block_chart(grid(3, 18), "s").alt
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("steps", [5, 8, 13, 300])
+def test_names_below_curves_are_equally_far_apart_and_do_not_meet(groups, steps):
+    svg = block_chart(curves(groups, steps), "s").svg
+    shown = [number for number in range(steps) if f"{DETAIL} {number}<" in svg]
+    assert shown[0] == 0
+    assert 3 <= len(shown) <= 5
+    assert {later - earlier for earlier, later in pairwise(shown)} == {shown[1]}
 
 
 def dots(estimate, lower, upper, names=None, **more):
