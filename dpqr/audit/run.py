@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
 from multiprocessing import get_context
-from typing import Any
 
 from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
@@ -49,7 +48,7 @@ class Finding:
     claim: Claim
     loss: LossLowerBound
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values; claims rounded up, `shown` figures are lower bounds."""
         claim, loss = self.claim, self.loss
         return {
@@ -84,7 +83,7 @@ class Audit:
     def breaches(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.loss.breach)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values."""
         return {
             "runs": self.runs,

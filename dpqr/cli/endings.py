@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import FrameType
-from typing import Any
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -209,7 +208,7 @@ def print_failure(ending: Ending, code: int) -> None:
         product_json({"error": failure_document(ending, code)})
 
 
-def failure_document(ending: Ending, code: int) -> dict[str, Any]:
+def failure_document(ending: Ending, code: int) -> dict[str, object]:
     """Plain JSON values.
 
     what, where and fix are the parts of the message: where is the place that it begins with (a document and JSON path,

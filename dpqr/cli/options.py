@@ -185,7 +185,7 @@ def takes(
 
 def click_option(name: str, row: Option, *, several: bool = False) -> Callable[[Any], Any]:
     """The option of a row. several: see `takes`."""
-    kinds: dict[str, Any] = {}
+    kinds: dict[str, object] = {}
     if isinstance(row.check, Whole):
         kinds["type"] = (Integers if several else Integer)(row.check.least, row.check.most)
     elif isinstance(row.check, OneOf):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -201,7 +201,7 @@ def explain_command(select: str | None, given: ExplainCommand) -> None:
     Screen.of(given).show(explained(forecast_releases(request, remarks(given["progress"]))))
 
 
-def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
+def _parts(forecasts: EpsilonForecasts) -> dict[str, object]:
     """What stands in the document beside the plan of the only point."""
     from dpqr.releases.forecast.by_epsilon import forecast_document
 

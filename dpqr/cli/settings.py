@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -81,7 +80,7 @@ def _source(context: click.Context, name: str | None) -> ParameterSource | None:
     return context.get_parameter_source(name) if name else None
 
 
-def _defaults(command: click.Command, values: dict[str, str | int]) -> dict[str, Any]:
+def _defaults(command: click.Command, values: dict[str, str | int]) -> dict[str, object]:
     if isinstance(command, click.Group):
         return {name: _defaults(each, values) for name, each in command.commands.items()}
     return {name: values[key] for name in settable(command) if (key := name.replace("_", "-")) in values}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -157,7 +156,7 @@ class AppliedFunction(Struct, frozen=True, kw_only=True):
 
     predictions: AnyArray
     scores: FloatArray | None
-    record: dict[str, Any]
+    record: dict[str, object]
 
     @property
     def table(self) -> Tidy:
@@ -191,7 +190,7 @@ def session_files(out: str | None) -> tuple[SingleFile, ...]:
     return _reserve_files(out, function=False)
 
 
-def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, Any] | None:
+def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, object] | None:
     """The points of a session with their predictions, and the record beside them, which is returned, where they have
     places."""
     table = released_table(released)
@@ -305,7 +304,7 @@ def open_table(
     )
 
 
-def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, Any]:
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, object]:
     """The predictions, and then the record, which holds their hash and is returned."""
     write_predictions(files[0], table)
     document = prediction_document(released, prediction_receipt(released))

@@ -313,7 +313,7 @@ class PredictionPlanPart(Part, frozen=True, kw_only=True):
         )
 
 
-def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
+def prediction_plan_document(plan: PredictionPlan) -> dict[str, object]:
     """The planned run. Plain JSON values. A run that follows a locked plan repeats its document, as `plan_document`
     does."""
     if plan.inputs and plan.inputs.locked:
@@ -326,7 +326,7 @@ def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
     return save_document(prediction_plan_document(plan), plan.inputs, target)
 
 
-def alternatives_part(alternatives: PlanAlternatives) -> dict[str, Any]:
+def alternatives_part(alternatives: PlanAlternatives) -> dict[str, object]:
     """What else the plan's budget would buy."""
     rates, excess, sample = alternatives.theory, alternatives.excess, alternatives.sample
     return {
@@ -448,14 +448,14 @@ class PredictionRecord(Part, frozen=True, kw_only=True):
 
 def prediction_document(
     release: PredictionRelease, receipt: Sequence[tuple[str, str]], domain: str | UnsetType = UNSET
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The record of a run, as plain JSON values; its plan is sealed, or the one that was locked.
 
     Args:
         receipt: in words, lines of a name and a text, as `dpqr show` prints them.
         domain: the text of the domain file, of a released function, which can then be applied without it.
     """
-    document: dict[str, Any] = written(PredictionRecord.of(release, receipt, domain))
+    document: dict[str, object] = written(PredictionRecord.of(release, receipt, domain))
     return document | {"plan": prediction_plan_document(release.plan)}
 
 
@@ -501,7 +501,7 @@ def write_predictions(target: SingleFile, table: Tidy) -> None:
     target.write(lambda path: write_table(table, path, form))
 
 
-def write_document(target: SingleFile, document: dict[str, Any]) -> None:
+def write_document(target: SingleFile, document: dict[str, object]) -> None:
     """Write a record or a model."""
     text = document_text(document)
     target.write(lambda path: write_text(path, text))

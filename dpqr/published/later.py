@@ -189,11 +189,11 @@ class DerivedAnswers(Struct, frozen=True, kw_only=True):
     """
 
     blocks: tuple[AnsweredBlock, ...]
-    figures: tuple[dict[str, Any], ...]
+    figures: tuple[dict[str, object], ...]
     released: frozenset[str]
     notes: tuple[str, ...]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values."""
         answers = [record for block in self.blocks for record in block_records(block)]
         figures = {"figures": list(self.figures)} if self.figures else {}
@@ -240,7 +240,7 @@ class _InMemory(Struct, frozen=True):
         domain = self.plan.problem.domain
         return {each.block.name: answered_block(each, domain) for each in self.made.answers if each.block.name in names}
 
-    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, Any]]]:
+    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, object]]]:
         domain, held = self.plan.problem.domain, [one for one in self.made.figures if one.figure.name in names]
         return {one.figure.name: table_of_figures((one,), domain).records() for one in held}
 
@@ -282,7 +282,7 @@ class _OnDisk:
     def own(self, names: set[str]) -> dict[str, AnsweredBlock]:
         return {block.name: block for block in all_answers(self.files) if block.name in names} if names else {}
 
-    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, Any]]]:
+    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, object]]]:
         rows = read_figures(self.files) if names else []
         return {name: [row for row in rows if row["figure"] == name] for name in names}
 
@@ -296,7 +296,7 @@ class _OnDisk:
         )
 
 
-def _compile_queries(queries: str | dict[str, Any], plan: Plan) -> tuple[Workload, tuple[str, ...]]:
+def _compile_queries(queries: str | dict[str, object], plan: Plan) -> tuple[Workload, tuple[str, ...]]:
     """The questions over the release's domain, and the notes on them."""
     domain = plan.problem.domain
     try:

@@ -193,7 +193,7 @@ def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHi
         yield hard_query_answer(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
 
 
-def _lines(replay: Replay, asks: AskHistory, number: int, job: Asked) -> Iterator[dict[str, Any]]:
+def _lines(replay: Replay, asks: AskHistory, number: int, job: Asked) -> Iterator[dict[str, object]]:
     """What the session's own log said of one ask."""
     yield {"ask": number, "queries": asks.documents[number]}
     rows = [(asks.row(number, block, row), free) for block, row, free in job.answers]

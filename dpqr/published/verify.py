@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -141,7 +141,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
         drawn = next((each for each in reversed(self.checks) if each.name in ("draws", "answers")), None)
         return "repeated bit for bit" if drawn and drawn.state == "ok" else "nothing to repeat"
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values."""
         checks = [{"check": each.name, "state": each.state, "text": each.text} for each in self.checks]
         return {"passed": self.passed, "outcome": self.outcome, "checks": checks, "limits": LIMITS}

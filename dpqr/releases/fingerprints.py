@@ -66,7 +66,7 @@ def blocks_digest(blocks: tuple[QueryBlock, ...]) -> str:
     return _digest(_sums(block) for block in blocks)
 
 
-def plan_form(plan: Plan) -> dict[str, Any]:
+def plan_form(plan: Plan) -> dict[str, object]:
     """The canonical form: all that the draws of a run and the meaning of its release depend on.
 
     Sentences, forecasts and memory are left out: they follow from the rest and change nothing that is drawn.
@@ -126,7 +126,7 @@ def _digest(parts: Iterable[Any]) -> str:
     return hashed.hexdigest()
 
 
-def _domain(domain: Domain) -> dict[str, Any]:
+def _domain(domain: Domain) -> dict[str, object]:
     return {
         "columns": [_column(attribute) for attribute in domain.attributes],
         "facts": _facts(domain.facts),
@@ -134,7 +134,7 @@ def _domain(domain: Domain) -> dict[str, Any]:
     }
 
 
-def _column(attribute: Attribute) -> dict[str, Any]:
+def _column(attribute: Attribute) -> dict[str, object]:
     return {
         "name": attribute.name,
         "cells": _cells(attribute.axis),
@@ -144,7 +144,7 @@ def _column(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def _cells(axis: Axis) -> dict[str, Any]:
+def _cells(axis: Axis) -> dict[str, object]:
     """What came with a later version is left out where it is not used, so that older fingerprints hold."""
     if isinstance(axis, Labels):
         texts = {"texts": [list(each) for each in axis.texts]} if axis.texts else {}
@@ -161,7 +161,7 @@ def _cells(axis: Axis) -> dict[str, Any]:
     return {"codes": axis.size}
 
 
-def _facts(facts: PublicFacts) -> dict[str, Any]:
+def _facts(facts: PublicFacts) -> dict[str, object]:
     return {
         "impossible": [_region(region) for region in facts.impossible],
         "totals": [[_region(total.region), total.count] for total in facts.totals],
@@ -170,11 +170,11 @@ def _facts(facts: PublicFacts) -> dict[str, Any]:
     }
 
 
-def _region(region: Region) -> dict[str, Any]:
+def _region(region: Region) -> dict[str, object]:
     return {"text": region.text, "axes": list(region.axes), "cells": _array(region.cells)}
 
 
-def _query(block: QueryBlock) -> dict[str, Any]:
+def _query(block: QueryBlock) -> dict[str, object]:
     return {
         "name": block.name,
         "sums": _sums(block),
@@ -184,8 +184,8 @@ def _query(block: QueryBlock) -> dict[str, Any]:
     }
 
 
-def _sums(block: QueryBlock) -> dict[str, Any]:
-    persons: dict[str, Any] = {} if block.most_cells is None else {"most_cells": block.most_cells}
+def _sums(block: QueryBlock) -> dict[str, object]:
+    persons: dict[str, object] = {} if block.most_cells is None else {"most_cells": block.most_cells}
     if block.within is not None:
         persons["within"] = list(block.within)
     if block.where:
@@ -195,66 +195,66 @@ def _sums(block: QueryBlock) -> dict[str, Any]:
     return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise, **persons}
 
 
-def _factor(factor: Factor) -> dict[str, Any]:
+def _factor(factor: Factor) -> dict[str, object]:
     return {"axes": list(factor.axes), "sizes": list(factor.sizes), "rows": _matrix(factor.matrix)}
 
 
 @singledispatch
-def _matrix(matrix: Any) -> dict[str, Any]:
+def _matrix(matrix: Any) -> dict[str, object]:
     """A third party's matrix, by its class and its fields."""
     return _foreign(matrix)
 
 
 @_matrix.register
-def _(matrix: Identity) -> dict[str, Any]:
+def _(matrix: Identity) -> dict[str, object]:
     return {"identity": matrix.size}
 
 
 @_matrix.register
-def _(matrix: Prefix) -> dict[str, Any]:
+def _(matrix: Prefix) -> dict[str, object]:
     return {"prefixes": matrix.size, "others": matrix.others}
 
 
 @_matrix.register
-def _(matrix: Dense) -> dict[str, Any]:
+def _(matrix: Dense) -> dict[str, object]:
     return {"dense": _array(matrix.coefficients)}
 
 
 @_matrix.register
-def _(matrix: Sparse) -> dict[str, Any]:
+def _(matrix: Sparse) -> dict[str, object]:
     entries = matrix.csr.tocoo()
     places = [_array(each) for each in entries.coords]
     return {"sparse": list(entries.shape), "places": places, "values": _array(entries.data)}
 
 
 @_matrix.register
-def _(matrix: Ranges) -> dict[str, Any]:
+def _(matrix: Ranges) -> dict[str, object]:
     return {"ranges": matrix.cells, "starts": _array(matrix.starts), "stops": _array(matrix.stops)}
 
 
 @_matrix.register
-def _(matrix: Tree) -> dict[str, Any]:
+def _(matrix: Tree) -> dict[str, object]:
     return {"tree": matrix.size, "widths": list(matrix.widths), "weights": list(matrix.weights)}
 
 
 @_matrix.register
-def _(matrix: NestedTree) -> dict[str, Any]:
+def _(matrix: NestedTree) -> dict[str, object]:
     parents = [_array(each) for each in matrix.nesting.parents]
     return {"nested": matrix.cells, "parents": parents, "weights": list(matrix.weights)}
 
 
 @_matrix.register
-def _(matrix: PIdentity) -> dict[str, Any]:
+def _(matrix: PIdentity) -> dict[str, object]:
     parts = (matrix.widths, matrix.diagonal, matrix.sums)
     return {"p-identity": [_array(part) for part in parts]}
 
 
 @_matrix.register
-def _(matrix: BucketMatrix) -> dict[str, Any]:
+def _(matrix: BucketMatrix) -> dict[str, object]:
     return {"merged": _matrix(matrix.inner), "buckets": _array(matrix.buckets)}
 
 
-def _strategy(strategy: object) -> dict[str, Any]:
+def _strategy(strategy: object) -> dict[str, object]:
     """By name, with the options that it was given, and a third party's with all its fields."""
     theirs = not type(strategy).__module__.startswith("dpqr.")
     return {**option_parts(strategy)} | ({"fields": _foreign(strategy)} if theirs else {})

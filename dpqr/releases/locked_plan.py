@@ -62,7 +62,7 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
     return save_document(seal_document(plan_document(plan) | dict(parts or {})), plan.inputs, target)
 
 
-def save_document(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
+def save_document(document: dict[str, object], inputs: PublicInputs | None, target: SingleFile) -> str:
     """Write a plan's document, and the files of coefficients that its queries name beside it. Its SHA-256."""
     for name, content in (inputs.files if inputs else {}).items():
         _write_once(target, name, content)

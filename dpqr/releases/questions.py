@@ -353,7 +353,7 @@ class Questions(Struct, frozen=True, kw_only=True):
     plan: str = ""
     rule: HardQueryRule = ""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values, as the version wrote them that closed the session: without what that had none of."""
         return {name: part for name, part in msgspec.to_builtins(self).items() if part or name not in ("plan", "rule")}
 

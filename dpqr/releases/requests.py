@@ -17,7 +17,7 @@ from dpqr.strategies.problem import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-GivenDocument = str | dict[str, Any]
+GivenDocument = str | dict[str, object]
 """A document: its file, or its content."""
 AnswerForm = TableFormat
 SyntheticForm = Literal["rows", "cells"]

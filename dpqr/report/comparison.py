@@ -118,7 +118,7 @@ class ReleaseComparison(Struct, frozen=True, kw_only=True):
     blocks: tuple[BlockComparison, ...]
     alone: tuple[tuple[str, ...], tuple[str, ...]]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values; null where a side does not say."""
         return {
             "sides": [side.facts for side in self.sides],

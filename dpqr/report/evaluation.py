@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -141,7 +140,7 @@ def require_goals(found: Accuracy, most_error: float | None, most_l1: float | No
         raise GoalMissed(f"the accuracy asked for is not reached, {' and '.join(missed)}")
 
 
-def document(found: Accuracy, top: int | None) -> dict[str, Any]:
+def document(found: Accuracy, top: int | None) -> dict[str, object]:
     """Plain JSON values."""
     return {"dpqr": "evaluation/1", "for_release": False, "notice": NOT_FOR_RELEASE, **found.document(top)}
 

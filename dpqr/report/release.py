@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from shlex import join, quote
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -182,7 +182,7 @@ QueryRow = tuple[str, int, Sequence[str]]
 
 
 def stored_run_view(
-    receipt: Sequence[Fact], queries: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
+    receipt: Sequence[Fact], queries: Sequence[QueryRow], figures: Sequence[dict[str, object]] = ()
 ) -> RenderableType:
     """The promise, the queries by name, the first figures, and then the rest of the receipt: draws, prices, notes."""
     if not queries:

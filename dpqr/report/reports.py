@@ -143,7 +143,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     }
 
 
-def _model(record: dict[str, Any]) -> dict[str, Any]:
+def _model(record: dict[str, Any]) -> dict[str, object]:
     paid = record["ledger"]
     ledger = (
         f"A ledger pays for all releases of the table {paid['dataset']!r} from one budget for life (entry "
@@ -195,7 +195,7 @@ _TERMS = (
     "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
     "subField transform"
 )
-_CONTEXT: dict[str, Any] = {
+_CONTEXT: dict[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
@@ -217,7 +217,7 @@ def croissant_card(
     hashes: Mapping[str, str],
     columns: Mapping[str, Sequence[str]],
     unverified: str = "",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The card as plain values. What nobody has stated is left out, but for name and description.
 
     hashes: SHA-256 of every file of the release, by name. columns: of each file that is a table, by its name.
@@ -367,7 +367,7 @@ def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str |
     )
 
 
-def reported_release(release: FinishedRun, record: dict[str, Any]) -> ReportInput:
+def reported_release(release: FinishedRun, record: dict[str, object]) -> ReportInput:
     """A release in memory. record: what its release.json would say."""
     domain = release.plan.problem.domain
     blocks = tuple(answered_block(each, domain) for each in release.answers)

@@ -370,13 +370,13 @@ class QuestionWriter(Struct, kw_only=True):
     drawn: bool = False
     thresholds: Thresholds | None = None
 
-    def seal(self, line: dict[str, Any]) -> None:
+    def seal(self, line: dict[str, object]) -> None:
         """Step 4: after this the disk holds no threshold that could be used."""
         self.log.say(line, durable=True)
         self.asks += 1
         self.folder.blank()
 
-    def begin_draws(self, line: dict[str, Any]) -> None:
+    def begin_draws(self, line: dict[str, object]) -> None:
         """Say what is about to be drawn, in the log, durably. The ledger takes the space that was held for it."""
         self._release()
         self.log.say(line, durable=True)

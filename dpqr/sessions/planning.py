@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ PART, FEWEST, MOST = 20, 10, 200
 """Surprises that are paid for, where the request states no number: one in so many of the expected questions."""
 QUESTIONS = 1000
 """That are expected, where the request states no number."""
-NO_QUERIES: dict[str, Any] = {"queries": []}
+NO_QUERIES: dict[str, object] = {"queries": []}
 """The document of a session that expects no queries."""
 
 

@@ -100,7 +100,7 @@ class PredictionStatus(Struct, frozen=True, kw_only=True):
     left: int
     noise: float | None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values."""
         return structs.asdict(self)
 

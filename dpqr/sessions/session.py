@@ -373,7 +373,7 @@ class AnsweredQuery(Struct, frozen=True, kw_only=True):
     detail: str
     answer: Answer
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Plain JSON values."""
         return {"query": self.query, "detail": self.detail, **structs.asdict(self.answer)}
 
@@ -470,8 +470,8 @@ PARTS = {
 
 
 def compile_questions(
-    queries: str | dict[str, Any], session: QuestionPlan
-) -> tuple[tuple[SessionQuery, ...], dict[str, Any]]:
+    queries: str | dict[str, object], session: QuestionPlan
+) -> tuple[tuple[SessionQuery, ...], dict[str, object]]:
     """The queries of a document over the session's domain, and the document's public form.
 
     Raises:

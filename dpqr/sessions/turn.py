@@ -130,7 +130,7 @@ class RestoredSession(Struct, kw_only=True):
         online.open_watches()
         return online
 
-    def room(self, queries: Sequence[SessionQuery], document: dict[str, Any]) -> WriteSpace:
+    def room(self, queries: Sequence[SessionQuery], document: dict[str, object]) -> WriteSpace:
         """What an ask may write. Public: it depends on the queries and on how many surprises are left."""
         draws = min(len(queries), self.session.paper.terms.surprises - self.surprises)
         cells = max((2 ** len(each.block.factors) for each in queries), default=0)
@@ -261,7 +261,7 @@ def answer_queries(
     online: Online,
     asking: QuestionWriter,
     queries: Sequence[SessionQuery],
-    document: dict[str, Any],
+    document: dict[str, object],
 ) -> tuple[AnsweredQuery, ...]:
     """Ask one query after the other, and keep what was not passed.
 

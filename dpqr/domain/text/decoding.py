@@ -193,7 +193,7 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
     for option in _options(form):
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
             known = {field.encode_name: field for field in fields(option)}
-            made: dict[str, Any] = {}
+            made: dict[str, object] = {}
             for key, part in _renamed(value, known, location, faults, outer or {}):
                 made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
             misspelt = {nearest(key, known) for key in value if key not in known}
@@ -229,7 +229,7 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
 
 
 def _renamed(
-    value: dict[str, Any], known: Members, location: Location, faults: Faults, outer: Members
+    value: dict[str, object], known: Members, location: Location, faults: Faults, outer: Members
 ) -> Iterator[tuple[str, Any]]:
     """The members under known keys; a misspelt key counts as the one that it can only mean."""
     for key, part in value.items():

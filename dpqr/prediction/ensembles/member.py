@@ -47,7 +47,7 @@ class Work(Struct, frozen=True, kw_only=True):
     """
 
     maker: Any
-    options: dict[str, Any]
+    options: dict[str, object]
     seeded: bool
     points: FloatArray
     seconds: int
@@ -319,7 +319,7 @@ def predicted_by(name: str) -> Predicts | None:
     return "numbers" if kind in REGRESSORS.get(module, ()) else None
 
 
-def parsed(given: str) -> tuple[str, dict[str, Any]]:
+def parsed(given: str) -> tuple[str, dict[str, object]]:
     """A dotted name and its literal keyword arguments.
 
     Raises:
@@ -345,7 +345,7 @@ def parsed(given: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(name, ast.Name) or not parts:
             raise fault
         # Keyword arguments: none positional, starred, repeated or deeply nested.
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if call and call.args:
             raise fault
         for each in call.keywords if call else ():

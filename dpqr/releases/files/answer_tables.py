@@ -231,7 +231,7 @@ def answers_frame(table: Tidy) -> pd.DataFrame:
     figures as floats. Details, which describe and do not count, are texts."""
     import pandas as pd
 
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for name, column in table.columns.items():
         if not isinstance(column, Texts):
             columns[name] = column
@@ -268,7 +268,7 @@ def _read_frame(files: ReleaseFiles, path: Path) -> pd.DataFrame:
         files.require_unchanged(path.name)
         names = table.column_names
         figures = {*FIGURES, *names[names.index(BASIS) + 1 :]}
-        columns: dict[str, Any] = {}
+        columns: dict[str, object] = {}
         for name in names:
             if name in figures:
                 columns[name] = table[name].cast(pa.float64()).to_numpy()

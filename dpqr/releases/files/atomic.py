@@ -333,7 +333,7 @@ def read_record(directory: Path, name: str = RECORD) -> Any:
     if sum(map(data.count, (b"[", b"{", b":"))) > MOST_PARTS:
         raise ValueError("more parts than any record has")
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         """ValueError for a key that stands twice: a reader would see one value, and a program the other."""
         if len(found := dict(pairs)) < len(pairs):
             raise ValueError("a key stands twice")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from time import process_time
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
@@ -282,7 +282,7 @@ def _with_max_rows(release: ReleaseRequest, rows: int) -> ReleaseRequest:
     return replace(release, plan=replace(release.plan, max_rows=rows))
 
 
-def forecasts_document(forecasts: EpsilonForecasts) -> dict[str, Any]:
+def forecasts_document(forecasts: EpsilonForecasts) -> dict[str, object]:
     """Plain JSON values."""
     goal = forecasts.goal
     return {
@@ -306,7 +306,7 @@ def forecasts_document(forecasts: EpsilonForecasts) -> dict[str, Any]:
     }
 
 
-def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, Any]:
+def forecast_document(found: PlanForecast, goal: Goal | None = None) -> dict[str, object]:
     """One forecast as plain JSON values; errors are mean absolute errors of an answer, a figure's in its own unit."""
     shares = {} if goal is None or not found.shares else {"within": goal.shares_document(found)}
     persons = [{"name": one.name, "answers": one.answers, "error": structs.asdict(one.error)} for one in found.persons]
@@ -574,7 +574,7 @@ class Goal(Struct, frozen=True, kw_only=True):
         meant = self.shares(found) if self.names else [one for one in found.shares if one.counts]
         return min(meant, key=lambda one: one.share(self.confidence)) if len(meant) > 1 else None
 
-    def shares_document(self, found: PlanForecast) -> dict[str, Any]:
+    def shares_document(self, found: PlanForecast) -> dict[str, object]:
         """The shares within the goal's distance as plain JSON values."""
         return {
             "distance": self.most,

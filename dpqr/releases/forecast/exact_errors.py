@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -129,7 +128,7 @@ class Accuracy(Struct, frozen=True, kw_only=True):
         """Of any single answer, over n."""
         return max(block.largest / block.reach for block in self.blocks) / self.n
 
-    def document(self, top: int | None = None) -> dict[str, Any]:
+    def document(self, top: int | None = None) -> dict[str, object]:
         """Plain JSON values; of the blocks the first `top`."""
         over_n = {"mean_l1": self.mean_l1, "mean_l2": self.mean_l2, "largest": self.largest}
         blocks = []

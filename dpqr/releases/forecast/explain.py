@@ -58,7 +58,7 @@ def explain(request: PlanRequest) -> Explanation:
     )
 
 
-def explanation_document(explanation: Explanation) -> dict[str, Any]:
+def explanation_document(explanation: Explanation) -> dict[str, object]:
     """The explanation as plain JSON."""
     best = explanation.best
     named = {"update": best[0], "variant": best[1], "alpha": float(best[2])} if best else None

@@ -194,7 +194,7 @@ def kind(thing: object) -> str:
     return _WORD_START.sub("-", type(thing).__name__).lower()
 
 
-def _parameters(thing: object) -> dict[str, Any]:
+def _parameters(thing: object) -> dict[str, object]:
     """Public fields: rationals as exact text, plain values as they are, anything else left out."""
     found = {name: getattr(thing, name) for name in field_names(thing) if not name.startswith("_")}
     exact = {name: str(value) if isinstance(value, Fraction) else value for name, value in found.items()}

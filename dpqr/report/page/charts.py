@@ -328,7 +328,7 @@ LEVELS = 15
 HATCH = "////"
 LONGEST, BESIDE, BAR = 18, 21, 16
 """Letters of a name that is shortened, and of one beside its bar; and the height of a bar with its room."""
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: dict[str, object] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": "sans-serif",
