@@ -37,7 +37,7 @@ def opened(given: LedgerFileOptions) -> Ledger:
     return Ledger(given["ledger"], given["anchor"])
 
 
-def budget_keywords(given: Mapping[str, Any]) -> dict[str, Any]:
+def budget_keywords(given: Mapping[str, object]) -> dict[str, Any]:
     """The options of a budget as keywords of the ledger's methods; without the ledger's own files."""
     return {name: value for name, value in keywords(given).items() if name not in rows(LedgerFileOptions)}
 
@@ -237,7 +237,7 @@ def anchor(given: LedgerFileOptions) -> None:
     say(f"anchored at {mark.entries} entries, seal {mark.seal}")
 
 
-def _show(shown: tuple[Budget, ...], document: Any) -> None:
+def _show(shown: tuple[Budget, ...], document: object) -> None:
     if document is not None:
         product_json(document)
         return

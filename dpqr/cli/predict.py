@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from dpqr.cli.completion import TABLES
@@ -17,7 +15,7 @@ class WithSessions(SectionedCommand):
     """`dpqr predict DATA ...`, and the commands of sessions where one of them is named in the place of DATA."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         if args and args[0] in sessions.commands:
             stated = (parent.default_map or {}).get("predict", {}) if parent else {}

@@ -58,13 +58,13 @@ def sessions() -> None:
     """
 
 
-def _session_lines(found: Any) -> Iterable[str]:
+def _session_lines(found: object) -> Iterable[str]:
     from dpqr.report.budget import status_lines
 
     return status_lines(found)
 
 
-def _prediction_session_lines(found: Any) -> Iterable[str]:
+def _prediction_session_lines(found: object) -> Iterable[str]:
     from dpqr.report.budget import prediction_status_lines
 
     return prediction_status_lines(found)
@@ -130,10 +130,10 @@ def is_dry_run(given: PredictCommand | OpenPredictionsCommand | OpenSessionComma
 def open_kind(
     given: OpenSessionCommand | OpenPredictionsCommand,
     data: tuple[str, ...],
-    request: Callable[[], Any],
+    request: Callable[[], object],
     plan: Callable[[Any, Screen], None],
     begin: Callable[[Any, Any], Any],
-    lines: Callable[[Any], Iterable[str]],
+    lines: Callable[[object], Iterable[str]],
 ) -> None:
     """Open a session of either kind, or only plan it.
 
@@ -198,7 +198,7 @@ def ask_point_command(name: str, given: AskPointsCommand) -> None:
 def last_commands(
     group: click.Group,
     session: Callable[..., Any],
-    lines: Callable[[Any], Iterable[str]],
+    lines: Callable[[object], Iterable[str]],
     *,
     closing: type,
     empty: str,
@@ -255,7 +255,7 @@ last_commands(
 )
 
 
-def show(document: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def show(document: object, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a document as JSON, or what it says as lines; on stderr, which settings were in use."""
     say_settings()
     if as_json:

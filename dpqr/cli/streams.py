@@ -16,7 +16,7 @@ import textwrap
 import threading
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -71,7 +71,7 @@ def has_output(context: click.Context) -> bool:
     return _BEGUN in context.meta
 
 
-def product_json(document: Any) -> None:
+def product_json(document: object) -> None:
     """A document as JSON on stdout, escaped as far as the stream's encoding may need it, or a terminal obeys it."""
     encoding = getattr(sys.stdout, "encoding", None) or ""
     text = json.dumps(document, indent=2, ensure_ascii=encoding.lower() not in ("utf-8", "utf8"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import UNSET, Struct
 
@@ -24,7 +24,7 @@ MAX_CELLS = 2**20
 """Cells of one column."""
 
 Kind = Literal["number", "date", "datetime"]
-Reader = Callable[[Any, Location], Fraction]
+Reader = Callable[[object, Location], Fraction]
 """Reads one stated bound of the column's kind; a DocumentError where it is none."""
 
 
@@ -159,7 +159,7 @@ def is_time(text: str) -> bool:
     return _TIME.fullmatch(text) is not None
 
 
-def moment(value: Any, kind: Temporal, location: Location) -> Fraction:
+def moment(value: object, kind: Temporal, location: Location) -> Fraction:
     """An ISO date in days, or an ISO time in microseconds; a time without an offset is UTC."""
     example = "'2024-01-31'" if kind == "date" else "'2024-01-31T12:00:00'"
     if not isinstance(value, str) or not (_DATE if kind == "date" else _TIME).fullmatch(value):
@@ -178,7 +178,7 @@ def calendar_bins(field: Field, kind: Temporal, location: Location) -> Bins:
     """Bins of a date or datetime column: by a list of edges, or one a calendar period between two bounds."""
     cut, where = field.dpqr, location.key("dpqr")
 
-    def read(value: Any, at: Location) -> Fraction:
+    def read(value: object, at: Location) -> Fraction:
         return moment(value, kind, at)
 
     for key, stated in (("bins", cut.bins), ("width", cut.width)):
@@ -321,7 +321,7 @@ def _label_texts(field: Field, location: Location) -> Iterator[_LabelTexts]:
     yield from (each for text, each in categories.items() if text in listed)
 
 
-def _label(value: Any, kind: str, location: Location) -> str:
+def _label(value: object, kind: str, location: Location) -> str:
     """A label as the text that cells are compared with."""
     if kind == "boolean" and isinstance(value, bool):
         return "true" if value else "false"
@@ -395,7 +395,7 @@ def _refuse_misplaced(field: Field, axis: Axis, location: Location) -> None:
     numbers = isinstance(axis, Bins) and axis.kind == "number"
     labels = isinstance(axis, Labels)
     listed = labels and field.type != "boolean"
-    keys: tuple[tuple[Location, str, Any, bool, str], ...] = (
+    keys: tuple[tuple[Location, str, object, bool, str], ...] = (
         (location, "decimalChar", field.decimal_char, numbers and field.type == "number", "columns of type 'number'"),
         (location, "groupChar", field.group_char, numbers, "binned columns of numbers"),
         (location, "bareNumber", field.bare_number, numbers, "binned columns of numbers"),

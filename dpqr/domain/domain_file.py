@@ -59,7 +59,7 @@ def read_domain(source: DocumentSource) -> Domain:
 
 def checked_domain(
     source: Domain | DocumentSource, faults: Faults, queried: QueriedColumns = NO_QUERIED_COLUMNS
-) -> tuple[Domain, Any]:
+) -> tuple[Domain, object]:
     """The same, cut by the `queried` columns, and the document as it was parsed; its faults kept: where there are, a
     draft to check queries against. A domain that was decoded before is taken as it is."""
     if isinstance(source, Domain):
@@ -72,7 +72,7 @@ def checked_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def public_domain(source: str | JsonObject) -> Any:
+def public_domain(source: str | JsonObject) -> object:
     """The public form of a domain that was read before, as `public_documents` has it."""
     return plain(whole_document(source))
 
@@ -108,7 +108,7 @@ def domain_text(source: str | JsonObject) -> str:
     return document_text(Path(source)).decode("utf-8-sig")
 
 
-def decode_domain(value: Any, location: Location) -> Domain:
+def decode_domain(value: object, location: Location) -> Domain:
     """A Table Schema, or the sizes form: an object of whole numbers. Raises: DocumentError of every fault."""
     faults = Faults()
     domain = draft_domain(value, location, faults)
@@ -127,7 +127,7 @@ def learned_part(value: JsonObject, location: Location) -> LearnedPart | None:
         return stated.part
 
 
-def parse_draft(value: Any, location: Location, faults: Faults, queried: QueriedColumns) -> tuple[Domain, Any]:
+def parse_draft(value: object, location: Location, faults: Faults, queried: QueriedColumns) -> tuple[Domain, object]:
     """A domain with its faults kept, and its document, which names no file if it is sound."""
     domain = draft_domain(value, location, faults, queried)
     return domain, value if faults.found else with_parents(value, location)
@@ -214,7 +214,7 @@ def _with_facts(domain: Domain, value: JsonObject, location: Location, faults: F
     )
 
 
-def list_items(value: JsonObject, key: str) -> list[Any]:
+def list_items(value: JsonObject, key: str) -> list[object]:
     """The items of a member that should be a list; of any other, none."""
     found = value.get(key)
     return found if isinstance(found, list) else []
@@ -224,7 +224,7 @@ def _codes(name: str, size: int) -> Attribute:
     return Attribute(name=name, axis=Codes(size))
 
 
-def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
+def _keep_placeholders(value: object, location: Location, faults: Faults) -> None:
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
         text = f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column"
         faults.keep(location.fault(text))

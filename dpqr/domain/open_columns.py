@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Struct, field
@@ -52,7 +52,7 @@ NO_QUERIED_COLUMNS = QueriedColumns()
 """No queries, or queries that may add nothing."""
 
 
-def queried_columns(entries: Iterable[Any]) -> QueriedColumns:
+def queried_columns(entries: Iterable[object]) -> QueriedColumns:
     """What the entries of a queries document name; one that cannot be read names nothing, and its compiler says why."""
     values: dict[str, dict[QueriedValue, None]] = {}
     listed: frozenset[str] | None = frozenset()
@@ -69,7 +69,7 @@ def queried_columns(entries: Iterable[Any]) -> QueriedColumns:
     return QueriedColumns(values={column: tuple(named) for column, named in values.items()}, listed=listed)
 
 
-def asked_quantiles(entries: Iterable[Any]) -> dict[str, frozenset[Fraction]]:
+def asked_quantiles(entries: Iterable[object]) -> dict[str, frozenset[Fraction]]:
     """The quantiles that entries ask of each column, medians among them; what cannot be read asks none.
 
     >>> asked_quantiles([{"median": "age"}, {"median": 3}, {"quantiles": "pay", "at": [0.9, 2]}])
@@ -84,7 +84,7 @@ def asked_quantiles(entries: Iterable[Any]) -> dict[str, frozenset[Fraction]]:
     return found
 
 
-def _of_predicate(text: Any) -> Iterator[tuple[str, QueriedValue]]:
+def _of_predicate(text: object) -> Iterator[tuple[str, QueriedValue]]:
     if isinstance(text, str):
         with suppress(DocumentError):
             yield from _leaves(parse(text, Location("queries")), negated=False)
@@ -100,7 +100,7 @@ def _leaves(node: Node, *, negated: bool) -> Iterator[tuple[str, QueriedValue]]:
             yield from _leaves(part, negated=negated)
 
 
-def _of_ranges(entry: Mapping[str, Any]) -> Iterator[tuple[str, QueriedValue]]:
+def _of_ranges(entry: Mapping[str, object]) -> Iterator[tuple[str, QueriedValue]]:
     """Ends of the listed ranges; of random ones no value is named."""
     columns, rows = entry.get("ranges"), entry.get("between")
     if not isinstance(rows, list | tuple):
@@ -115,7 +115,7 @@ def _of_ranges(entry: Mapping[str, Any]) -> Iterator[tuple[str, QueriedValue]]:
                 yield column, QueriedValue("to", _constant(pair[1]))
 
 
-def _constant(value: Any) -> Constant:
+def _constant(value: object) -> Constant:
     """An end of a range as a predicate would write it; what is no number counts as text."""
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     return Constant("number" if number else "text", str(value), 0)

@@ -27,7 +27,7 @@ _EXTENTS: dict[str, tuple[int, int]] = {
 """Beyond whatever a query can name, by type."""
 
 
-def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> JsonObject:
+def fill_placeholders(domain: Mapping[str, object], queries: Mapping[str, Any]) -> JsonObject:
     """The domain document with what the queries name in place of placeholders; what it states already stays.
 
     A column that is compared with < and the like gets edges, and a number's or a date's type where it was text. One

@@ -64,7 +64,7 @@ class FileCase:
     name: str
     what: str
     tables: tuple[tuple[Row, ...], tuple[Row, ...]]
-    queries: Mapping[str, Any]
+    queries: Mapping[str, object]
     given: Mapping[str, Any]
     output: Mapping[str, Any]
     claim: Claim

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ def blocks(shape: tuple[int, ...]) -> Iterator[QueryBlock]:
         yield QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=matrix),), scale=scale)
 
 
-def frozen_faults(value: Any) -> Iterator[str]:
+def frozen_faults(value: object) -> Iterator[str]:
     """Whether it is a frozen value, as all strategies are: a plan may hold it, and compares it by its fields."""
     kind = type(value)
     if not is_frozen(kind):

@@ -24,7 +24,7 @@ from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.engine import Engine
 
 Question = tuple[str, Counting]
-Made = Callable[[Any], Engine]
+Made = Callable[[object], Engine]
 """Makes the engine of an Arrow table: loads it into the database, and names it there."""
 
 

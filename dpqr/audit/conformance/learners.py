@@ -31,7 +31,7 @@ RECORDS = 6
 FEATURES = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
 
 
-def loss_faults(loss: Any) -> Iterator[str]:
+def loss_faults(loss: object) -> Iterator[str]:
     """One line a fault. The protocol comes first: without it nothing else is asked."""
     lack = lacking(NamedLoss, loss)
     if lack is not None:
@@ -41,7 +41,7 @@ def loss_faults(loss: Any) -> Iterator[str]:
     yield from (f"constants: the loss {fault}" for fault in broken_constants(loss))
 
 
-def learner_faults(learner: Any) -> Iterator[str]:
+def learner_faults(learner: object) -> Iterator[str]:
     """One line a fault; of changes beyond the bound, the first one under each unit."""
     lack = lacking(NamedLearner, learner)
     if lack is not None:

@@ -29,7 +29,7 @@ MOST_STEPS = 5_000
 """No plan for a tiny universe takes so many."""
 
 
-def schedule_faults(schedule: Any) -> Iterator[str]:
+def schedule_faults(schedule: object) -> Iterator[str]:
     """One line a fault. The protocol comes first: without it nothing else is asked."""
     lack = lacking(Schedule, schedule)
     if lack is not None:

@@ -86,7 +86,7 @@ def _behaviour(rule: Any, universe: Universe) -> Iterator[str]:
             yield from _course(rule, universe, shift, factor)
         if rule.cumulative:
             yield from _cumulative(rule, universe)
-        measured: list[Any] = []
+        measured: list[object] = []
         for block in problem.workload.blocks:
             fits = rule.fits(problem, tuple(measured), (block,))
             if not isinstance(fits, bool):
@@ -304,7 +304,7 @@ def find_refutations(rule: Any) -> Iterator[str]:
             )
 
 
-def _lengths(rule: Any, problem: Problem, level: Level, most: int) -> Iterator[int]:
+def _lengths(rule: object, problem: Problem, level: Level, most: int) -> Iterator[int]:
     """Of every strategy on every table; stops at the first that is long enough."""
     cells = problem.domain.size
     tables = [RECORDS * np.eye(cells, dtype=np.int64)[place] for place in (0, cells - 1)]

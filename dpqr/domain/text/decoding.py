@@ -96,7 +96,7 @@ def _folded(word: str) -> str:
     return word.replace("-", "").replace("_", "").lower()
 
 
-def number(value: Any, location: Location) -> Fraction:
+def number(value: object, location: Location) -> Fraction:
     """An exact number: JSON's decimals as they are written, never through a binary float."""
     if isinstance(value, float):
         value = Decimal(repr(value))
@@ -110,7 +110,7 @@ def number(value: Any, location: Location) -> Fraction:
     return Fraction(value)
 
 
-def quote_fix(value: Any, kind: str, location: Location) -> Fix | None:
+def quote_fix(value: object, kind: str, location: Location) -> Fix | None:
     """The fix of a label of text that lacks its quotes, or of a whole number that has some."""
     if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
         return location.replaced(f'"{value}"')
@@ -119,7 +119,7 @@ def quote_fix(value: Any, kind: str, location: Location) -> Fix | None:
     return None
 
 
-def describe_value(value: Any) -> str:
+def describe_value(value: object) -> str:
     """A public value as an error shows it: scalars as written, containers by their kind, long ones cut."""
     if isinstance(value, dict):
         return "an object"
@@ -160,7 +160,7 @@ _SYNONYMS = {
 """Types of columns by the names that other programs give them."""
 
 
-def decode(value: Any, form: type[Form], location: Location) -> Form:
+def decode(value: object, form: type[Form], location: Location) -> Form:
     """`value` as a `form`; a DocumentError of every fault of its shape where it is not one."""
     faults = Faults()
     fix_shape(value, form, location, faults)
@@ -168,7 +168,7 @@ def decode(value: Any, form: type[Form], location: Location) -> Form:
     return msgspec.convert(value, form)
 
 
-def fitting(value: Any, form: type[Form]) -> Form | None:
+def fitting(value: object, form: type[Form]) -> Form | None:
     """`value` as a `form`; None where it is not one."""
     try:
         return msgspec.convert(value, form)
@@ -179,7 +179,7 @@ def fitting(value: Any, form: type[Form]) -> Form | None:
 Members = dict[str, FieldInfo]
 
 
-def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: Members | None = None) -> Any:
+def fix_shape(value: object, form: object, location: Location, faults: Faults, outer: Members | None = None) -> object:
     """`value` with the obvious fixes of its shape. Every fault is kept, those that are fixed too.
 
     outer: the members of the object that it stands in, where a misplaced key may belong.
@@ -230,7 +230,7 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
 
 def _renamed(
     value: dict[str, object], known: Members, location: Location, faults: Faults, outer: Members
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     """The members under known keys; a misspelt key counts as the one that it can only mean."""
     for key, part in value.items():
         if key in known:
@@ -257,7 +257,7 @@ def _inner(key: str, known: Members) -> str | None:
     return None
 
 
-def _options(form: Any) -> list[Any]:
+def _options(form: object) -> list[object]:
     """The types that a value may have, without what annotates them."""
     if get_origin(form) is Annotated:
         return _options(get_args(form)[0])
@@ -266,11 +266,11 @@ def _options(form: Any) -> list[Any]:
     return [form]
 
 
-def _choices(form: Any) -> tuple[Any, ...]:
+def _choices(form: object) -> tuple[Any, ...]:
     return next((get_args(option) for option in _options(form) if get_origin(option) is Literal), ())
 
 
-def _fixed(value: Any, form: Any) -> Any:
+def _fixed(value: Any, form: Any) -> object:
     """What a faulty value can only mean; None where that is not obvious."""
     if not isinstance(value, str):
         return None

@@ -141,7 +141,7 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
     # Refuse the first refused part, with its path; a stack instead of recursion, for depth is the sender's. It holds
     # one cursor a level, never a part's members: their number is the sender's too.
     path: list[int | str] = []
-    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
+    levels: list[Iterator[tuple[int | str, object]]] = [iter([("", value)])]
     while levels:
         step, part = next(levels[-1], (None, None))
         if step is None:
@@ -193,7 +193,7 @@ def _explained(text: str, found: int) -> str:
     return f"not JSON at line {line} column {column}: {reason}"
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject | _Refused:
+def _object(pairs: list[tuple[str, object]]) -> JsonObject | _Refused:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
@@ -218,7 +218,7 @@ def _whole(text: str) -> int | _Refused:
     return int(text)
 
 
-def _fault(part: Any, depth: int) -> str | None:
+def _fault(part: object, depth: int) -> str | None:
     """What is wrong with a part of the tree, its members aside."""
     if isinstance(part, _Refused):
         return part.reason

@@ -46,7 +46,7 @@ def states_domain(queries: str | Mapping[str, Any]) -> bool:
     return isinstance(value, Mapping) and "domain" in value
 
 
-def states_sql(queries: str | Mapping[str, Any]) -> bool:
+def states_sql(queries: str | Mapping[str, object]) -> bool:
     """Whether queries are SQL: a .sql file, or an object {"sql": its text}."""
     return "sql" in queries if isinstance(queries, Mapping) else Path(queries).suffix.lower() == ".sql"
 
@@ -66,7 +66,7 @@ def public_documents(sources: Sources) -> PublicDocuments:
     return PublicDocuments(queries={"queries": plain(entries)}, domain=plain(sources.domain), files=files)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """JSON values that Python writes and reads without loss: a number of more digits than a double holds is an object.
 
     >>> plain({"edges": (Decimal("0.5"), Decimal("0.12345678901234567891"))})

@@ -38,7 +38,7 @@ _EMPTY = "is true for no cell"
 
 
 def read_sql(
-    sql: str | Mapping[str, Any], domain: str | JsonObject | Domain | None, *, strict: bool = False
+    sql: str | Mapping[str, object], domain: str | JsonObject | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The statements as a queries document over a domain; its notes say where answers mean something else.
 
