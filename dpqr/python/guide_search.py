@@ -22,8 +22,6 @@ NAMED = 4
 """So many times counts a word of a section's heading or of its line in the index, where one of its text counts once."""
 SYNONYM = 0.4
 """What a synonym counts, where the word itself counts 1."""
-UNNAMED = 0.3
-"""What a word counts that stands in no heading, index or list of synonyms: it is rare in the guide, and says little."""
 TOPIC = 0.3
 """What the best section of its topic counts for a section."""
 COMMON = (
@@ -134,7 +132,6 @@ def _guide() -> tuple[list[GuideSection], dict[str, float]]:
 
     The first section of a topic has the topic's heading.
     """
-    named = {word for line in _word_file("synonyms.txt") for word in _stems(line)}
     texts = list[tuple[str, str, list[str], Counter[str]]]()
     for topic in EVERY_TOPIC:
         code = False
@@ -144,17 +141,13 @@ def _guide() -> tuple[list[GuideSection], dict[str, float]]:
                 heading = line.lstrip("# ")
                 place = topic if heading.startswith(f"{topic}: ") else f"{topic}/{heading}"
                 names = _stems(f"{heading} {index().get(place, '')}")
-                named.update(names)
                 texts.append((topic, heading, [], Counter(names * NAMED)))
             elif line.strip("`|-"):
                 texts[-1][2].append(line)
                 texts[-1][3].update(_stems(line))
     texts = [each for each in texts if each[2]]
     held = Counter(word for *_, counts in texts for word in counts)
-    rarity = {
-        word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) * (1.0 if word in named else UNNAMED)
-        for word, count in held.items()
-    }
+    rarity = {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in held.items()}
     mean = sum(counts.total() for *_, counts in texts) / len(texts)
     sections = list[GuideSection]()
     for topic, heading, lines, counts in texts:

@@ -6,6 +6,8 @@ from functools import cache
 
 import pytest
 from cli.guide_questions import (
+    BLIND_REPORTING,
+    BLIND_SETTING,
     FIRST,
     FRESH,
     NEW_REPORTING,
@@ -39,7 +41,7 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
     for page in GUIDE:
         sections |= {f"{page.name}/{line[3:]}" for line in page.text.splitlines() if line.startswith("## ")}
     asked = SETTING | REPORTING | USERS | NEW_SETTING | NEW_REPORTING | THREADS | FRESH
-    asked |= ROLES_SETTING | ROLES_REPORTING | OTHERS
+    asked |= ROLES_SETTING | ROLES_REPORTING | OTHERS | BLIND_SETTING | BLIND_REPORTING
     wanted = {section for answers in asked.values() for section in answers}
     assert {*wanted, *FIRST.values(), *index()} - sections == set()
 
@@ -57,7 +59,9 @@ def test_the_answers_of_the_questions_stand_in_the_guide():
         (ROLES_SETTING, 28),
         (ROLES_REPORTING, 25),
         (OTHERS, 26),
-        pytest.param(FRESH, 22, id="nobody set anything by these"),
+        (BLIND_SETTING, 38),
+        (BLIND_REPORTING, 33),
+        pytest.param(FRESH, 24, id="nobody set anything by these"),
     ],
 )
 def test_questions_are_answered_among_the_first_three(asked, least):
