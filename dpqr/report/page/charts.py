@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-BARS, CURVES, ACROSS_TICKS = 14, 4, 20
-"""The most bars and curves of a chart, and names below a heat map."""
+BARS, LONG_BARS, CURVES, ACROSS_TICKS = 14, 8, 4, 20
+"""The most bars of a chart, beside their names and below long ones, and curves of one; and names below a heat map."""
 DOWN, ACROSS = 20, 24
 """Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
@@ -45,18 +45,20 @@ def block_chart(block: AnsweredBlock, salt: str, unit: str = "records") -> Chart
     if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
         return _curves(block, salt, unit)
     # Of a long block the largest answers.
-    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
-    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else count_words(block.rows, "answer")
+    largest = np.argsort(-block.estimate, kind="stable")[:BARS]
+    most = BARS if all(len(_name(block, row)) <= BESIDE for row in largest) else LONG_BARS
+    shown = block.chosen(largest[:most]) if block.rows > most else block
+    part = f"the {most} largest of {block.rows:,}" if block.rows > most else ""
     return interval_chart(
         [_name(shown, row) for row in range(shown.rows)],
         shown.estimate,
         shown.lower,
         shown.upper,
         shown.precision,
-        axis=unit,
+        axis=f"{unit}: {part}" if part else unit,
         zero=True,
         alone=never_measured(shown),
-        alt=f"Bars of {what}, in {unit}: {_seen(block)}",
+        alt=f"Bars of {f'{part} answers' if part else count_words(block.rows, 'answer')}, in {unit}: {_seen(block)}",
         salt=salt,
     )
 
@@ -175,7 +177,9 @@ def interval_chart(
                 fontsize=9,
                 annotation_clip=False,
             )
-        figures(axes, "x", most=2 if max(map(len, texts), default=0) > 6 else 3)
+        # As many as have room beside each other.
+        wide = 5.6 * max(map(len, texts), default=0) + 10
+        figures(axes, "x", most=min(max(int((WIDTH - left - right) / wide), 1), 3))
         figure.text(0.5, 4 / (pitch * count + 46), label(axis, 60), ha="center", fontsize=9)
 
     return draw_chart(draw, height=pitch * count + 46, alt=alt, salt=salt)
@@ -189,6 +193,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
         found.setdefault(block.cells(row)[:-1], []).append(row)
     groups = [np.array(rows, dtype=np.int64) for rows in found.values()]
     kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
+    part = f": the {CURVES} curves that end highest of {len(groups):,}" if len(groups) > CURVES else ""
 
     names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
     # A bin of numbers is named by where it begins; names turn where they would meet.
@@ -200,7 +205,7 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
 
     def draw(figure: Figure) -> None:
         axes = panel(figure, 48, 20, wide, 130)
-        figure.text(0.02, 1 - 9 / height, unit, fontsize=9, va="center")
+        figure.text(0.02, 1 - 9 / height, label(f"{unit}{part}", 60), fontsize=9, va="center")
         for rows, line in zip(kept, LINES, strict=False):
             shown = block.chosen(rows)
             places, alone = np.arange(shown.rows), never_measured(shown)
@@ -226,11 +231,10 @@ def _curves(block: AnsweredBlock, salt: str, unit: str) -> Chart:
                 )
 
     kind = "Cumulative curves" if is_prefix(block) else "Steps"
-    left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
     return draw_chart(
         draw,
         height=height,
-        alt=f"{kind} of {count_words(block.rows, 'answer')}, in {unit}: {_seen(block)}{left}",
+        alt=f"{kind} of {count_words(block.rows, 'answer')}, in {unit}{part}; {_seen(block)}",
         salt=salt,
     )
 

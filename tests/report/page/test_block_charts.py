@@ -66,15 +66,16 @@ def curves(groups, steps):
 @pytest.mark.parametrize(
     ("made", "words"),
     slow_but(
-        {0, 4},
+        {0, 5},
         [
             (block(column("a", 3)), "Bars of 3 answers, in records"),
             (block(column("a", 40)), "Bars of the 14 largest of 40 answers"),
+            (block(column("a" * 20, 40)), "Bars of the 8 largest of 40 answers"),
             (block(column("a", 40, ordered=True)), "Steps of 40 answers"),
             (block(), "Bars of 1 answer"),
             (grid(3, 4), "Heat map of 4 by 3 cells, in records"),
             (curves(2, 6), "Cumulative curves of 12 answers"),
-            (curves(6, 3), "2 of 6 curves are left out"),
+            (curves(6, 3), "the 4 curves that end highest of 6"),
             (block(column("a" * 40, 3)), "Bars of 3 answers"),
         ],
     ),
@@ -84,6 +85,7 @@ def test_every_block_has_the_chart_that_suits_it(made, words):
     assert words in chart.alt
     assert "largest estimate" in chart.alt
     assert chart.svg.startswith("<svg")
+    assert ("est of" in chart.svg) == ("est of" in words)  # whoever sees the chart is told too
 
 
 @pytest.mark.slow
