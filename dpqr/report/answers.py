@@ -423,7 +423,7 @@ def interval_words(lower: str, upper: str) -> str:
 
 def _bound_texts(bounds: FloatArray, errors: FloatArray, outward: Callable[[float], int]) -> list[str]:
     pairs = zip(bounds.tolist(), errors.tolist(), strict=True)
-    places = ((bound, _decimals(error)) for bound, error in pairs)
+    places = ((bound, _decimals(error) if bound else 0) for bound, error in pairs)
     return _trimmed(
         ["" if bound != bound else _text(outward(bound * 10.0**place) / 10.0**place, place) for bound, place in places]
     )
@@ -446,7 +446,7 @@ def _text(value: float, place: int) -> str:
 
 def _trimmed(texts: list[str]) -> list[str]:
     """Without the zeros behind the point that none of them needs: counts are whole."""
-    if not all("." in text for text in texts if text):
+    if not all("." in text for text in texts if text not in ("", "0")):
         return texts
     parts = [text.partition(".") for text in texts]
     needed = max((len(decimals.rstrip("0")) for _, _, decimals in parts), default=0)

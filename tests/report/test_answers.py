@@ -152,6 +152,10 @@ def test_intervals_are_never_narrowed(error):
     assert (np.array(shown[1]) - shown[0] <= error / 5).all()
 
 
+def test_an_end_at_0_has_no_digits_behind_the_point():
+    assert lower_texts(np.array([0.0, 430.0]), np.array([NAN, 0.25])) == ["0", "430"]
+
+
 def test_errors_have_two_digits():
     assert error_texts(np.array([390.2, 48.61, 7.06, 0.123, NAN])) == ["390", "49", "7.1", "0.12", ""]
 

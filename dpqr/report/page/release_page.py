@@ -449,9 +449,9 @@ def figure_card(rows: Sequence[Row], described: Mapping[str, str], salt: str) ->
         np.array([row[key] for row in rows[:FIGURE_LINES]], dtype=float)
         for key in ("estimate", "error", "lower", "upper")
     )
-    # Of one column the names of its groups alone.
-    single = len([key for key in rows[0] if key not in SAID and any(row[key] is not None for row in rows)]) == 1
-    names = [row[1].partition("=")[2] if single else row[1] or "all" for row in texts]
+    # Groups by their values alone, as the answers of a block.
+    named = "|".join(re.escape(plain(key)) for key in rows[0] if key not in SAID)
+    names = [re.sub(f"(^|, )({named})=", r"\1", row[1]) or "all" for row in texts]
     unsaid = [f"{column}: {text}" for column, text in described.items() if text not in axis]
     return Card(
         title=name,

@@ -267,6 +267,11 @@ def test_a_figure_of_very_many_rows_is_drawn_in_part():
     assert len(card.table.rows) == 60
 
 
+def test_groups_of_a_figure_go_by_their_values():
+    card = figure_card(({**ROW, "sex": "female", "age": "18 to 27"},), {}, "s")
+    assert "female, 18 to 27 " in card.chart.alt
+
+
 RULES = [
     {"name": "sex", "dpqr": {"null": "cell", "otherwise": "drop"}},
     {"name": "age", "dpqr": {"outside": "clip"}},
