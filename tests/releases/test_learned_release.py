@@ -14,6 +14,7 @@ import pytest
 from proofs.exact import LEAST, exp, real
 from support.cases import slowly, thinned
 
+import dpqr
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.open_columns import asked_quantiles
 from dpqr.domain.text.decoding import Location
@@ -247,6 +248,17 @@ def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     record = made(later).plan.problem.domain.learned
     assert record.columns == ("region", "pay")
     require_verified(verify(VerifyRequest(release="later")))
+
+
+def test_a_plan_over_what_was_learned_is_one_file_whatever_lies_beside_it(table):
+    made(asked(out="out"), SeededNoise(1))
+    Path("domain.json").write_text("mine")
+    plan = dpqr.plan(queries={"queries": [{"marginal": ["region"]}]}, domain="out/domain.json", eps=1)
+    plan.save("plan.json")
+    again = dpqr.release("t.csv", plan="plan.json", out="again")
+    assert Path("domain.json").read_text() == "mine"
+    assert again.record["plan"]["request"]["domain"]["learned"]["columns"] == ["region"]
+    assert Path("again/domain.json").exists()
 
 
 @pytest.mark.slow
