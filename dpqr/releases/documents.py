@@ -26,7 +26,7 @@ from dpqr.ledger.codec import JSON
 from dpqr.releases.files.atomic import reserve_file, write_text
 from dpqr.releases.forecast.resources import require_resources
 from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
-from dpqr.releases.reading import resolve_source
+from dpqr.releases.reading import policy_of, resolve_source
 from dpqr.releases.record.release_document import release_schema
 from dpqr.releases.requests import GivenDocument, LedgerRequest, OutputRequest, PlanRequest
 from dpqr.tables.codebooks.columns import (
@@ -205,6 +205,10 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     # The table whose columns are looked at: the named one, or the one that the budget's owner has registered.
     source = TableSource.unnamed() if data is None else TableSource(paths=(data,))
     looked_at = resolve_source(replace(source, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    if request.payer is not None and looked_at.engine is None:
+        policy = policy_of(request.payer)
+        read = {"delimiter": request.delimiter or policy.delimiter, "encoding": request.encoding or policy.encoding}
+        looked_at = replace(looked_at, **read)
     table = looked_at if looked_at.named else None
     with refuse_table_as_document(table):
         codebooks = [read_codebook(path, request.form, request.table) for path in books]
