@@ -278,14 +278,12 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
         )
     choice = _choice_of_rows(request, budget, unit, numbers, fields.values()) if numbers else None
     # The table that the request names, or the one that the budget's owner has registered.
-    named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
-    named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
     return plan_columns(
         columns,
         made,
         budget,
         unit,
-        resolve_source(named, described.payer),
+        resolve_source(described.source, described.payer),
         described.payer,
         choice=choice,
         reason=request.reason,
