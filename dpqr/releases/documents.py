@@ -215,8 +215,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
     looked_at = resolve_source(request.source, request.payer)
     if request.payer is not None and looked_at.engine is None and looked_at.frame is None:
         policy = policy_of(request.payer)
-        read = {"delimiter": request.delimiter or policy.delimiter, "encoding": request.encoding or policy.encoding}
-        looked_at = replace(looked_at, **read)
+        delimiter, encoding = request.delimiter or policy.delimiter, request.encoding or policy.encoding
+        looked_at = replace(looked_at, delimiter=delimiter, encoding=encoding)
     table = looked_at if looked_at.named else None
     with refuse_table_as_document(table):
         codebooks = [read_codebook(path, request.form, request.table) for path in books]

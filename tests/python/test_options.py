@@ -110,7 +110,7 @@ def test_documents():
         document("domain", [1])
     with pytest.raises(dpqr.UsageFault, match=r"queries: is a statement and no path; .*dpqr\.sql"):
         document("queries", " select a, COUNT(*) FROM t GROUP BY a")
-    with pytest.raises(dpqr.UsageFault, match="give queries and eps, .*; there is no option 'epsilon'"):
+    with pytest.raises(dpqr.UsageFault, match=r"give queries and eps, .*; there is no option 'epsilon'"):
         dpqr.release("t.csv", queries={}, epsilon=1)
 
 

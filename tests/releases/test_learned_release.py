@@ -584,8 +584,12 @@ def test_a_dry_run_reads_nothing_and_says_what_it_assumes(table, monkeypatch):
         ({"learn_share": "1"}, UsageFault, "--learn-share 1: must be at least 1e-12 and below 1"),
         ({"learn_share": "0.2", "domain": {"fields": [SEX]}}, UsageFault, "leaves nothing open"),
         ({"delta": None}, UsageFault, "learned labels need a delta"),
-        ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "names values of 'region'"),
-        ({"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}}, DocumentError, "names values of"),
+        ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "compares 'region' with 'north'"),
+        (
+            {"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}},
+            DocumentError,
+            "compares 'region' with",
+        ),
         ({"queries": [{"marginal": ["nowhere"]}]}, DocumentError, "nowhere"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -642,7 +646,7 @@ def test_check_reads_all_that_needs_no_label(table):
     [
         ({"marginal": ["nowhere"]}, REGION, "nowhere"),
         ({"where": "sex = 'x'"}, REGION, "'x'"),
-        ({"where": "region = 'north'"}, REGION, "names values of 'region', whose labels are to be learned"),
+        ({"where": "region = 'north'"}, REGION, "compares 'region' with 'north', but its labels are to be learned"),
         ({"marginal": ["region"]}, REGION | {"type": "integer"}, "labels of columns of type string are learned"),
         ({"marginal": ["pay"]}, PAY | {"constraints": {"minimum": 0}}, "'minimum' states them"),
         ({"marginal": ["sex"]}, SEX | {"name": "other", "constraints": {"enum": [], "m": 1}}, "enum"),

@@ -321,7 +321,10 @@ def test_persons_are_protected_and_named(table):
 def test_persons_that_a_codebook_names_are_protected_too(table):
     """Whether the unit stands in the domain file or in an option."""
     unit = {"column": "person", "max_rows": 3, "max_rows_per_cell": 2}
-    book = {"unit": unit, "fields": [{"name": "region", "type": "string", "dpqr": {"labels": "learn", "max_labels": 2}}]}
+    book = {
+        "unit": unit,
+        "fields": [{"name": "region", "type": "string", "dpqr": {"labels": "learn", "max_labels": 2}}],
+    }
     Path("book.json").write_text(json.dumps(book))
     described = {"codebooks": ("book.json",), "types": ()}
     plan = plan_learning(asked("region", described=described))

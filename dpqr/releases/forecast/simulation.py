@@ -380,8 +380,8 @@ def _shares(
 def _expected(
     errors: FloatArray, closed: FloatArray | None, least: FloatArray | float = 0.0
 ) -> list[ErrorDistribution]:
-    """Means and deviations. The mean over the tables is geometric, but where an error of whole numbers was 0 in all runs
-    on a table: one 0 would make it 0.
+    """Means and deviations. The mean over the tables is geometric, but where an error of whole numbers was 0 in all
+    runs on a table: one 0 would make it 0.
 
     Args:
         errors: shape (tables, runs, figures). closed: known means, shape (figures,).

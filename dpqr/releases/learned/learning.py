@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
-from dpqr.domain.domain import DeclaredPersons, Domain, LearnedRows
+from dpqr.domain.domain import Domain, LearnedRows
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
 from dpqr.domain.form import UnitForm
 from dpqr.domain.text.decoding import Location, decode
@@ -23,7 +23,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import DeclaredPersons, PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
@@ -240,9 +240,7 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     if described.unit is None and described.codebooks:
         stated = _stated_unit(replace(described, max_rows=None))
     if stated is not None:
-        described = replace(
-            described, unit=stated.columns, per=stated.per, max_rows=described.max_rows or stated.rows
-        )
+        described = replace(described, unit=stated.columns, per=stated.per, max_rows=described.max_rows or stated.rows)
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     numbers: tuple[int, ...] = ()
     if request.learn_max_rows is not None:
