@@ -232,6 +232,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
         if sign is not None:
             held = f"the table has one column, whose name holds {sign!r}"
             remarks.append(f"{held}; if that stands between columns: --delimiter {sign!r}")
+        if any("\ufffd" in name for name in names):
+            remarks.append("names of columns are no UTF-8; say how the file is written: --encoding cp1252, for example")
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], unit_columns(request.unit))
         sources = [
