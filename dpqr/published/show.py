@@ -66,6 +66,12 @@ def why_unverified(place: str) -> str:
     return unverified_predictions(place, found) if isinstance(found, dict) else found.unverified
 
 
+def is_rehearsal(place: str) -> bool:
+    """Whether its figures are of made-up rows. Raises: as `show`."""
+    found = _open_run(place)
+    return bool((found if isinstance(found, dict) else found.record).get("rehearsal"))
+
+
 def show_answers(place: str, query: str) -> AnsweredBlock:
     """The answers of one block of a release. Raises: as `show`, and UsageFault where it has no such block."""
     found = _open_run(place)

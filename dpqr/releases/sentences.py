@@ -320,6 +320,10 @@ def ledger_words(release: FinishedRun) -> str:
 FREE = "A rehearsal costs nothing; the prices below are those of the release."
 
 
+MADE_UP = "the figures are of made-up rows, and describe nobody"
+"""Of a rehearsal, where its receipt is not shown."""
+
+
 def rehearsal_words(rows: int, released: str) -> str:
     """What stands in the place of a guarantee. released: what the run ended with, in the plural."""
     drawn = f"{rows:,} rows were drawn from the public domain, and no table was opened"
