@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.domain.attribute import Bins, Rule
+import numpy as np
+
+from dpqr.domain.attribute import Attribute, Bins, Rule
 from dpqr.domain.domain import Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
@@ -205,7 +207,8 @@ CHECK = "check the formats and labels of the domain file"
 
 
 def left_out_warning(release: FinishedRun) -> str | None:
-    """That hardly any rows were used, or many were left out, where a released or a public count says so; else None.
+    """That hardly any rows were used, many were left out, or hardly any value of a column was read, where a released or
+    a public count says so; else None.
 
     Left out: the noisy count is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of
     200 runs (half of the tail of DOUBT: one side). Hardly any used: the noisy total is no larger than noise alone makes
@@ -233,7 +236,11 @@ def left_out_warning(release: FinishedRun) -> str | None:
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
-    if release.rehearsal or not (problem.unit.drops or problem.unit.columns):
+    if release.rehearsal:
+        return None
+    if unread := _hardly_read(release) or _empty_figure(release):
+        return unread
+    if not (problem.unit.drops or problem.unit.columns):
         return None
     if nobody := _hardly_anybody(release):
         return nobody
@@ -250,6 +257,42 @@ def left_out_warning(release: FinishedRun) -> str | None:
         f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{noise:.3g}, the "
         f"noise of that count); {cause}"
         f"{_suspect(problem.domain)}"
+    )
+
+
+def _hardly_read(release: FinishedRun) -> str | None:
+    """That a measured table has hardly any row with a value of one of its columns: its cells of values that fit nowhere
+    hold more than noise alone makes of 0, as for rows above, and those of values no more."""
+    attributes = release.plan.problem.domain.attributes
+    for measured in release.transcript.measurements:
+        for block, values in zip(measured.blocks, measured.values, strict=True):
+            if not block.is_marginal or block.scale != 1 or not block.axes:
+                continue
+            table = np.asarray(values).reshape([attributes[axis].size for axis in block.axes])
+            for place, axis in enumerate(block.axes):
+                attribute = attributes[axis]
+                by_cell = np.moveaxis(table, place, 0).reshape(attribute.size, -1)
+                unread = [attribute.own_cell(fault) for fault in attribute.own_cells if fault in UNREAD]
+                misfits, proper = by_cell[unread], by_cell[: attribute.axis.size]
+                most = measured.law.tail(DOUBT) * math.sqrt(proper.size)
+                if proper.sum() <= most and misfits.sum() > measured.law.tail(DOUBT) * math.sqrt(max(misfits.size, 1)):
+                    used, noise = max(float(proper.sum()), 0.0), measured.law.deviation * math.sqrt(proper.size)
+                    return (
+                        f"hardly any value of column {plain(attribute.name)!r} was read, or none: about {used:,.0f} (+-"
+                        f"{noise:.3g}, the noise of that count), beside {float(misfits.sum()):,.0f} that fit nowhere; "
+                        f"its {_expected_words(attribute)}"
+                    )
+    return None
+
+
+def _empty_figure(release: FinishedRun) -> str | None:
+    """That noise may be all there is of the denominators of a figure, in every group."""
+    empty = (each.figure.name for each in release.figures if each.small.size and each.small.all())
+    if (name := next(empty, None)) is None:
+        return None
+    return (
+        f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the table "
+        "is too small for the budget, or the values of its column are not written as the domain file says"
     )
 
 
@@ -277,17 +320,34 @@ def _hardly_anybody(release: FinishedRun) -> str | None:
 
 def _suspect(domain: Domain) -> str:
     """The column that a wrong format would most probably have lost: dates before numbers, numbers before labels."""
-    words = {"datetime": "times", "date": "dates", "number": "numbers", "labels": "labels"}
-    kinds = {each.name: each.axis.kind if isinstance(each.axis, Bins) else "labels" for each in domain.attributes}
     dropping = [
         each for each in domain.attributes if any(each.rule(fault) is Rule.DROP for fault in possible_faults(each.axis))
     ]
     if not dropping:
         return ""
-    first = min(dropping, key=lambda each: list(words).index(kinds[each.name]))
-    kind = kinds[first.name]
-    form = f" in the form {first.spelling.pattern or 'of ISO 8601'}" if kind in ("datetime", "date") else ""
-    return f"; the most probable cause is column {plain(first.name)!r}, whose {words[kind]} are expected{form}"
+    first, *others = sorted(dropping, key=lambda each: list(KINDS).index(_kind(each)))
+    more = f", or {', '.join(repr(plain(each.name)) for each in others[:4])}" if others else ""
+    more += " and others" if others[4:] else ""
+    return f"; the most probable cause is column {plain(first.name)!r}, whose {_expected_words(first)}{more}"
+
+
+KINDS = {"datetime": "times", "date": "dates", "number": "numbers", "labels": "labels"}
+UNREAD = ("unparsable", "outside")
+"""Faults of values that are there and fit nowhere."""
+
+
+def _kind(attribute: Attribute) -> str:
+    return attribute.axis.kind if isinstance(attribute.axis, Bins) else "labels"
+
+
+def _expected_words(attribute: Attribute) -> str:
+    """How a column's values are expected to be written."""
+    kind = _kind(attribute)
+    if kind == "labels":
+        titles = [repr(plain(title)) for title in attribute.axis.titles()[:3]]
+        return f"labels are expected, such as {', '.join(titles)}"
+    form = f" in the form {attribute.spelling.pattern or 'of ISO 8601'}" if kind in ("datetime", "date") else ""
+    return f"{KINDS[kind]} are expected{form}"
 
 
 def choice_words(plan: Plan) -> str:

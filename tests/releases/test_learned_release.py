@@ -250,6 +250,14 @@ def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     require_verified(verify(VerifyRequest(release="later")))
 
 
+def test_a_release_over_what_was_learned_gives_way_to_another(table):
+    """Its domain.json is one of its files."""
+    made(asked(out="out"), SeededNoise(1))
+    again = asked(out="out")
+    made(replace(again, output=replace(again.output, if_exists="replace")), SeededNoise(2))
+    assert Path("out/domain.json").exists()
+
+
 def test_a_plan_over_what_was_learned_is_one_file_whatever_lies_beside_it(table):
     made(asked(out="out"), SeededNoise(1))
     Path("domain.json").write_text("mine")
