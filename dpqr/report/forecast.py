@@ -193,7 +193,8 @@ def queries_view(
         if one.error is not None and one.error_bound is not None:
             unit = {"count": "records", "sum": "in the column's unit"}.get(one.kind, "in its own unit")
             most = f"at most {amount(one.error_bound)} in 95% of the releases"
-            lines += [("Error", f"{amount(one.error)} {unit}, the mean of a release; {most}")]
+            seen = f"{amount(one.error)} {unit}, the mean of a release; {most}" if one.error else "none seen"
+            lines += [("Error", seen)]
         lines += [("Better" if not place else "", words) for place, words in enumerate(one.better)]
         parts += [Text(plain(one.name), style="bold"), Padding(facts(lines), (0, 0, 1, 2))]
     rest = [("Price", price), ("Basis", f"{found.schedule}, {basis(found)}"), *(("Note", note) for note in notes)]
