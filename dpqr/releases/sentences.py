@@ -517,6 +517,40 @@ SAID: tuple[tuple[str, str], ...] = (
         "Estimates are the weighted mean of several models of what was measured: {0}. The weights are those that best "
         "predicted noisy answers that no model had seen.",
     ),
+    (
+        r"in parts: (\S+) of the budget for the columns that queries join, by marginals; (\S+) for (.+), which no .+",
+        "{0} of the budget was for the columns that questions join, {1} for {2}, which no question joins with others.",
+    ),
+    (
+        r"strategy for (.+?): .+, expected error (\S+) a query.*",
+        "What was to be measured of {0} was chosen for the questions about it: an error of about {1} was expected in "
+        "each answer.",
+    ),
+    (
+        r"(?:a noisy count of all records, .+; )?noisy counts of boxes of cells, for .+",
+        "A noisy first look decided whether neighbouring cells are counted together.",
+    ),
+    (
+        r"(.+): (?:after|without) .+ looks? at boxes, buckets are expected to leave (.+) the strategy's error: the "
+        r"strategy was measured.*",
+        "{0}: cells were not counted together, which was expected to leave {1} the error; its measured answers are "
+        "unbiased.",
+    ),
+    (
+        r"(.+): (?:after|without) .+ looks? at boxes, buckets are .+: cells were merged into (\S+) buckets; expected "
+        r"error (\S+) a query, .+ \(of the strategy: (\S+)\); answers are biased by what an even spread hides",
+        "{0}: neighbouring cells were counted together, in {1} groups; an error of about {2} is expected in each "
+        "answer, in the place of {3}. Within a group records count as evenly spread, which biases answers that are not.",
+    ),
+    (
+        r"(.+?): (.+): the strategy was measured, and its answers are unbiased",
+        "{0}: cells were not counted together ({1}); its measured answers are unbiased.",
+    ),
+    (
+        r"columns that stand apart are independent of all others in the model: .+",
+        "Columns that no question joins with others count as independent of them, and their counts were made to add "
+        "up: estimates about them may be biased.",
+    ),
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )
 """Notes of a plan that speak to its maker, and what a reader gets instead; nothing: the first sentence says it."""

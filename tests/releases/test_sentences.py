@@ -197,6 +197,27 @@ def test_every_note_of_a_plan_of_marginals_is_in_the_catalogue():
     assert passed == []
 
 
+def test_every_note_of_a_release_in_parts_is_in_the_catalogue_too():
+    """By the schedule's own words, whether neighbouring cells were merged or not."""
+    ages = [*range(10)] * 300
+    frame = pd.DataFrame({"age": ages, "sex": ["f", "m"] * 1500, "job": ["a", "b", "c"] * 1000})
+    labels = [
+        {"name": name, "type": "string", "constraints": {"enum": list(enum)}, "dpqr": {"otherwise": "cell"}}
+        for name, enum in (("sex", "fm"), ("job", "abc"))
+    ]
+    age = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 199}}
+    queries = {"queries": [{"prefix": "age"}, {"marginal": ["sex", "job"]}]}
+    said = []
+    for eps in ("0.05", "1"):
+        made = dpqr.release(frame, queries=queries, domain={"fields": [age, *labels]}, eps=eps, schedule="parts")
+        raw = {note for note in made.record["trust"] if not note.startswith("warning: ")}
+        notes = [text for name, text in made.record["receipt"] if name == "Note"]
+        assert raw.isdisjoint(notes), raw & set(notes)
+        said += notes
+    assert any("which no question joins with others" in note for note in said)
+    assert any("whether neighbouring cells are counted together" in note for note in said)
+
+
 def test_a_plan_says_what_it_will_do_in_whole_sentences():
     count = COUNT.format(share=0.02, candidates="what a search finds or all blocks once")
     said = [planner_note(note) for note in (WORDS["search"].note, count, MAKERS[4], "something else")]
