@@ -540,7 +540,7 @@ SAID: tuple[tuple[str, str], ...] = (
         r"(.+): (?:after|without) .+ looks? at boxes, buckets are .+: cells were merged into (\S+) buckets; expected "
         r"error (\S+) a query, .+ \(of the strategy: (\S+)\); answers are biased by what an even spread hides",
         "{0}: neighbouring cells were counted together, in {1} groups; an error of about {2} is expected in each "
-        "answer, not {3}. Within a group records count as evenly spread, which biases answers about those that are not.",
+        "answer, not {3}. Within a group records count as evenly spread, which biases answers where they are not.",
     ),
     (
         r"(.+?): (.+): the strategy was measured, and its answers are unbiased",
