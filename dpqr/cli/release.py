@@ -155,12 +155,13 @@ def plan_command(given: PlanCommand) -> None:
     if given["html"]:
         (point,) = forecasts.points
         write_new(given["html"], plan_html(point.plan, point.resources, _parts(forecasts)), "--html")
+    # Written before the screen, whose reader may leave early.
+    digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts)) if place else None
     screen.show(shown_forecasts(forecasts, top=given["top"]))
     if len(forecasts.points) == 1 and not screen.as_json:
         product("")
         screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
     if place:
-        digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
         say(f"planned into {place.given}, sha256 {digest}")
 
 

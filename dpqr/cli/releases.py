@@ -112,17 +112,29 @@ def show_command(release: str, given: ShowCommand) -> None:
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
-    from dpqr.published.show import show, show_answers, show_bound, show_figure, show_views, why_unverified
+    from dpqr.published.show import (
+        is_rehearsal,
+        show,
+        show_answers,
+        show_bound,
+        show_figure,
+        show_views,
+        why_unverified,
+    )
     from dpqr.python.shown import Shown
     from dpqr.releases.files.read_release import block_records
     from dpqr.releases.files.views import view_records
+    from dpqr.releases.sentences import MADE_UP
     from dpqr.report.answers import figures_view, views_view
     from dpqr.report.release import stored_block_view, stored_run_view
 
     query, form, views, rows = given["query"], given["form"], given["views"], given["rows"]
-    # On stderr, where the receipt, which says it too, is not shown.
-    if (views is not None or query is not None or given["as_json"]) and (doubt := why_unverified(release)):
-        say(f"not verified: {plain(doubt)}")
+    if views is not None or query is not None or given["as_json"]:
+        # On stderr, where the receipt, which says it too, is not shown.
+        if doubt := why_unverified(release):
+            say(f"not verified: {plain(doubt)}")
+        if is_rehearsal(release):
+            say(f"rehearsal: {MADE_UP}")
     if views is not None:
         if query is not None or form is not None or rows is not None:
             raise UsageFault("--views shows all marginals together; leave --query, --as and --rows out")

@@ -137,9 +137,9 @@ class _Parser(Struct):
         self.at += found
         return found
 
-    def unexpected(self, wanted: str) -> DocumentError:
+    def unexpected(self, wanted: str, hint: str = "") -> DocumentError:
         got = "the end" if self.peek().kind == "end" else repr(self.peek().text)
-        return self.location.fault(f"at character {self.peek().start}: expected {wanted}, got {got}")
+        return self.location.fault(f"at character {self.peek().start}: expected {wanted}, got {got}{hint}")
 
     def either(self) -> Node:
         parts = [self.both()]
@@ -187,7 +187,9 @@ class _Parser(Struct):
         elif not negated and self.peek().kind == "symbol" and self.peek().text in OPERATORS:
             node = self.compared(column)
         else:
-            raise self.unexpected("`in` or `between`" if negated else "a comparison (= != < <= > >= in between is)")
+            wanted = "`in` or `between`" if negated else "a comparison (= != < <= > >= in between is)"
+            alone = not negated and (self.peek().kind in ("end", "keyword") or self.peek().text == ")")
+            raise self.unexpected(wanted, f"; of a truth value write {column.text} = true" if alone else "")
         return Not(node) if negated else node
 
     def compared(self, column: Token) -> Node:

@@ -95,8 +95,9 @@ def require_unit(terms: BudgetTerms, unit: PrivacyUnit) -> None:
         )
     if unit.whom != terms.unit:
         raise BudgetRefused(
-            f"dataset {terms.dataset!r}: a release would protect {unit.whom}, but its budget protects {terms.unit}; "
-            "release for that unit"
+            f"dataset {terms.dataset!r}: a release would protect {unit.whom}, but its budget protects {terms.unit}\n"
+            "ask for that unit: --unit COLUMN --max-rows K for persons, neither of them for rows; the domain file may "
+            'state it as "unit"'
         )
 
 

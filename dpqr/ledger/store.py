@@ -354,6 +354,13 @@ class SqliteStore(Struct, frozen=True):
                 connection.execute(setting)
             yield connection
 
+    def _begins_with(self, first: bytes) -> bool:
+        try:
+            with self.path.open("rb") as file:
+                return file.read(len(first)) == first
+        except OSError:
+            return False
+
     @contextmanager
     def _faults(self, wait: float) -> Iterator[None]:
         """SQLite's errors as LedgerError. Closing a connection rolls back what was not committed."""
@@ -367,6 +374,8 @@ class SqliteStore(Struct, frozen=True):
                 reason = f"{_REASONS[primary]}; fix that and try again"
             else:
                 reason = "is damaged, or is no ledger; restore it from a backup"
+                if primary == sqlite3.SQLITE_NOTADB and self._begins_with(b'{"entry":'):
+                    reason = "is an export of a ledger, which `dpqr verify` takes alone; give the ledger itself"
             raise LedgerError(f"--ledger {self.path}: {reason}") from None
         except LedgerError as error:
             raise name_place(error, self.path) from None

@@ -29,6 +29,7 @@ from dpqr.releases.files.release_files import table_of_figures
 from dpqr.releases.loop import Outcome, released_hypothesis
 from dpqr.releases.planning import read_documents, refuse_persons
 from dpqr.releases.result import FinishedRun, figures_of, sound_answers, tested_errors, tests_of
+from dpqr.releases.sentences import MADE_UP
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
@@ -214,11 +215,13 @@ def answer(request: AnswerRequest) -> DerivedAnswers:
     if isinstance(request.release, FinishedRun):
         made = request.release
         workload, notes = _compile_queries(request.queries, made.plan)
+        notes = (*((MADE_UP,) if made.rehearsal else ()), *notes)
         outcome = Outcome(hypothesis=made.hypothesis, transcript=made.transcript, errors=made.errors)
         return _answers(_InMemory(made, outcome), workload, notes)
     with TemporaryDirectory(prefix="dpqr-answer-") as scratch:
         kept = _OnDisk(request.release, ReleaseEvidence(VerifyRequest(release=request.release), Path(scratch)))
         workload, notes = _compile_queries(request.queries, kept.plan)
+        notes = (*((MADE_UP,) if kept.files.record.get("rehearsal") else ()), *notes)
         return _answers(kept, workload, notes)
 
 

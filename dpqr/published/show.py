@@ -66,6 +66,12 @@ def why_unverified(place: str) -> str:
     return unverified_predictions(place, found) if isinstance(found, dict) else found.unverified
 
 
+def is_rehearsal(place: str) -> bool:
+    """Whether its figures are of made-up rows. Raises: as `show`."""
+    found = _open_run(place)
+    return bool((found if isinstance(found, dict) else found.record).get("rehearsal"))
+
+
 def show_answers(place: str, query: str) -> AnsweredBlock:
     """The answers of one block of a release. Raises: as `show`, and UsageFault where it has no such block."""
     found = _open_run(place)
@@ -75,8 +81,12 @@ def show_answers(place: str, query: str) -> AnsweredBlock:
 
 
 def show_figure(place: str, name: str) -> tuple[Row, ...]:
-    """The rows of one figure; none where the release has no figure of this name. Raises: as `show`."""
-    return tuple(one for one in show(place).figures if one["figure"] == name)
+    """The rows of one figure; none where the release has no figure of this name. One per person is found by the name
+    that the queries document gives it, too. Raises: as `show`."""
+    kept = show(place)
+    taken = {*(one["figure"] for one in kept.figures), *(entry.name for entry in kept.entries)}
+    wanted = name if name in taken else f"{name} (persons)"
+    return tuple(one for one in kept.figures if one["figure"] == wanted)
 
 
 def show_views(place: str, base: int) -> WholeNumberViews:

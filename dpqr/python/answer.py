@@ -74,8 +74,9 @@ class Later:
         return f"Later({count_words(sum(block.rows for block in self.blocks), 'answer')}{figures})"
 
     def _repr_html_(self) -> str:
-        shown: str = self.answers.to_html(max_rows=20, border=0)
-        return shown
+        tables = [self.answers] if self.blocks else []
+        tables += [self.figures] if self._found.figures else []
+        return "".join(table.to_html(max_rows=20, border=0) for table in tables)
 
 
 def answer(

@@ -120,7 +120,12 @@ def document(name: str, given: object) -> str | dict[str, Any]:
     if isinstance(content, Mapping):
         return dict(content)
     if isinstance(content, str | os.PathLike):
-        return os.fspath(content)
+        path = os.fspath(content)
+        if path.lstrip()[:7].upper() == "SELECT ":
+            raise UsageFault(
+                f"{name}: is a statement and no path; give --sql, from Python {name}=dpqr.sql('SELECT ...')"
+            )
+        return path
     raise UsageFault(
         f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
         f"{'_from' if name == 'domain' else ''}() has built"

@@ -102,7 +102,7 @@ def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
 
 
 def domain_file(
-    table: Path | None = None,
+    table: object = None,
     *,
     out: Path | None = None,
     dataset: str | None = None,
@@ -117,7 +117,8 @@ def domain_file(
     `dataset` pays; columns that stay open are left out.
 
     Args:
-        table: a table, of which only column names and types are read; or a codebook, by its ending.
+        table: a path, a DataFrame or what else `dpqr.release` takes, of which only column names and types are read; or
+            a codebook, by its ending.
         dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
         out: a new file.
         sources: `LearnedSources`. dry_run: what would be learned and paid, as remarks; no row is read.
@@ -199,9 +200,12 @@ def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | 
     return run_sanitised(lambda: learn_domain(request, out=None if out is None else os.fspath(out)))
 
 
-def _domain_request(table: Path | None, sources: DomainSources) -> DomainRequest:
+def _domain_request(table: object, sources: DomainSources) -> DomainRequest:
+    from dpqr.python.requests import table_source
     from dpqr.releases.documents import DomainRequest
 
     stated = check_options(sources, checks(DomainSources))
-    data = None if table is None else os.fspath(table)
+    data: Any = os.fspath(table) if isinstance(table, str | os.PathLike) else table
+    if data is not None and not isinstance(data, str):
+        data = table_source(data, stated)
     return DomainRequest(data=data, table=stated.pop("name", None), **stated)

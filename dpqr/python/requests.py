@@ -123,7 +123,9 @@ def release_request(
         GoalMissed, LedgerError: the release before of a counter cannot be verified.
     """
     if plan is None and (queries is None or eps is None):
-        raise UsageFault("give queries and eps, or the plan that states them")
+        unknown = next((name for name in options if name not in checks(ReleaseOptions)), None)
+        hint = "" if unknown is None else f"; there is no option {unknown!r}"
+        raise UsageFault(f"give queries and eps, or the plan that states them{hint}")
     # A configured ledger is passed by where nothing is paid and no budget is named.
     named = (table is not None and not rehearse) or any(each is not None for each in (dataset, ledger, anchor))
     request = ReleaseRequest(

@@ -26,7 +26,7 @@ from dpqr.ledger.codec import JSON
 from dpqr.releases.files.atomic import reserve_file, write_text
 from dpqr.releases.forecast.resources import require_resources
 from dpqr.releases.planning import failing_notes, plan_release, read_documents, unit_notes, unit_of
-from dpqr.releases.reading import resolve_source
+from dpqr.releases.reading import policy_of, resolve_source
 from dpqr.releases.record.release_document import release_schema
 from dpqr.releases.requests import GivenDocument, LedgerRequest, OutputRequest, PlanRequest
 from dpqr.tables.codebooks.columns import (
@@ -144,7 +144,8 @@ ENDINGS = (".json", ".yaml", ".yml", ".toml", ".sql", ".ddl", ".xml")
 class DomainRequest(Struct, frozen=True, kw_only=True):
     """What a domain file is made from.
 
-    data: the table, of which the header is read; or a codebook, by its ending.
+    data: the table, of which the header is read, by its path or as a caller of Python holds it; or a codebook, by its
+    ending.
     codebooks: files, of which later ones win. form: theirs, None: by content. table: which of those they describe.
     types: columns as the command line states them; they win over all. queries: a file of queries, whose values fill in
     the labels and edges that no source states.
@@ -153,7 +154,7 @@ class DomainRequest(Struct, frozen=True, kw_only=True):
     payer: whose budget names the table, or admits the one in `data`; None: no ledger is asked.
     """
 
-    data: str | None = None
+    data: str | TableSource | None = None
     delimiter: str | None = None
     encoding: str | None = None
     codebooks: tuple[str, ...] = ()
@@ -165,6 +166,14 @@ class DomainRequest(Struct, frozen=True, kw_only=True):
     per: Every | None = None
     max_rows: int | None = None
     payer: LedgerRequest | None = None
+
+    @property
+    def source(self) -> TableSource:
+        """The table, which the budget's owner may name in its place."""
+        if isinstance(self.data, TableSource):
+            return self.data
+        named = TableSource.unnamed() if self.data is None else TableSource(paths=(self.data,))
+        return replace(named, delimiter=self.delimiter, encoding=self.encoding)
 
 
 class MadeDomain(Struct, frozen=True):
@@ -199,12 +208,15 @@ def domain_file(request: DomainRequest) -> MadeDomain:
         Reads names and types of the table's columns, never a row. Types are proposed by
         names alone. Codebooks are public by declaration.
     """
-    data, books = request.data, request.codebooks
-    if data is not None and data.lower().endswith(ENDINGS):
-        books, data = (data, *books), None
+    books = request.codebooks
+    if isinstance(request.data, str) and request.data.lower().endswith(ENDINGS):
+        books, request = (request.data, *books), replace(request, data=None)
     # The table whose columns are looked at: the named one, or the one that the budget's owner has registered.
-    source = TableSource.unnamed() if data is None else TableSource(paths=(data,))
-    looked_at = resolve_source(replace(source, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    looked_at = resolve_source(request.source, request.payer)
+    if request.payer is not None and looked_at.engine is None and looked_at.frame is None:
+        policy = policy_of(request.payer)
+        delimiter, encoding = request.delimiter or policy.delimiter, request.encoding or policy.encoding
+        looked_at = replace(looked_at, delimiter=delimiter, encoding=encoding)
     table = looked_at if looked_at.named else None
     with refuse_table_as_document(table):
         codebooks = [read_codebook(path, request.form, request.table) for path in books]
@@ -220,6 +232,8 @@ def domain_file(request: DomainRequest) -> MadeDomain:
         if sign is not None:
             held = f"the table has one column, whose name holds {sign!r}"
             remarks.append(f"{held}; if that stands between columns: --delimiter {sign!r}")
+        if any("\ufffd" in name for name in names):
+            remarks.append("names of columns are no UTF-8; say how the file is written: --encoding cp1252, for example")
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], unit_columns(request.unit))
         sources = [

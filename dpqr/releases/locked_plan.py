@@ -23,7 +23,7 @@ from dpqr.kernel.values import field_names, replace
 from dpqr.releases.files.atomic import SingleFile, document_text, read_record, reserve_file, write_text
 from dpqr.releases.files.release_files import file_hash
 from dpqr.releases.journal import TUNED_ELSEWHERE
-from dpqr.releases.reading import parse_release_request
+from dpqr.releases.reading import LEARNED_DOMAIN, parse_release_request
 from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, seal_document
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
@@ -65,7 +65,8 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
 def save_document(document: dict[str, object], inputs: PublicInputs | None, target: SingleFile) -> str:
     """Write a plan's document, and the files of coefficients that its queries name beside it. Its SHA-256."""
     for name, content in (inputs.files if inputs else {}).items():
-        _write_once(target, name, content)
+        if name != LEARNED_DOMAIN:  # the request in the document holds it
+            _write_once(target, name, content)
     target.write(lambda place: write_text(place, document_text(document)))
     return str(document[SEAL])
 
@@ -185,6 +186,8 @@ FORECAST_KEYS: Mapping[str, Any] = {
     **{name: dict.fromkeys(("mean", "deviation")) for name in ("error", "l1_over_n")},
     "blocks": {"name": None, "answers": None, "error": dict.fromkeys(("mean", "deviation")), "l1_over_n": None},
     "figures": {**dict.fromkeys(("name", "kind", "values")), "error": dict.fromkeys(("mean", "deviation"))},
+    "persons": {**dict.fromkeys(("name", "answers")), "error": dict.fromkeys(("mean", "deviation"))},
+    "left_out": dict.fromkeys(("share", "deviation", "error", "l1_over_n")),
     "within": {"distance": None, "queries": dict.fromkeys(("name", "answers", "share", "counts"))},
 }
 """The keys of a forecast, nested as they are; those of each of a list's members."""

@@ -158,6 +158,11 @@ def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None
     return _terms(payer).policy.counts
 
 
+def policy_of(payer: LedgerRequest) -> Policy:
+    """How the budget's owner lets tables be read."""
+    return _terms(payer).policy
+
+
 def charging_accountant(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
     """The accountant that the request names; else the one of a budget that adds up epsilon alone, rho or mu^2, for a
     plan of another may cost more there than one of its own for the same epsilon and delta, or cannot be charged."""

@@ -324,7 +324,7 @@ def _worth(plan: Plan) -> Iterator[Fact]:
             f"{amount(error)} on average: mean of the queries' mean absolute errors, in records (closed form)",
         )
     else:
-        yield "Error", "depends on the table: `dpqr plan` forecasts it, question by question, by simulation"
+        yield "Error", "depends on the table: the forecast of `dpqr plan` says it, question by question"
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
     plan_words = "worst-case plan: " if plan.named("search") else ""

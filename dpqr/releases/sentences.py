@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.domain.attribute import Bins, Rule
+import numpy as np
+
+from dpqr.domain.attribute import Attribute, Bins, Rule
 from dpqr.domain.domain import Domain, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.kernel.unit import PrivacyUnit
@@ -205,7 +207,8 @@ CHECK = "check the formats and labels of the domain file"
 
 
 def left_out_warning(release: FinishedRun) -> str | None:
-    """That hardly any rows were used, or many were left out, where a released or a public count says so; else None.
+    """That hardly any rows were used, many were left out, or hardly any value of a column was read, where a released or
+    a public count says so; else None.
 
     Left out: the noisy count is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of
     200 runs (half of the tail of DOUBT: one side). Hardly any used: the noisy total is no larger than noise alone makes
@@ -233,7 +236,11 @@ def left_out_warning(release: FinishedRun) -> str | None:
         for block, values in zip(measured.blocks, measured.values, strict=True)
         if block.is_marginal and block.scale == 1
     ]
-    if release.rehearsal or not (problem.unit.drops or problem.unit.columns):
+    if release.rehearsal:
+        return None
+    if unread := _hardly_read(release) or _empty_figure(release):
+        return unread
+    if not (problem.unit.drops or problem.unit.columns):
         return None
     if nobody := _hardly_anybody(release):
         return nobody
@@ -250,6 +257,42 @@ def left_out_warning(release: FinishedRun) -> str | None:
         f"hardly any {what} were used, or none: about {max(used, 0):,.0f} (+-{noise:.3g}, the "
         f"noise of that count); {cause}"
         f"{_suspect(problem.domain)}"
+    )
+
+
+def _hardly_read(release: FinishedRun) -> str | None:
+    """That a measured table has hardly any row with a value of one of its columns: its cells of values that fit nowhere
+    hold more than noise alone makes of 0, as for rows above, and those of values no more."""
+    attributes = release.plan.problem.domain.attributes
+    for measured in release.transcript.measurements:
+        for block, values in zip(measured.blocks, measured.values, strict=True):
+            if not block.is_marginal or block.scale != 1 or not block.axes:
+                continue
+            table = np.asarray(values).reshape([attributes[axis].size for axis in block.axes])
+            for place, axis in enumerate(block.axes):
+                attribute = attributes[axis]
+                by_cell = np.moveaxis(table, place, 0).reshape(attribute.size, -1)
+                unread = [attribute.own_cell(fault) for fault in attribute.own_cells if fault in UNREAD]
+                misfits, proper = by_cell[unread], by_cell[: attribute.axis.size]
+                most = measured.law.tail(DOUBT) * math.sqrt(proper.size)
+                if proper.sum() <= most and misfits.sum() > measured.law.tail(DOUBT) * math.sqrt(max(misfits.size, 1)):
+                    used, noise = max(float(proper.sum()), 0.0), measured.law.deviation * math.sqrt(proper.size)
+                    return (
+                        f"hardly any value of column {plain(attribute.name)!r} was read, or none: about {used:,.0f} (+-"
+                        f"{noise:.3g}, the noise of that count), beside {float(misfits.sum()):,.0f} that fit nowhere; "
+                        f"its {_expected_words(attribute)}"
+                    )
+    return None
+
+
+def _empty_figure(release: FinishedRun) -> str | None:
+    """That noise may be all there is of the denominators of a figure, in every group."""
+    empty = (each.figure.name for each in release.figures if each.small.size and each.small.all())
+    if (name := next(empty, None)) is None:
+        return None
+    return (
+        f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the table "
+        "is too small for the budget, or the values of its column are not written as the domain file says"
     )
 
 
@@ -277,17 +320,34 @@ def _hardly_anybody(release: FinishedRun) -> str | None:
 
 def _suspect(domain: Domain) -> str:
     """The column that a wrong format would most probably have lost: dates before numbers, numbers before labels."""
-    words = {"datetime": "times", "date": "dates", "number": "numbers", "labels": "labels"}
-    kinds = {each.name: each.axis.kind if isinstance(each.axis, Bins) else "labels" for each in domain.attributes}
     dropping = [
         each for each in domain.attributes if any(each.rule(fault) is Rule.DROP for fault in possible_faults(each.axis))
     ]
     if not dropping:
         return ""
-    first = min(dropping, key=lambda each: list(words).index(kinds[each.name]))
-    kind = kinds[first.name]
-    form = f" in the form {first.spelling.pattern or 'of ISO 8601'}" if kind in ("datetime", "date") else ""
-    return f"; the most probable cause is column {plain(first.name)!r}, whose {words[kind]} are expected{form}"
+    first, *others = sorted(dropping, key=lambda each: list(KINDS).index(_kind(each)))
+    more = f", or {', '.join(repr(plain(each.name)) for each in others[:4])}" if others else ""
+    more += " and others" if others[4:] else ""
+    return f"; the most probable cause is column {plain(first.name)!r}, whose {_expected_words(first)}{more}"
+
+
+KINDS = {"datetime": "times", "date": "dates", "number": "numbers", "labels": "labels"}
+UNREAD = ("unparsable", "outside")
+"""Faults of values that are there and fit nowhere."""
+
+
+def _kind(attribute: Attribute) -> str:
+    return attribute.axis.kind if isinstance(attribute.axis, Bins) else "labels"
+
+
+def _expected_words(attribute: Attribute) -> str:
+    """How a column's values are expected to be written."""
+    kind = _kind(attribute)
+    if kind == "labels":
+        titles = [repr(plain(title)) for title in attribute.axis.titles()[:3]]
+        return f"labels are expected, such as {', '.join(titles)}"
+    form = f" in the form {attribute.spelling.pattern or 'of ISO 8601'}" if kind in ("datetime", "date") else ""
+    return f"{KINDS[kind]} are expected{form}"
 
 
 def choice_words(plan: Plan) -> str:
@@ -318,6 +378,10 @@ def ledger_words(release: FinishedRun) -> str:
 
 
 FREE = "A rehearsal costs nothing; the prices below are those of the release."
+
+
+MADE_UP = "the figures are of made-up rows, and describe nobody"
+"""Of a rehearsal, where its receipt is not shown."""
 
 
 def rehearsal_words(rows: int, released: str) -> str:
@@ -452,6 +516,40 @@ SAID: tuple[tuple[str, str], ...] = (
         r"estimates are the weighted mean of several models of the noisy answers: (.+); the weights are.*",
         "Estimates are the weighted mean of several models of what was measured: {0}. The weights are those that best "
         "predicted noisy answers that no model had seen.",
+    ),
+    (
+        r"in parts: (\S+) of the budget for the columns that queries join, by marginals; (\S+) for (.+), which no .+",
+        "{0} of the budget was for the columns that questions join, {1} for {2}, which no question joins with others.",
+    ),
+    (
+        r"strategy for (.+?): .+, expected error (\S+) a query.*",
+        "What was to be measured of {0} was chosen for the questions about it: an error of about {1} was expected in "
+        "each answer.",
+    ),
+    (
+        r"(?:a noisy count of all records, .+; )?noisy counts of boxes of cells, for .+",
+        "A noisy first look decided whether neighbouring cells are counted together.",
+    ),
+    (
+        r"(.+): (?:after|without) .+ looks? at boxes, buckets are expected to leave (.+) the strategy's error: the "
+        r"strategy was measured.*",
+        "{0}: cells were not counted together, which was expected to leave {1} the error; its measured answers are "
+        "unbiased.",
+    ),
+    (
+        r"(.+): (?:after|without) .+ looks? at boxes, buckets are .+: cells were merged into (\S+) buckets; expected "
+        r"error (\S+) a query, .+ \(of the strategy: (\S+)\); answers are biased by what an even spread hides",
+        "{0}: neighbouring cells were counted together, in {1} groups; an error of about {2} is expected in each "
+        "answer, not {3}. Within a group records count as evenly spread, which biases answers where they are not.",
+    ),
+    (
+        r"(.+?): (.+): the strategy was measured, and its answers are unbiased",
+        "{0}: cells were not counted together ({1}); its measured answers are unbiased.",
+    ),
+    (
+        r"columns that stand apart are independent of all others in the model: .+",
+        "Columns that no question joins with others count as independent of them, and their counts were made to add "
+        "up: estimates about them may be biased.",
     ),
     (r"(?:--schedule auto|no errors of unmeasured blocks|one-way marginals (?:come|were measured) first).*", ""),
 )

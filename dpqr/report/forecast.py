@@ -164,9 +164,10 @@ def _figures(found: Sequence[PlanForecast], columns: Sequence[str], shares: Mapp
         if figure.kind == "top":
             continue
         errors = [one.figures[place].error for one in found]
-        cells = ["unknown" if error is None else amount(error.mean) for error in errors]
+        # A median of whole numbers may be right in every simulated release, which is no promise.
+        cells = ["unknown" if error is None else amount(error.mean) if error.mean else "none seen" for error in errors]
         if len(found) == 1:
-            cells += ["" if errors[0] is None else nine_of_ten(errors[0])]
+            cells += [nine_of_ten(errors[0]) if errors[0] is not None and errors[0].mean else ""]
             cells += [shares.get(figure.name, "")] if shares else []
         table.add_row(Text(plain(figure.name)), f"{figure.values:,}", *cells)
     return table
@@ -192,7 +193,8 @@ def queries_view(
         if one.error is not None and one.error_bound is not None:
             unit = {"count": "records", "sum": "in the column's unit"}.get(one.kind, "in its own unit")
             most = f"at most {amount(one.error_bound)} in 95% of the releases"
-            lines += [("Error", f"{amount(one.error)} {unit}, the mean of a release; {most}")]
+            seen = f"{amount(one.error)} {unit}, the mean of a release; {most}" if one.error else "none seen"
+            lines += [("Error", seen)]
         lines += [("Better" if not place else "", words) for place, words in enumerate(one.better)]
         parts += [Text(plain(one.name), style="bold"), Padding(facts(lines), (0, 0, 1, 2))]
     rest = [("Price", price), ("Basis", f"{found.schedule}, {basis(found)}"), *(("Note", note) for note in notes)]

@@ -171,7 +171,7 @@ FORMS: dict[Form, Callable[[AnsweredBlock, int], RenderableType]] = {
     "curve": curve_view,
 }
 
-PROMISE = ("Warning", "In all", "Guarantee")
+PROMISE = ("Not verified", "Warning", "In all", "Guarantee")
 """Facts of a receipt that are read before the answers."""
 FIGURES = 20
 """Rows of figures that are shown beside the receipt."""

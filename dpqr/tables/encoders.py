@@ -156,7 +156,9 @@ class NumberEncoder(Struct, frozen=True, eq=False):
 
         fits = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         fits = fits or (is_text(kind) and not self.spelling.plain)
-        return None if fits else "numbers (bins), in an integer, floating-point or decimal type"
+        hint = '; texts are read where the field says how they are written: "bareNumber": false, or a "groupChar"'
+        wanted = "numbers (bins), in an integer, floating-point or decimal type"
+        return None if fits else f"{wanted}{hint if is_text(kind) else ''}"
 
     def encode(self, cells: Any) -> CellCodes:
         from pyarrow import types
@@ -196,7 +198,8 @@ class MomentEncoder(Struct, frozen=True, eq=False):
         from pyarrow import types
 
         fits = types.is_date(kind) or types.is_timestamp(kind) or (is_text(kind) and not self.spelling.plain)
-        return None if fits else f"a date or a timestamp ({self.axis.kind} bins)"
+        hint = '; texts are read where the field says how they are written: "format": "%Y-%m-%d", for example'
+        return None if fits else f"a date or a timestamp ({self.axis.kind} bins){hint if is_text(kind) else ''}"
 
     def encode(self, cells: Any) -> CellCodes:
         import pyarrow as pa

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -144,6 +145,15 @@ def test_it_runs_under_python_3_9_without_a_package(made):
     assert all(line.startswith(("ok: ", "not checked: ")) for line in lines)
     assert "ok: ledger's sums" in ran.stdout
     assert "not checked: beyond: what the fit estimates" in ran.stdout
+
+
+def test_a_release_may_be_named_by_its_record_and_its_reader_may_leave_early(made):
+    place, _ = made["counts, persons"]
+    command = [sys.executable, str(FILE), str(place / "release.json")]
+    ran = subprocess.run(f"{shlex.join(command)} | true", shell=True, capture_output=True, text=True)
+    assert (ran.stderr, ran.returncode) == ("", 0)
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.startswith("ok: record")) == (0, True)
 
 
 def test_what_changes_a_price_a_sensitivity_an_answer_an_interval_a_hash_or_the_ledger_is_refused(made, tmp_path):

@@ -50,6 +50,13 @@ def test_the_release_s_own_answers_in_json(released):
     assert dpqr.answer(dpqr.read_release("one"), queries=dpqr.sql(asked)).document()["answers"] == ended.json["answers"]
 
 
+def test_figures_alone_make_a_table_without_rows_beside_theirs(released):
+    found = dpqr.answer("one", queries=dpqr.sql("SELECT sex, AVG(income) AS pay FROM t GROUP BY sex"))
+    assert (len(found.answers), list(found.answers.columns[:2])) == (0, ["query", "detail"])
+    assert found.figures["sex"].tolist() == ["F", "M"]
+    assert found._repr_html_().count("<table") == 1
+
+
 @pytest.mark.slow
 def test_a_release_in_memory_answers_as_its_files_do(tmp_path):
     table = pd.DataFrame({"a": [0, 1, 2, 1] * 50, "b": [0, 1] * 100})

@@ -48,14 +48,18 @@ def test_each_budget_of_a_ledger_has_an_accountant_of_its_own(place):
     assert "charged by zcdp" in run("show", "b").stdout
 
 
-def test_history_and_export(lived):
+def test_history_and_export(lived, place):
     assert "settles 2: released" in run("history").stdout
     assert [entry["entry"] for entry in json.loads(run("history", "survey", "--json").stdout)] == [
         "init",
         "reserve",
         "settle",
     ]
-    assert [json.loads(line)["entry"]["number"] for line in run("export").stdout.splitlines()] == [0, 1, 2, 3]
+    exported = run("export").stdout
+    assert [json.loads(line)["entry"]["number"] for line in exported.splitlines()] == [0, 1, 2, 3]
+    (place / "export.jsonl").write_text(exported)
+    refused = run("show", "--ledger", place / "export.jsonl", "--anchor", "none", code=7)
+    assert "is an export of a ledger, which `dpqr verify` takes alone; give the ledger itself" in refused.output
 
 
 def test_verify_and_anchor(lived, place):

@@ -54,6 +54,8 @@ def test_trees(text: str, tree: str) -> None:
     [
         ("", "character 1: expected a column name"),
         ("a", "character 2: expected a comparison"),
+        ("a", "got the end; of a truth value write a = true"),
+        ("b = 1 and (a or b = 2)", "got 'or'; of a truth value write a = true"),
         ("a =", "character 4: expected a number or 'text', got the end"),
         ("a = b", "expected a number or 'text', got a name; if it is text, write it in single quotes: 'b'"),
         ("5 < a", "character 1: expected a column name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 from support.command_desk import DOMAIN
 
@@ -45,6 +46,20 @@ def test_a_domain_file_is_that_of_the_command(desk):
         dpqr.domain_file("table.csv", out="d.json")
     with pytest.raises(dpqr.UsageFault, match="name a table"):
         dpqr.domain_file()
+
+
+def test_a_domain_file_is_made_of_a_table_in_memory(tmp_path):
+    frame = pd.DataFrame({"sex": ["f", "m"] * 50, "age": [30, 60] * 50})
+    fields = dpqr.domain_file(frame, types="sex=string:f|m").document["fields"]
+    assert [(each["name"], each["type"]) for each in fields] == [("sex", "string"), ("age", "integer")]
+    assert fields[1]["constraints"] == {"minimum": "FILL-IN", "maximum": "FILL-IN"}
+    learned = dpqr.domain_file(frame, learn="sex,age", eps=800, delta=1e-6).document
+    assert learned["fields"][0]["constraints"]["enum"] == ["f", "m"]
+    assert dpqr.release(frame, queries={"queries": [{"marginal": ["sex"]}]}, domain=learned, eps=1)
+    with pytest.raises(dpqr.UsageFault, match="list is no table"):
+        dpqr.domain_file([{"sex": "f"}])
+    with pytest.raises(dpqr.UsageFault, match="delimiter: is about CSV files"):
+        dpqr.domain_file(frame, delimiter=";")
 
 
 LEARN = {"learn": "sex,age", "types": "age=integer", "eps": 50, "delta": "1e-6"}

@@ -108,6 +108,10 @@ def test_documents():
     assert document("queries", dpqr.queries().marginal("a"))["queries"] == [{"marginal": ["a"]}]
     with pytest.raises(dpqr.UsageFault, match=r"list is no document.*dpqr\.domain_from\(\)"):
         document("domain", [1])
+    with pytest.raises(dpqr.UsageFault, match=r"queries: is a statement and no path; .*dpqr\.sql"):
+        document("queries", " select a, COUNT(*) FROM t GROUP BY a")
+    with pytest.raises(dpqr.UsageFault, match=r"give queries and eps, .*; there is no option 'epsilon'"):
+        dpqr.release("t.csv", queries={}, epsilon=1)
 
 
 # One request, whether its options come from the command line or from Python.

@@ -319,3 +319,30 @@ def test_a_name_that_is_spelled_otherwise_is_no_other_name(reviewed, by):
     assert release(reviewed, "--approved-by", "M. LEE", "--dry-run").code == 0
     ended = reviewed.run("budget", "approve", "survey", "plan.json", "--ledger", "l.sqlite")
     assert (ended.code, "--by" in ended.err) == (2, True)
+
+
+def test_a_plan_for_persons_is_approved_with_its_whole_forecast(desk):
+    """Of their tables, and of the rows that their bound leaves out, as a proxy shows them."""
+    rows = "".join(f"{person},{sex}\n" for person in range(8) for sex in "FMM")
+    domain = {"fields": [DOMAIN["fields"][0]], "unit": {"column": "id", "max_rows": 2}}
+    asked = {"domain": domain, "queries": [{"persons": {"by": ["sex"]}}, {"marginal": ["sex"]}]}
+    desk.write(q__json=asked, proxy__csv=f"id,sex\n{rows}", table__csv=f"id,sex\n{rows}")
+    opening = ("budget", "init", "survey", "--eps", "5", "--require-approval", "--unit", "id", "--ledger", "l.sqlite")
+    planning = ("plan", "--queries", "q.json", "--eps", "1", "--proxy", "proxy.csv", *PAID, "--out", "plan.json")
+    for command in (opening, planning):
+        ended = desk.run(*command)
+        assert ended.code == 0, ended.err
+    assert {"persons", "left_out"} <= json.loads((desk.path / "plan.json").read_text())["expected"].keys()
+    ended = approve(desk)
+    assert ended.code == 0, ended.err
+    assert release(desk, "--out", "released").code == 0
+
+
+def test_a_plan_is_written_though_nobody_reads_the_screen(desk, monkeypatch):
+    def closed(*_):
+        raise BrokenPipeError(32, "closed")
+
+    desk.write(q__json=QUERIES)
+    monkeypatch.setattr("dpqr.cli.screen.Screen.show", closed)
+    desk.run("plan", "--queries", "q.json", "--eps", "1", "--runs", "1", "--out", "plan.json")
+    assert (desk.path / "plan.json").exists()

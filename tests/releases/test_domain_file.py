@@ -137,6 +137,14 @@ def test_refusals(table, asked, says):
     assert says in str(refused.value)
 
 
+def test_a_table_in_another_encoding_has_a_hint(tmp_path):
+    (tmp_path / "t.csv").write_text("größe;sex\n9;f\n", encoding="cp1252")
+    _, remarks = made(data=str(tmp_path / "t.csv"), delimiter=";")
+    assert remarks[0] == "names of columns are no UTF-8; say how the file is written: --encoding cp1252, for example"
+    _, remarks = made(data=str(tmp_path / "t.csv"), delimiter=";", encoding="cp1252")
+    assert not any("--encoding" in remark for remark in remarks)
+
+
 def test_a_table_with_another_delimiter_has_a_hint(tmp_path):
     (tmp_path / "t.csv").write_text("age;sex\n987654321;f\n")
     _, remarks = made(data=str(tmp_path / "t.csv"))

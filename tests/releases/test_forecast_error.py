@@ -78,6 +78,16 @@ def test_a_forecast_keeps_the_means_of_the_closed_form_whatever_is_simulated():
     assert all(block.error.deviation > 0 for block in found.blocks)
 
 
+@in_one_test("eps", ["0.5", "1", "2"])
+def test_the_error_of_a_total_is_forecast_though_most_of_its_noise_is_zero(eps):
+    plan = planned("rounds", eps, [{"marginal": []}])
+    law = plan.roles.check.law(plan.problem.workload.blocks, plan.problem.unit, plan.price("opening"))
+    assert closed_form(plan) is None
+    assert planned_runs(plan, len(tables())) == 8
+    assert forecast(plan, tables()).blocks[0].error.mean == pytest.approx(law.mean_size, rel=0.4)
+    assert forecast(plan, tables(), 1).blocks[0].error.mean > 0.1
+
+
 @pytest.mark.slow
 def test_without_a_closed_form_the_forecast_is_simulated():
     plan = planned("marginals", queries=QUERIES[1:])

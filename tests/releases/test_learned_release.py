@@ -14,6 +14,7 @@ import pytest
 from proofs.exact import LEAST, exp, real
 from support.cases import slowly, thinned
 
+import dpqr
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.open_columns import asked_quantiles
 from dpqr.domain.text.decoding import Location
@@ -247,6 +248,25 @@ def test_anybody_can_repeat_the_release_and_ask_over_what_was_learned(table):
     record = made(later).plan.problem.domain.learned
     assert record.columns == ("region", "pay")
     require_verified(verify(VerifyRequest(release="later")))
+
+
+def test_a_release_over_what_was_learned_gives_way_to_another(table):
+    """Its domain.json is one of its files."""
+    made(asked(out="out"), SeededNoise(1))
+    again = asked(out="out")
+    made(replace(again, output=replace(again.output, if_exists="replace")), SeededNoise(2))
+    assert Path("out/domain.json").exists()
+
+
+def test_a_plan_over_what_was_learned_is_one_file_whatever_lies_beside_it(table):
+    made(asked(out="out"), SeededNoise(1))
+    Path("domain.json").write_text("mine")
+    plan = dpqr.plan(queries={"queries": [{"marginal": ["region"]}]}, domain="out/domain.json", eps=1)
+    plan.save("plan.json")
+    again = dpqr.release("t.csv", plan="plan.json", out="again")
+    assert Path("domain.json").read_text() == "mine"
+    assert again.record["plan"]["request"]["domain"]["learned"]["columns"] == ["region"]
+    assert Path("again/domain.json").exists()
 
 
 @pytest.mark.slow
@@ -572,8 +592,12 @@ def test_a_dry_run_reads_nothing_and_says_what_it_assumes(table, monkeypatch):
         ({"learn_share": "1"}, UsageFault, "--learn-share 1: must be at least 1e-12 and below 1"),
         ({"learn_share": "0.2", "domain": {"fields": [SEX]}}, UsageFault, "leaves nothing open"),
         ({"delta": None}, UsageFault, "learned labels need a delta"),
-        ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "names values of 'region'"),
-        ({"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}}, DocumentError, "names values of"),
+        ({"queries": [{"where": "region = 'north'"}]}, DocumentError, "compares 'region' with 'north'"),
+        (
+            {"queries": {"sql": "SELECT COUNT(*) FROM t WHERE region = 'north'"}},
+            DocumentError,
+            "compares 'region' with",
+        ),
         ({"queries": [{"marginal": ["nowhere"]}]}, DocumentError, "nowhere"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -630,7 +654,7 @@ def test_check_reads_all_that_needs_no_label(table):
     [
         ({"marginal": ["nowhere"]}, REGION, "nowhere"),
         ({"where": "sex = 'x'"}, REGION, "'x'"),
-        ({"where": "region = 'north'"}, REGION, "names values of 'region', whose labels are to be learned"),
+        ({"where": "region = 'north'"}, REGION, "compares 'region' with 'north', but its labels are to be learned"),
         ({"marginal": ["region"]}, REGION | {"type": "integer"}, "labels of columns of type string are learned"),
         ({"marginal": ["pay"]}, PAY | {"constraints": {"minimum": 0}}, "'minimum' states them"),
         ({"marginal": ["sex"]}, SEX | {"name": "other", "constraints": {"enum": [], "m": 1}}, "enum"),

@@ -192,7 +192,7 @@ def test_an_owner_who_did_not_allow_it_is_asked(table):
 
 def test_a_budget_of_approved_plans_pays_for_none(table):
     payer = budget(policy=Policy(learning=True, approval=True))
-    with pytest.raises(BudgetRefused, match="approv"):
+    with pytest.raises(BudgetRefused, match="what is learned follows none; nothing was opened\nlearn before"):
         learn_domain(asked(described=payer))
     assert entries() == ["init"]
 
@@ -316,6 +316,32 @@ def test_persons_are_protected_and_named(table):
     assert made.document["unit"] == {"column": "person", "max_rows": 2}
     assert made.remarks[1].endswith("all others are one cell; a person counts in at most 2 labels")
     assert "one person (column 'person')" in made.document["fields"][0]["description"]
+
+
+def test_persons_that_a_codebook_names_are_protected_too(table):
+    """Whether the unit stands in the domain file or in an option."""
+    unit = {"column": "person", "max_rows": 3, "max_rows_per_cell": 2}
+    book = {
+        "unit": unit,
+        "fields": [{"name": "region", "type": "string", "dpqr": {"labels": "learn", "max_labels": 2}}],
+    }
+    Path("book.json").write_text(json.dumps(book))
+    described = {"codebooks": ("book.json",), "types": ()}
+    plan = plan_learning(asked("region", described=described))
+    assert (plan.unit.columns, plan.unit.rows, plan.labels[0].selection.labels) == (("person",), 3, 2)
+    fewer = learn_domain(asked("region", described=described | {"max_rows": 1}), noise=SeededNoise(7))
+    assert fewer.document["unit"] == unit | {"max_rows": 1, "max_rows_per_cell": 1}
+    assert fewer.document["fields"][0]["constraints"]["enum"] == ["north", "south"]
+    assert "labels" not in fewer.document["fields"][0]["dpqr"]
+    assert plan_learning(asked("region", described=described, learn_max_rows="0.1")).choice.numbers[-1] == 3
+
+
+def test_the_table_is_read_as_the_budget_states(table):
+    Path(table).write_text(Path(table).read_text().replace(",", ";"))
+    payer = budget(policy=Policy(learning=True, delimiter=";"))
+    assert plan_learning(asked(described=payer)).names == ("region", "age", "pay")
+    with pytest.raises(UsageFault, match="no column"):
+        plan_learning(asked())
 
 
 def test_the_request_is_the_plan(table):

@@ -30,7 +30,8 @@ def test_the_noise_falls_as_the_plan_says_with_a_bin_less(query, span, less):
     plan = planned(query)
     (words,) = levers(plan, foreseen(plan))
     assert f"noise is proportional to the range {span} of cost" in words
-    assert f"records from 500 on in the bin before, a bin less, make it {less:.2g} of that" in words
+    joined = "without the last bin, whose records (from 500 on) the one before would count"
+    assert f"{joined}, noise is {less:.2g} of that: an error of " in words
     # Measured by themselves; where the noise is wide, the grid that it is drawn on does not show.
     wide, short = (planned(query, edges, "0.02", "rounds") for edges in ((0, 100, 300, 500, 1300), (0, 100, 300, 500)))
     assert short.forecast[0].deviation / wide.forecast[0].deviation == pytest.approx(less, rel=0.01)

@@ -15,6 +15,7 @@ from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 from dpqr.kernel.wording import amount
+from dpqr.published.show import show_figure
 from dpqr.releases import sentences
 from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.forecast.simulation import forecast, simulate_tables
@@ -309,8 +310,9 @@ def clipped_means(bills: pd.DataFrame = BILLS) -> list[float]:
 
 
 def test_a_mean_per_person_is_that_of_their_clipped_totals_and_is_repeated(tmp_path) -> None:
-    """Of all rows of a person, however few are used for counts of rows; beside a table of numbers in the same draw."""
-    queries, directory = {"queries": [MEAN_COST, BY_DEPARTMENT]}, str(tmp_path / "made")
+    """Of all rows of a person, however few are used for counts of rows; beside a table of numbers in the same draw. It
+    is shown by the name that the queries give it, in the place of the sums that it rests on."""
+    queries, directory = {"queries": [{**MEAN_COST, "name": "cost"}, BY_DEPARTMENT]}, str(tmp_path / "made")
     given = {"eps": 1000, "unit": "insurance_id", "max_rows": 1}
     made = dpqr.release(BILLS, queries=queries, domain=COSTS, out=directory, **given)
     assert made.figures["estimate"].tolist() == pytest.approx(clipped_means(), abs=0.01)
@@ -318,6 +320,8 @@ def test_a_mean_per_person_is_that_of_their_clipped_totals_and_is_repeated(tmp_p
     known = patients("department")
     assert numbers["estimate"].tolist() == pytest.approx([known[name] for name in numbers["department"]], abs=1)
     assert "figures: 3 rows equal bit for bit" in str(dpqr.verify(directory))
+    assert [row["estimate"] for row in show_figure(directory, "cost")] == made.figures["estimate"].tolist()
+    assert show_figure(directory, "persons by department") == ()
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ ROUNDS = """\
 Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
             added or removed (the number of rows is private).
 Workload    19 queries in 6 blocks
-Error       depends on the table: `dpqr plan` forecasts it, question by question, by simulation
+Error       depends on the table: the forecast of `dpqr plan` says it, question by question
 Noise       typically 7 on a measured answer (standard deviation, in records)
             widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
 Universe    18 cells in 3 columns
@@ -37,7 +37,7 @@ Guarantee   Differentially private with epsilon = 0.5 and delta = 1e-9, for one 
             replaced by another (the number of rows is public).
 Workload    19 queries in 6 blocks
 Records     4,000, as declared
-Error       depends on the table: `dpqr plan` forecasts it, question by question, by simulation
+Error       depends on the table: the forecast of `dpqr plan` says it, question by question
 Noise       typically 23.4 on a measured answer (standard deviation, in records)
 Universe    18 cells in 3 columns
 Schedule    theory

@@ -83,6 +83,16 @@ def test_every_unit_and_a_domain_with_facts_are_rehearsed_by_the_plan_of_the_rel
 
 
 @pytest.mark.slow
+def test_a_rehearsal_is_looked_at_as_its_release_will_be_and_says_what_it_is(desk):
+    assert desk.release("--rehearse", "--out", "out").code == 0
+    ended = desk.run("show", "out", "--query", "marginal(sex,age)")
+    assert (ended.code, ended.err) == (0, "rehearsal: the figures are of made-up rows, and describe nobody\n")
+    ended = desk.run("answer", "out", "--by", "sex")
+    assert (ended.code, ended.err) == (0, "note: the figures are of made-up rows, and describe nobody\n")
+    assert desk.run("report", "out", "--html", "page.html").code == 0
+    assert "REHEARSAL: no table was opened" in (desk.path / "page.html").read_text()
+
+
 def test_a_rehearsal_and_a_release_never_stand_for_each_other(desk):
     assert desk.release("--out", "out").code == 0
     says = "--out out: holds a release, and a rehearsal never replaces one"

@@ -1,11 +1,14 @@
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 from strategies.schedules.marginals.test_forecasts_after_one_way import RECORDS, asked, rounds, searching, shown
 from support.cases import in_one_test
 from support.handmade_release import make_plan, make_release, make_stopped_release
 
+import dpqr
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -194,6 +197,27 @@ def test_every_note_of_a_plan_of_marginals_is_in_the_catalogue():
     assert passed == []
 
 
+def test_every_note_of_a_release_in_parts_is_in_the_catalogue_too():
+    """By the schedule's own words, whether neighbouring cells were merged or not."""
+    ages = [*range(10)] * 300
+    frame = pd.DataFrame({"age": ages, "sex": ["f", "m"] * 1500, "job": ["a", "b", "c"] * 1000})
+    labels = [
+        {"name": name, "type": "string", "constraints": {"enum": list(enum)}, "dpqr": {"otherwise": "cell"}}
+        for name, enum in (("sex", "fm"), ("job", "abc"))
+    ]
+    age = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 199}}
+    queries = {"queries": [{"prefix": "age"}, {"marginal": ["sex", "job"]}]}
+    said = []
+    for eps in ("0.05", "1"):
+        made = dpqr.release(frame, queries=queries, domain={"fields": [age, *labels]}, eps=eps, schedule="parts")
+        raw = {note for note in made.record["trust"] if not note.startswith("warning: ")}
+        notes = [text for name, text in made.record["receipt"] if name == "Note"]
+        assert raw.isdisjoint(notes), raw & set(notes)
+        said += notes
+    assert any("which no question joins with others" in note for note in said)
+    assert any("whether neighbouring cells are counted together" in note for note in said)
+
+
 def test_a_plan_says_what_it_will_do_in_whole_sentences():
     count = COUNT.format(share=0.02, candidates="what a search finds or all blocks once")
     said = [planner_note(note) for note in (WORDS["search"].note, count, MAKERS[4], "something else")]
@@ -207,6 +231,34 @@ def test_a_plan_says_what_it_will_do_in_whole_sentences():
     ]
 
 
+def warned(*fields, queries, **more):
+    """The warning of a release of 3,000 rows, at an epsilon at which noise plays no part."""
+    rows = {"day": ["01.02.2024"] * 3000, "paid": ["2,5", "3,5", ""] * 1000, "member": ["ja", "nein", "nein"] * 1000}
+    domain = {"fields": [{**field, "dpqr": {**field.get("dpqr", {}), "otherwise": "cell"}} for field in fields]}
+    return dpqr.release(pd.DataFrame(rows), queries={"queries": queries}, domain=domain, eps=20, **more).record[
+        "warning"
+    ]
+
+
+DAY = {"name": "day", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2024-12-31"}}
+DAY["dpqr"] = {"every": "month"}
+PAID = {"name": "paid", "type": "number", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"bins": 9}}
+MEMBER = {"name": "member", "type": "boolean"}
+
+
+def test_a_column_whose_values_all_fit_nowhere_is_a_warning_though_their_rows_are_kept():
+    """By measured tables; missing values are none that fit nowhere."""
+    both = [{"marginal": ["day", "member"]}]
+    said = warned(DAY, MEMBER | {"trueValues": ["ja"], "falseValues": ["nein"]}, queries=both)
+    assert said.startswith("hardly any value of column 'day' was read, or none: about ")
+    assert said.endswith(" that fit nowhere; its dates are expected in the form of ISO 8601")
+    said = warned(DAY | {"format": "%d.%m.%Y"}, MEMBER, queries=both)
+    assert said.endswith("that fit nowhere; its labels are expected, such as 'false', 'true'")
+    assert warned(DAY | {"format": "%d.%m.%Y"}, queries=[{"marginal": ["day"]}]) is None
+    assert warned(DAY, queries=[{"marginal": ["day"]}], rehearse=True) is None
+    assert warned(PAID | {"missingValues": ["2,5", "3,5", ""]}, queries=[{"marginal": ["paid"]}]) is None
+
+
 def few(estimate, *, drops=True, persons=None):
     release = make_release()
     first = release.transcript.measurements[0]
@@ -215,6 +267,15 @@ def few(estimate, *, drops=True, persons=None):
     transcript.add(replace(release.transcript.rounds[0], measurement=measured))
     problem = replace(release.plan.problem, unit=PrivacyUnit(drops=drops), persons=persons)
     return replace(release, plan=replace(release.plan, problem=problem), transcript=transcript)
+
+
+def test_a_figure_that_says_nothing_in_any_group_is_a_warning():
+    def mean(*small):
+        return SimpleNamespace(figure=SimpleNamespace(name="pay"), small=np.array(small))
+
+    said = left_out_warning(replace(few(9_000), figures=(mean(True, False), mean(True, True))))
+    assert said.startswith("'pay' says nothing in any group: the records that it divides by are no more than noise")
+    assert left_out_warning(replace(few(9_000), figures=(mean(True, False), mean()))) is None
 
 
 def test_hardly_any_rows_used_is_a_warning_that_names_the_probable_column():

@@ -9,7 +9,7 @@ from support.plain_screen import kept, printed
 
 from dpqr.kernel.values import replace
 from dpqr.releases.forecast.by_epsilon import Goal
-from dpqr.releases.forecast.simulation import RowsLeftOut
+from dpqr.releases.forecast.simulation import ErrorDistribution, ExpectedFigureError, RowsLeftOut
 from dpqr.report.forecast import explanation_view, forecast_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
@@ -26,6 +26,17 @@ def test_one_epsilon_has_a_line_a_query_with_its_spread():
     assert "Basis  over 6 simulated releases of table (100 records)" in text
     assert "eps 1  rounds: mean of the queries 7.5 (3.25 to 13.2 in 9 of 10 releases), L1 / n 0.45" in text
     assert "Note   the tables are made up" in text
+
+
+def test_no_error_in_any_simulated_release_is_no_forecast_of_0():
+    seen = [ErrorDistribution(mean=mean, deviation=mean) for mean in (0.0, 2.0)]
+    figures = [
+        ExpectedFigureError(name=f"m{place}", kind="median", values=1, error=each) for place, each in enumerate(seen)
+    ]
+    (one,) = forecasts(1)
+    lines = [line.split() for line in shown([replace(one, figures=tuple(figures))]).splitlines()]
+    assert ["m0", "1", "none", "seen"] in lines
+    assert any(line[:3] == ["m1", "1", "2"] for line in lines)
 
 
 def test_several_have_a_column_each_and_a_plot():

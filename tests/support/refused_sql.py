@@ -81,7 +81,11 @@ REFUSED = [
         "cannot be read as SQL at 'ORDER BY'",
     ),
     ("SELECT COUNT(*) FROM pums; ^DELETE FROM pums", "only SELECT asks anything"),
-    ("SELECT COUNT(*) FROM pums; SELECT COUNT(*) FROM ^data", "asks another table than 'pums'"),
+    (
+        "SELECT COUNT(DISTINCT person ^nr) FROM pums",
+        "cannot be read as SQL at 'nr'; correct it there; a name with blanks or signs stands",
+    ),
+    ("SELECT COUNT(*) FROM pums; SELECT COUNT(*) FROM ^data", "asks 'data', and the first statement 'pums'"),
     ("SELECT COUNT(*) AS n FROM pums; SELECT ^COUNT(*) AS n FROM pums WHERE AGEP > 3", "the name 'n' stands at line 1"),
     (
         "SELECT ^EXTRACT(YEAR FROM l_shipdate) AS y, COUNT(*) FROM lineitem GROUP BY y",

@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 
 
 def answered_table(blocks: Sequence[AnsweredBlock], own: Sequence[str] = ANSWER_COLUMNS) -> Tidy:
-    """The answers of some blocks, one row an answer, with the columns of a release's file of answers.
+    """The answers of some blocks, one row an answer, with the columns of a release's file of answers; of no block, no
+    row.
 
     own: as `named_cells`."""
     columns, rows = named_cells(blocks, own), sum(block.rows for block in blocks)
     for name, held in zip(FIGURES, HELD, strict=True):
-        columns[name] = np.concatenate([getattr(block, held) for block in blocks]) + 0.0
-    columns[BASIS] = Texts(np.concatenate([block.basis for block in blocks]), BASES)
+        columns[name] = np.concatenate([np.empty(0), *(getattr(block, held) for block in blocks)]) + 0.0
+    basis = [np.empty(0, dtype=np.int8), *(block.basis for block in blocks)]
+    columns[BASIS] = Texts(np.concatenate(basis), BASES)
     return Tidy(rows, columns)
 
 

@@ -35,7 +35,7 @@ FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
 _ROOM_NAME = 100
 """Letters of a file's name in that of its draft: with what stands around them it stays a name."""
 OWN_NAMES = re.compile(
-    rf"(rehearsal-)?((answers|figures|views|cumulative)\.({ENDINGS})|synthetic\.parquet)|[0-9a-f]{{64}}\.\w+"
+    rf"(rehearsal-)?((answers|figures|views|cumulative)\.({ENDINGS})|synthetic\.parquet)|domain\.json|[0-9a-f]{{64}}\.\w+"
 )
 """The names of a release's files beside its record: what it answers, and coefficients by their SHA-256."""
 

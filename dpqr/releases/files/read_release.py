@@ -369,11 +369,13 @@ def read_blocks(
     own: Sequence[str] = ANSWER_COLUMNS,
     shown: Callable[[pa.Table], pa.Table] = lambda table: table,
 ) -> Iterator[AnsweredBlock]:
-    """The answers of some blocks in the file `stem`, whose own columns are `own`. shown: the columns of answers there.
+    """The answers of some blocks in the file `stem`, whose own columns are `own`; of a rehearsal, in its file. shown:
+    the columns of answers there.
 
     Raises: DocumentError where there is no such file, or it is damaged.
     """
-    name = next((f"{stem}.{form}" for form in FORMATS if f"{stem}.{form}" in files.record["files"]), None)
+    named = [f"{start}{stem}.{form}" for start in ("", "rehearsal-") for form in FORMATS]
+    name = next((each for each in named if each in files.record["files"]), None)
     if name is None:
         raise DocumentError(f"{files.path / RECORD}: lists no {stem}; give a directory that dpqr release has made")
     path = files.path / name

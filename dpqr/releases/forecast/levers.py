@@ -133,9 +133,9 @@ def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:
         if error is None:
             yield name, words
             continue
-        less = f"records from {decimal_text(edge)} on in the bin before, a bin less, make it {part:.2g} of that"
-        fall = f"of a mean error of {amount(error.mean)}, what is noise would fall to {amount(error.mean * part)}"
-        yield name, f"{words}; {less}: {fall}"
+        joined = f"without the last bin, whose records (from {decimal_text(edge)} on) the one before would count"
+        fall = f"noise is {part:.2g} of that: an error of {amount(error.mean)} becomes {amount(error.mean * part)}"
+        yield name, f"{words}; {joined}, {fall}, where it is noise alone"
 
 
 def _summed(

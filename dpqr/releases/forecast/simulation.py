@@ -40,6 +40,7 @@ class SimulationTuning(Struct, frozen=True, kw_only=True):
     single: int = 8  # runs where there is one table
     each: int = 1  # runs on each of several
     closed: int = 24  # runs on all tables together, where there is a closed form: they show the spread alone
+    answers: int = 64  # of all runs together: a mean over fewer is noise; no table has more than eight times its runs
 
 
 TUNING = SimulationTuning()
@@ -255,10 +256,12 @@ def _persons_errors(plan: Plan) -> tuple[ExpectedPersonsError, ...]:
 
 
 def planned_runs(plan: Plan, tables: int) -> int:
-    """On each table."""
+    """On each table: more where a run shows few answers."""
     if closed_form(plan) is not None:
         return most_runs(tables)
-    return TUNING.single if tables == 1 else TUNING.each
+    usual = TUNING.single if tables == 1 else TUNING.each
+    answers = sum(block.rows for block in plan.problem.workload.blocks)
+    return max(usual, min(8 * usual, math.ceil(TUNING.answers / (tables * answers))))
 
 
 def most_runs(tables: int) -> int:
@@ -377,14 +380,18 @@ def _shares(
 def _expected(
     errors: FloatArray, closed: FloatArray | None, least: FloatArray | float = 0.0
 ) -> list[ErrorDistribution]:
-    """Means and deviations.
+    """Means and deviations. The mean over the tables is geometric, but where an error of whole numbers was 0 in all
+    runs on a table: one 0 would make it 0.
 
     Args:
         errors: shape (tables, runs, figures). closed: known means, shape (figures,).
         least: a deviation is at least so many means: that of as many independent errors, which few runs may hide.
     """
     by_table = np.maximum(errors.mean(axis=1), 1e-12)
-    means = np.exp(np.log(by_table).mean(axis=0)) if closed is None else closed
+    typical = np.exp(np.log(by_table).mean(axis=0))
+    arithmetic = by_table.mean(axis=0)
+    zeros = (by_table < 1e-9 * arithmetic).any(axis=0)  # rounding leaves about 1e-13 where an error is 0
+    means = np.where(zeros, arithmetic, typical) if closed is None else closed
     runs = errors.reshape(-1, errors.shape[2])
     spread = runs.var(axis=0, ddof=1) if len(runs) > 1 else np.zeros(errors.shape[2])
     deviations = np.sqrt(np.maximum(spread, (least * means) ** 2))

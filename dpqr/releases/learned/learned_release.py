@@ -331,8 +331,9 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
     for column in columns:
         if (name := column.form["name"]) in named:
             raise DocumentError(
-                f"a query names values of {name!r}, whose {column.part} are to be learned: they may be no cells of it\n"
-                "ask for all of its cells by a marginal, or state them"
+                f"a query compares {name!r} with {named[name][0].constant.text!r}, but its {column.part} are to be "
+                "learned: that may be no cell of it\n"
+                f"ask for all of its cells, state them, or learn them first: dpqr domain TABLE --learn {name!r}"
             )
     return tuple(columns)
 

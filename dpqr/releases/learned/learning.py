@@ -15,7 +15,7 @@ from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain, LearnedRows
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
 from dpqr.domain.form import UnitForm
-from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.decoding import Location, decode
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import NO_COST, Pricing, PrivacyBudget, exact_decimal, upward_text
@@ -23,7 +23,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import DeclaredPersons, PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
@@ -236,7 +236,11 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     Privacy:
         A function of the request, the ledger's policy, and the names and types of the table's columns.
     """
-    described = request.described
+    described, stated = request.described, None
+    if described.unit is None and described.codebooks:
+        stated = _stated_unit(replace(described, max_rows=None))
+    if stated is not None:
+        described = replace(described, unit=stated.columns, per=stated.per, max_rows=described.max_rows or stated.rows)
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     numbers: tuple[int, ...] = ()
     if request.learn_max_rows is not None:
@@ -248,36 +252,46 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     if len(set(request.columns)) < len(request.columns):
         raise UsageFault("--learn: names a column twice; name it once")
     made = domain_file(described)
+    if stated is not None and stated.cell_rows is not None:
+        in_cell = {"max_rows_per_cell": min(stated.cell_rows, unit.rows)}
+        made = replace(made, document=made.document | {"unit": made.document["unit"] | in_cell})
     fields = {str(each["name"]): each for each in made.document["fields"]}
     missing = [name for name in request.columns if name not in fields]
     if missing:
         raise UsageFault(f"--learn: the table has no column {missing[0]!r}; its columns: {', '.join([*fields][:20])}")
     listed = [name for name in request.columns if _open_part(fields[name]) == "labels"]
-    columns = [
-        OpenColumn(
-            form=fields[name],
-            part="labels" if name in listed else "bounds",
-            grid=request.grid or "1",
-            bins=request.bins,
-            cuts=request.cuts,
-            max_labels=request.max_labels,
+    columns = []
+    for name in request.columns:
+        # What a field states of how it is learned, where the options leave that as it is usual.
+        own = fields[name].get("dpqr", {}) if open_part(fields[name]) else {}
+        columns.append(
+            OpenColumn(
+                form=fields[name],
+                part="labels" if name in listed else "bounds",
+                grid=request.grid or str(own.get("grid", 1)),
+                bins=own.get("bins", 10) if request.bins == 10 else request.bins,
+                cuts=own.get("cuts", "equal") if request.cuts == "equal" else request.cuts,
+                max_labels=own.get("max_labels", 1) if request.max_labels == 1 else request.max_labels,
+            )
         )
-        for name in request.columns
-    ]
     choice = _choice_of_rows(request, budget, unit, numbers, fields.values()) if numbers else None
     # The table that the request names, or the one that the budget's owner has registered.
-    named = TableSource.unnamed() if described.data is None else TableSource(paths=(described.data,))
-    named = replace(named, delimiter=described.delimiter, encoding=described.encoding)
     return plan_columns(
         columns,
         made,
         budget,
         unit,
-        resolve_source(named, described.payer),
+        resolve_source(described.source, described.payer),
         described.payer,
         choice=choice,
         reason=request.reason,
     )
+
+
+def _stated_unit(described: DomainRequest) -> DeclaredPersons | None:
+    """The unit that a codebook states. Raises: as `domain_file`."""
+    stated = domain_file(described).document.get("unit")
+    return None if stated is None else decode(stated, UnitForm, Location("unit")).declared
 
 
 def _choice_of_rows(
@@ -360,6 +374,9 @@ def plan_columns(
 def _open_part(form: JSON) -> Literal["labels", "bounds"]:
     """What a field of a domain file with gaps leaves open. UsageFault where nothing is, or what cannot be learned."""
     constraints, kind = form.get("constraints", {}), form["type"]
+    asked = open_part(form)
+    if asked is not None:
+        return asked
     if constraints.get("enum") == [PLACEHOLDER]:
         return "labels"
     ends = [constraints.get("minimum"), constraints.get("maximum")]

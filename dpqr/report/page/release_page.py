@@ -306,10 +306,13 @@ def answers_section(found: ReportInput) -> Section:
     blocks |= dict.fromkeys(name for name in figures if name not in blocks)
     shown = dict(list(blocks.items())[:CHARTS])
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
+    persons = {table["name"]: table for table in found.plan.get("person_tables") or ()}
     cards = [
         figure_card(_in_words(figures[name], whole), _described(found, name), f"figure {number}")
         if block is None
-        else _card(readable(block, whole), f"block {number}", lines, found.bounds.get(name), _unit(name, entries))
+        else _card(
+            readable(block, whole), f"block {number}", lines, found.bounds.get(name), _unit(name, entries, persons)
+        )
         for number, (name, block) in enumerate(shown.items())
     ]
     used = rows_words(found)
@@ -367,8 +370,11 @@ def rows_words(found: ReportInput) -> str:
     return rows_used(key, unit.rows, dropping, clipping, counted=counted)
 
 
-def _unit(name: str, entries: Sequence[Row]) -> str:
-    """What a block's answers count."""
+def _unit(name: str, entries: Sequence[Row], persons: Mapping[str, Row]) -> str:
+    """What a block's answers count. persons: the tables of persons, by name."""
+    if name in persons:
+        total = persons[name].get("total")
+        return "persons" if total is None or "bins" in total else f"total of {total['column']}"
     for entry in entries:
         column = entry.get("sum")
         if column and (entry.get("name") == name or name.startswith(f"sum({column})")):

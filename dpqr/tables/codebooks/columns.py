@@ -334,6 +334,12 @@ _PART = re.compile(r"(?!(?<=\d):\d|(?<=%[A-Za-z]):%):")
 """A colon that is not one of a time, 12:30, or of a time's format, %H:%M."""
 _CODES = re.compile(r"-?\d+=|[^|=]+=[^|]*\|[^|=]+=")
 """How codes with labels begin: with a number, or with two pairs; what else holds = is a key."""
+_OTHER_TYPES = {
+    **dict.fromkeys(("text", "str", "varchar", "category", "enum"), "string"),
+    **dict.fromkeys(("float", "double", "decimal", "numeric"), "number"),
+    "timestamp": "datetime",
+}
+_LEARN = "a release learns the labels of string:labels=learn and the bounds of number:bounds=learn"
 EXAMPLE = "--types 'age=integer:0..99,sex=string:female|male,income=number:0..250000:bins=50'"
 
 
@@ -354,9 +360,9 @@ def read_types(texts: Sequence[str]) -> Codebook:
             raise UsageFault(f"--types: the column {name!r} stands twice; keep one")
         kind, *parts = _PART.split(stated)
         if kind not in get_args(FieldType):
-            near = get_close_matches(kind, get_args(FieldType), n=1)
+            near = [_OTHER_TYPES[kind]] if kind in _OTHER_TYPES else get_close_matches(kind, get_args(FieldType), n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
-            raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
+            raise UsageFault(f"--types {name}: unknown type {kind!r}; {_LEARN if kind == 'learn' else hint}")
         keys: dict[str, str] = {}
         values: list[str] = []
         for part in parts:
@@ -383,7 +389,12 @@ def read_types(texts: Sequence[str]) -> Codebook:
         for part in (part for part in values if "=" not in part):
             # LOW..HIGH, either of which may be left out, or labels.
             low, dots, high = part.partition("..")
-            if dots and has_bins(column.type):
+            if part == "learn":
+                raise UsageFault(f"--types {name}: 'learn' alone is no label and no bound; {_LEARN}")
+            if column.type == "boolean":
+                if not {"true", "false"}.issuperset(part.split("|")):
+                    raise UsageFault(f"--types {name}: which word is true? write boolean:trueValues=yes:falseValues=no")
+            elif dots and has_bins(column.type):
                 sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
                 column = with_bounds(column, **sides)
             elif has_bins(column.type) and column.type != "integer":

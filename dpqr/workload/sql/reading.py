@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -76,16 +75,23 @@ def translated_sql(sql: str | Mapping[str, Any], domain: str | JsonObject | Doma
     """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
     text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
-    columns = None  # also where the domain cannot be read; its reader says why
+    columns, unread = None, None
     if isinstance(domain, Domain):
         cells = {each.name: each.own_cells for each in domain.attributes}
         nulls = frozenset(name for name, own in cells.items() if "null" in own)
         faults = {name: tuple(fault for fault in own if fault != "null") for name, own in cells.items()}
         columns = SqlColumns(domain.names, nulls, faults=faults)
     else:
-        with suppress(DpqrError):
+        try:
             columns = SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
-    return translate(SqlText(str(text["sql"]), name, columns))
+        except DpqrError as error:
+            unread = error
+    try:
+        return translate(SqlText(str(text["sql"]), name, columns))
+    except DocumentError:
+        if unread is None:
+            raise
+    raise unread  # before faults that may be none over its columns
 
 
 def _placed(fault: Fault, found: Translation, domain: str | JsonObject | Domain, strict: bool) -> Fault:

@@ -118,7 +118,8 @@ def parsed(statement: Statement, words: SqlText) -> Any:
         word, lines = str(first["highlight"]), words.text.split("\n")
         # sqlglot counts the last character of the word that it cannot read.
         start = sum(len(line) + 1 for line in lines[: first["line"] - 1]) + first["col"] - len(word)
-        raise words.at(max(0, start)).fault(f"cannot be read as SQL at {word!r}; correct it there") from None
+        hint = "; a name with blanks or signs stands in double quotes" if word.isidentifier() else ""
+        raise words.at(max(0, start)).fault(f"cannot be read as SQL at {word!r}; correct it there{hint}") from None
     if not isinstance(select, exp.Select):
         raise words.at(statement[0].start).fault("only SELECT asks anything; begin with SELECT")
     _refuse_parts(select, statement, words)
@@ -174,7 +175,8 @@ def require_one_table(select: Any, first: str, words: SqlText) -> None:
     """Whatever the first statement calls it, it is the table that is released."""
     table = table_of(select)
     if table.name.casefold() != first.casefold():
-        raise words.fault(table, f"asks another table than {first!r}; {_ONE_TABLE}")
+        called = f"asks {table.name!r}, and the first statement {first!r}"
+        raise words.fault(table, f"{called}: call the one table that is released by one name; join before the release")
 
 
 def table_of(select: Any) -> Any:

@@ -295,6 +295,20 @@ def test_answers_of_rows_that_a_bound_or_a_rule_cuts_are_called_answers_of_the_r
     assert "is not known" not in answers_section(made(plan=learned)).parts[0].text
 
 
+def test_tables_of_persons_count_persons(monkeypatch):
+    """Or what is summed of each."""
+    units = {}
+    monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: units.update({block.name: unit}))
+    plain = made()
+    answers_section(plain)
+    assert set(units.values()) == {"records"}
+    one, two, three, *_ = units
+    totals = {"name": two, "total": {"column": "cost", "least": 0, "most": 9}}
+    numbers = {"name": three, "total": {"column": "cost", "bins": 3}}
+    answers_section(made(plan=plain.plan | {"person_tables": [{"name": one}, totals, numbers]}))
+    assert [units[name] for name in (one, two, three)] == ["persons", "total of cost", "persons"]
+
+
 @pytest.mark.parametrize("path", thinned(sorted(OLD.iterdir()), 4), ids=lambda path: path.name)
 def test_old_releases_still_make_a_page(path, monkeypatch):
     monkeypatch.setattr(section, "block_chart", lambda block, salt, unit: None)

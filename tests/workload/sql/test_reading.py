@@ -5,7 +5,7 @@ from support.cases import in_one_test
 from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
-from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.errors import DocumentError, DpqrError
 from dpqr.workload.sql.reading import read_sql, translate
 from dpqr.workload.sql.statements import SqlColumns, SqlText
 
@@ -54,6 +54,12 @@ def test_a_file_of_statements(tmp_path):
     read = read_sql(str(place), DOMAIN)
     assert [block.name for block in read.workload.blocks] == ["n"]
     assert read.notes == ("bins of 'age' cut by the queries at 45 (10 -> 11 cells)",)
+
+
+def test_a_domain_that_is_not_there_is_named_before_what_only_its_columns_can_say(tmp_path):
+    query = {"sql": "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) FROM t GROUP BY month"}
+    with pytest.raises(DpqrError, match=r"nowhere\.json"):
+        read_sql(query, str(tmp_path / "nowhere.json"))
 
 
 def test_a_broken_domain_is_its_reader_s_fault():
