@@ -105,7 +105,7 @@ def discreetly(work: Callable[[], T], explain: Callable[[Exception], str]) -> T:
     which are public already, but loses its history.
 
     **Privacy**: raised outside the handler, so neither `__cause__`, `__context__` nor a frame of the failed call
-    (whose locals are private) reaches whoever prints the error.
+    (whose locals are private) reaches whoever prints the error. So is an interrupt.
     """
     outcome = _attempt(work, explain)
     if isinstance(outcome, _Done):
@@ -124,14 +124,18 @@ def constantly(work: Callable[[], T], sentence: str, kept: Collection[str] = ())
     outcome = _attempt(work, lambda _: sentence)
     if isinstance(outcome, _Done):
         return outcome.value
+    if isinstance(outcome, KeyboardInterrupt):
+        raise outcome
     raise DataError(str(outcome) if str(outcome) in kept else sentence)
 
 
-def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError:
+def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError | KeyboardInterrupt:
     try:
         return _Done(work())
     except DpqrError as failure:
         return type(failure)(*failure.args)
+    except KeyboardInterrupt:  # whose frames hold rows, which a debugger or a notebook prints
+        return KeyboardInterrupt()
     except Exception as failure:
         return DataError(explain(failure))
 
