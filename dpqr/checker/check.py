@@ -60,7 +60,7 @@ def read_json(text: str) -> Any:
     def read(pairs: list[tuple[str, Any]]) -> Document:
         part = dict(pairs)
         need(len(part) == len(pairs), "a JSON object states a key twice")
-        if set(part) == {"exact", "float"}:
+        if {"exact", "float"} <= set(part):
             nearest = float(exact(part))
             above = nearest if nearest >= exact(part) else math.nextafter(nearest, math.inf)
             need(part["float"] == above, f"float {part['float']} stands beside {part['exact']}")
@@ -88,7 +88,7 @@ def seal_of(document: Document) -> str:
 
 def exact(part: Any) -> Fraction:
     """An exact figure, never negative: 3, or text such as 1/10 in lowest terms, or {"exact": "1/10", "float": 0.1}."""
-    text = part["exact"] if isinstance(part, dict) else str(int(part)) if isinstance(part, int) else part
+    text = part["exact"] if isinstance(part, dict) else str(part) if type(part) is int else part
     need(re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) and str(Fraction(text)) == text, f"{text!r} is no exact figure")
     return Fraction(text)
 
@@ -98,6 +98,12 @@ def paired(first: Iterable[Any], second: Iterable[Any]) -> list[tuple[Any, Any]]
     one, two = list(first), list(second)
     need(len(one) == len(two), f"{len(one)} parts stand beside {len(two)}")
     return [(each, two[place]) for place, each in enumerate(one)]
+
+
+def digits(text: str) -> str:
+    """The text of a number, as numbers are written: Python would read digits of other scripts too, and "1_0"."""
+    need(text.isascii() and "_" not in text, f"{text!r} is no number")
+    return text
 
 
 class Range(NamedTuple):
@@ -115,7 +121,13 @@ def agrees(stated: Any, follows: Any) -> bool:
         low, high = follows if isinstance(follows, Range) else (follows, follows)
         if stated is None or isinstance(stated, bool):
             return False
-        value = exact(stated) if isinstance(stated, dict) else Fraction(stated) if isinstance(stated, str) else stated
+        value = (
+            exact(stated)
+            if isinstance(stated, dict)
+            else Fraction(digits(stated))
+            if isinstance(stated, str)
+            else stated
+        )
         return bool(low <= value <= high)
     if isinstance(follows, float):
         return isinstance(stated, (int, float)) and abs(stated - follows) <= 1e-9 * max(1.0, abs(follows))
@@ -716,7 +728,10 @@ def rows_of(table: Path) -> dict[str, list[Document]]:
     """The rows of a file of answers, by query; none of another form than CSV and JSON."""
     rows: Iterable[Document] = []
     if table.suffix == ".csv":
-        rows = csv.DictReader(table.read_text("utf-8").splitlines())
+        with table.open(encoding="utf-8", newline="") as file:  # a name may hold any kind of line's end
+            header, *lines = csv.reader(file, strict=True)
+        need(len(set(header)) == len(header), "answers: two columns have one name")
+        rows = [dict(paired(header, line)) for line in lines]
     elif table.suffix == ".json":
         stated = read_json(table.read_text("utf-8"))
         rows = [{key: "" if part is None else str(part) for key, part in row.items()} for row in stated]
@@ -964,9 +979,9 @@ def claims_of_answer(
 ) -> Iterator[Claim]:
     """A row: what was measured, on what its interval stands, and the interval; no true answer lies below `floor`."""
     names = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
-    estimate, error, measured, noise, low, high = (float(line[n]) if line.get(n) else None for n in names)
+    estimate, error, measured, noise, low, high = (float(digits(line[n])) if line.get(n) else None for n in names)
     basis: str | None = line.get("basis") or None
-    basis_may: set[str | None] = {None, "estimate", "certified", "compared"}
+    basis_may: set[str | None] = {None, "estimate", "certified", *(["compared"] if e.session else [])}
     ends: set[tuple[float, float]] = set()
     if drawn is not None:
         yield f"{where}, measured", (measured, noise), (drawn.value, drawn.spread)
@@ -1001,6 +1016,11 @@ def claims_of_answer(
 
 # 8. The ledger: a chain of entries; per dataset a limit, and costs that are no less than those of the events.
 
+ENTRIES = (
+    *("open", "init", "reserve", "draw", "record", "settle", "reject"),
+    *("policy", "approve", "anchor", "checkpoint", "move", "arrive"),
+)
+"""Kinds of entries; one of another kind could hide what was spent."""
 DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights", "person_tables")
 """What the `drawn` of a settlement is the hash of, as far as a record holds it."""
 
@@ -1026,6 +1046,7 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
     for position, line in enumerate(lines_of(e.ledger)):
         where, entry = f"ledger entry {position}", line.get("entry") or {"entry": "void", "number": position}
         kind, text = entry["entry"], line.get("text", entry)
+        need(kind in ENTRIES or "text" in line, f"{where}: {kind!r} is no kind of entry")
         # A seal covers all seals before it.
         sealed = text if isinstance(text, str) else canonical(text)
         yield f"{where}: seal and number", (line["seal"], entry["number"]), (sha256(f"{before}\n{sealed}"), position)
@@ -1054,6 +1075,8 @@ def claims_of_entries(e: Evidence) -> Iterator[Claim]:
             yield from claims_of_cost(where, entry, terms[entry["dataset"]], run)
     # What the rules refuse is void, costs nothing, and is there only where the ledger's owner has rejected it since.
     yield "ledger: void entries, as rejected", [each for each in void if each not in rejected], []
+    if void:
+        yield "void", None, NotChecked("that rejected entries broke the rules (`dpqr budget verify`)")
 
 
 def claims_of_limit(where: str, entry: Document) -> Iterator[Claim]:
@@ -1115,6 +1138,11 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
     row = dict(enumerate(lines)).get(stated["entry"], {"entry": {"events": []}, "seal": None})
     paid: Document = row["entry"]
     yield "ledger: seal and dataset", (stated["seal"], stated["dataset"]), (row["seal"], paid.get("dataset"))
+    yield "ledger: kind of entry", paid.get("entry"), "reserve"
+    # Costs of other units do not add up.
+    terms = [each["entry"] for each in lines if each["entry"].get("entry") == "init"]
+    whom = next((each["unit"] for each in terms if each["dataset"] == stated["dataset"]), None)
+    yield "unit, as of the budget", f"{e.unit['words']};".startswith(f"{whom};"), True
     yield "plan.events, as reserved", tally(e.planned), tally(events(paid["events"]))
     plan = document.get("questions", {}).get("plan") or e.plan.get("sha256")
     yield "plan.sha256, as reserved", plan, paid.get("plan", plan if e.version < (0, 10) else None)

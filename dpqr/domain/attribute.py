@@ -172,7 +172,7 @@ PLAIN = Spelling()
 class Attribute:
     """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
 
-    rules: the stated ones only; missing: the texts that mean null in a text table; spelling: how its texts are written.
+    rules: the stated ones only; missing: the texts that mean null; spelling: how its texts are written.
     declared: the axis as the domain file states it, where the queries have added edges or labels to it.
     hierarchy: the levels above the cells, where the domain file states any.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
@@ -49,6 +50,10 @@ class SessionHandle:
         """A session that was opened just now. table: None, unless it is in memory."""
         file, outside = ledger_paths(ledger, anchor)
         return cls(name=name, ledger=file, anchor=outside, table=table)
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied without the table, whose rows a pickle would hold."""
+        return partial(type(self), name=self.name, ledger=self.ledger, anchor=self.anchor), ()
 
     @property
     def payer(self) -> LedgerRequest:

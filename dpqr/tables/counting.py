@@ -114,9 +114,10 @@ class Counting:
     def _strict(self) -> Mapping[str, Accepts]:
         return columns_to_read(self.domain, self.unit, self.count_column)
 
-    def encoder(self, *, text: bool) -> RowEncoder:
-        """What codes a batch. text: the attribute's missing texts stand for null."""
-        return RowEncoder.of(self.domain, text=text, count_cap=None if self.count_column is None else RECORDS)
+    @property
+    def encoder(self) -> RowEncoder:
+        """What codes a batch."""
+        return RowEncoder.of(self.domain, count_cap=None if self.count_column is None else RECORDS)
 
     def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1, in_order: bool = False) -> TableCounts:
         """Count rows once each.
@@ -133,7 +134,7 @@ class Counting:
         what that attempt counted. The order is that of the column as it comes: floats are read by their decimal texts,
         whose order is another, and a person 10 beside a person 9 would end the run.
         """
-        rows, columns, most = self.encoder(text=True), self._strict, self.limits.batch_rows
+        rows, columns, most = self.encoder, self._strict, self.limits.batch_rows
         person = [*columns].index(self.unit.columns[0]) if in_order and self.unit.columns else None
 
         def walk() -> Iterator[tuple[TableBatch, RowEncoder]]:

@@ -230,7 +230,7 @@ def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fr
 class ColumnEncoder(Struct, frozen=True, kw_only=True):
     """One attribute's encoder, with what every kind shares: nulls, blanks at both ends of texts, and dictionaries.
 
-    missing: texts that stand for null. trim: blanks at both ends go before anything is compared.
+    missing: texts that stand for null, in any table. trim: blanks at both ends go before anything is compared.
     """
 
     encoder: Encoder
@@ -239,10 +239,9 @@ class ColumnEncoder(Struct, frozen=True, kw_only=True):
     trim: bool = False
 
     @classmethod
-    def of(cls, attribute: Attribute, *, text: bool) -> ColumnEncoder:
-        """text: of a text table, where the attribute's missing texts stand for null."""
-        missing, trim = tuple(attribute.missing) if text else (), attribute.spelling.trim
-        missing = tuple(each.strip() for each in missing) if trim else missing
+    def of(cls, attribute: Attribute) -> ColumnEncoder:
+        trim = attribute.spelling.trim
+        missing = tuple(each.strip() for each in attribute.missing) if trim else attribute.missing
         return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing, trim=trim)
 
     def encode(self, cells: Any) -> CellCodes:
@@ -349,10 +348,8 @@ class RowEncoder(Struct, frozen=True):
     count_cap: int | None
 
     @classmethod
-    def of(cls, domain: Domain, *, text: bool, count_cap: int | None) -> RowEncoder:
-        """text: the cells come from a text table, where the attribute's missing texts stand for null."""
-        columns = tuple(ColumnEncoder.of(attribute, text=text) for attribute in domain.attributes)
-        return cls(domain.names, columns, count_cap)
+    def of(cls, domain: Domain, *, count_cap: int | None) -> RowEncoder:
+        return cls(domain.names, tuple(map(ColumnEncoder.of, domain.attributes)), count_cap)
 
     def encode(self, batch: Any, malformed: IntArray = NONE) -> CodedRows:
         """Codes of one batch of well-formed rows, which stood among the malformed ones at these places."""

@@ -311,15 +311,29 @@ def _texts(cells: AnyArray) -> Any:
     import pandas
     import pyarrow as pa
 
-    with suppress(pa.ArrowException, UnicodeError):
+    with suppress(Exception):  # also what an object of somebody else's type raises
         few = _few_texts(cells)
         return pa.array(cells, type=pa.large_string(), from_pandas=True) if few is None else few
+    try:
+        missing = pandas.isna(cells)
+    except Exception:
+        missing = [_is_missing(cells[place : place + 1]) for place in range(len(cells))]
     # Each as a CSV would hold it. Any object has some text, for none may end a run.
     found = []
-    for cell, gone in zip(cells, pandas.isna(cells), strict=True):
+    for cell, gone in zip(cells, missing, strict=True):
         text = cell if isinstance(cell, bytes) else cell_text(cell).encode("utf-8", "surrogatepass")
         found.append(None if gone else text)
     return pa.array(found, type=pa.large_binary()).view(pa.large_string())
+
+
+def _is_missing(cell: AnyArray) -> bool:
+    """Whether a cell, an array of one object, is missing; a signalling NaN, which cannot be compared, is."""
+    import pandas
+
+    try:
+        return bool(pandas.isna(cell)[0])
+    except Exception:
+        return isinstance(cell[0], Decimal)
 
 
 def _few_texts(cells: AnyArray) -> Any:
@@ -343,18 +357,19 @@ def _few_texts(cells: AnyArray) -> Any:
 
 
 def cell_text(cell: object) -> str:
-    """A Python object as the text of a CSV's cell."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool | np.bool_):
-        return "true" if cell else "false"
-    if isinstance(cell, Integral) and abs(int(cell)) < _LARGEST:
-        return str(int(cell))
-    if isinstance(cell, float | np.floating):
-        value = float(cell)
-        return str(int(value)) if value.is_integer() else repr(value)
-    if isinstance(cell, date):
-        return cell.isoformat()
-    if isinstance(cell, Decimal | np.datetime64):
-        return str(cell)
+    """A Python object as the text of a CSV's cell. A type of somebody else's may raise whatever is asked of it."""
+    with suppress(Exception):
+        if isinstance(cell, str):
+            return str.__str__(cell)
+        if isinstance(cell, bool | np.bool_):
+            return "true" if cell else "false"
+        if isinstance(cell, Integral) and not isinstance(cell, np.timedelta64) and abs(int(cell)) < _LARGEST:
+            return str(int(cell))
+        if isinstance(cell, float | np.floating):
+            value = float(cell)
+            return str(int(value)) if value.is_integer() else repr(value)
+        if isinstance(cell, date):
+            return cell.isoformat()
+        if isinstance(cell, Decimal | np.datetime64):
+            return str(cell)
     return f"<{type(cell).__name__}>"

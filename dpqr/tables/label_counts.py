@@ -161,8 +161,8 @@ def label_texts(cells: Any, attribute: Attribute) -> Any:
     """What a cell would be compared with as a label (`LabelEncoder`), as Arrow bytes; null where it has none.
 
     Texts as they are, without blanks at both ends or without their case where the column says so; whole numbers by
-    their decimal text, booleans as "true" and "false", dates in ISO form. Null: no value, a text that means null in
-    text tables of any kind, a text of more than LONGEST_LABEL bytes.
+    their decimal text, booleans as "true" and "false", dates in ISO form. Null: no value, a text that means null,
+    a text of more than LONGEST_LABEL bytes.
     """
     import pyarrow as pa
     from pyarrow import compute, types

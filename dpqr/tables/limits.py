@@ -105,9 +105,9 @@ def discreetly(work: Callable[[], T], explain: Callable[[Exception], str]) -> T:
     which are public already, but loses its history.
 
     **Privacy**: raised outside the handler, so neither `__cause__`, `__context__` nor a frame of the failed call
-    (whose locals are private) reaches whoever prints the error.
+    (whose locals are private) reaches whoever prints the error. So is an interrupt.
     """
-    outcome = _attempt(work, explain)
+    outcome = _outcome(work, explain)
     if isinstance(outcome, _Done):
         return outcome.value
     raise outcome
@@ -121,17 +121,21 @@ def constantly(work: Callable[[], T], sentence: str, kept: Collection[str] = ())
 
     **Privacy**: as `discreetly`, and the error's class reaches nobody either.
     """
-    outcome = _attempt(work, lambda _: sentence)
+    outcome = _outcome(work, lambda _: sentence)
     if isinstance(outcome, _Done):
         return outcome.value
+    if isinstance(outcome, KeyboardInterrupt):
+        raise outcome
     raise DataError(str(outcome) if str(outcome) in kept else sentence)
 
 
-def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError:
+def _outcome(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError | KeyboardInterrupt:
     try:
         return _Done(work())
     except DpqrError as failure:
         return type(failure)(*failure.args)
+    except KeyboardInterrupt:  # whose frames hold rows, which a debugger or a notebook prints
+        return KeyboardInterrupt()
     except Exception as failure:
         return DataError(explain(failure))
 

@@ -60,8 +60,8 @@ class Batches(Struct, frozen=True, kw_only=True):
         wanted = columns_to_read(self.domain, self.unit, self.source.count_column, self.source.period)
         period = None if self.source.period is None else PeriodFilter.of(self.source.period, tuple(wanted))
         cap = None if self.source.count_column is None else RECORDS
+        rows = RowEncoder.of(self.domain, count_cap=cap)
         for file in self.source.files():
-            rows = RowEncoder.of(self.domain, text=file.kind != "parquet", count_cap=cap)
             with closing(self._of_file(file, wanted)) as batches:
                 for batch in batches:
                     yield batch if period is None else period.records(batch), rows

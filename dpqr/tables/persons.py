@@ -508,7 +508,7 @@ class PeriodFilter:
         """columns: of the batches, in their order."""
         edges = tuple(Fraction(2 * (day - _EPOCH).days - 1, 2) for day in rows.days)
         bins = Bins(edges, integral=True, kind="date")
-        days = ColumnEncoder.of(Attribute(name=rows.column, axis=bins), text=False)
+        days = ColumnEncoder.of(Attribute(name=rows.column, axis=bins, missing=()))
         return cls(place=tuple(columns).index(rows.column), bins=len(edges) - 1, days=days)
 
     def records(self, batch: TableBatch) -> TableBatch:

@@ -185,7 +185,7 @@ def parts(folder: Path) -> str:
     from dpqr.tables.tallies import tally
 
     domain = read_domain(asked("pairs")["domain"])
-    pairs, rows = list(combinations(range(len(SIZES)), 2)), Counting(domain=domain).encoder(text=False)
+    pairs, rows = list(combinations(range(len(SIZES)), 2)), Counting(domain=domain).encoder
     cells = tally(domain.shape, Limits().cells, pairs)
     file = parquet.ParquetFile(folder / "t.parquet", read_dictionary=list(LABELS))
     found = np.zeros((min(10, file.num_row_groups), 3))

@@ -373,6 +373,113 @@ def test_an_entry_that_the_rules_refuse_is_void_once_it_is_rejected(rejected, co
     assert refused(place, tmp_path / "ledger.jsonl")[0] == 7
 
 
+def test_what_a_ledger_calls_void_is_not_vouched_for(made, tmp_path):
+    place, ledger = made["counts, persons"]
+    reason = "that rejected entries broke the rules"
+    assert not any(reason in words for _, _, words in checker.check(str(place), str(ledger)))
+    lines = [checker.read_json(line) for line in ledger.read_text().splitlines()]
+    number = next(place for place, line in enumerate(lines) if line["entry"]["entry"] == "reserve")
+    # An honest reservation, called one that the rules refuse, under the seal that it had.
+    void = {"text": canonical(lines[number]["entry"]), "seal": lines[number]["seal"]}
+    entry = {"entry": "reject", "number": number + 1, "rejects": [number], "time": "2026-01-01T00:00:00Z"}
+    last = {"entry": entry, "seal": checker.sha256(f"{void['seal']}\n{canonical(entry)}")}
+    (tmp_path / "void.jsonl").write_text("".join(f"{canonical(line)}\n" for line in (*lines[:number], void, last)))
+    evidence = SimpleNamespace(ledger=str(tmp_path / "void.jsonl"))
+    found = checker.compared(evidence, "ledger's sums", [("", checker.claims_of_entries)])
+    assert {state for state, _, _ in found} == {"ok", "not checked"}
+    assert any(reason in words for _, _, words in found)
+
+
+def twins(line):
+    """An entry that is hidden: of a kind that looks like another one."""
+    line["entry"]["entry"] = line["entry"]["entry"].replace("e", "\u0435")
+
+
+def of_rows(line):
+    """A budget for rows, which persons must not draw on."""
+    if line["entry"]["entry"] == "init":
+        line["entry"]["unit"] = PrivacyUnit().whom
+
+
+@pytest.mark.parametrize(("forge", "kinds"), [(twins, ("reserve", "record", "settle")), (of_rows, ("init",))])
+def test_entries_that_are_hidden_and_budgets_of_others_are_refused(forge, kinds, made, tmp_path):
+    """Every seal follows. Of the record the seal of the entry that paid too."""
+    place, ledger = made["counts, persons"]
+    lines, before = [checker.read_json(line) for line in ledger.read_text().splitlines()], ""
+    for line in lines:
+        if line["entry"]["entry"] in kinds:
+            forge(line)
+        line["seal"] = before = checker.sha256(f"{before}\n{canonical(line['entry'])}")
+    (tmp_path / "ledger.jsonl").write_text(ledger_text(lines))
+    shutil.copytree(place, tmp_path / "out")
+    document = json.loads(record_of(place).read_text())
+    document["ledger"]["seal"] = lines[document["ledger"]["entry"]]["seal"]
+    write(reseal(document), tmp_path / "out/release.json")
+    code, words = refused(tmp_path / "out", tmp_path / "ledger.jsonl")
+    assert code == (7 if forge is twins else 6)
+    assert ("is no kind of entry" if forge is twins else "unit, as of the budget") in words
+
+
+@in_one_test(
+    "figure",
+    [
+        {"exact": "1", "float": 0.5, "note": ""},  # what a reader takes for the figure is half of it
+        {"exact": "\u0661", "float": 1.0},
+        True,
+    ],
+)
+def test_a_figure_is_written_in_one_way(figure, made, tmp_path):
+    shutil.copytree(made["counts"][0], tmp_path / "out", dirs_exist_ok=True)
+    document = json.loads(record_of(made["counts"][0]).read_text())
+    document["plan"]["proved_epsilon"] = document["plan"]["budget"]["epsilon"] = figure
+    write(reseal(document), tmp_path / "out/release.json")
+    assert refused(tmp_path / "out")[0] == 6
+
+
+def in_other_digits(row):
+    return re.sub(r"(?<=,)[0-9]", lambda digit: chr(0x660 + int(digit[0])), row)
+
+
+@in_one_test(
+    "change",
+    [
+        lambda header, rows: (f"{header},estimate", [f"{row},1" for row in rows]),  # readers take one of the two
+        lambda header, rows: (header, [*map(in_other_digits, rows)]),
+        lambda header, rows: (header, [f"{row},1" for row in rows]),
+    ],
+)
+def test_answers_are_read_in_one_way(change, made, tmp_path):
+    shutil.copytree(made["counts"][0], tmp_path / "out")
+    lines = (tmp_path / "out/answers.csv").read_text(encoding="utf-8").splitlines()
+    header, rows = change(lines[0], lines[1:])
+    assert [header, *rows] != lines
+    text = "\n".join((header, *rows, ""))
+    (tmp_path / "out/answers.csv").write_text(text, encoding="utf-8")
+    document = json.loads(record_of(made["counts"][0]).read_text())
+    document["hashes"]["answers.csv"] = hashlib.sha256(text.encode()).hexdigest()
+    write(reseal(document), tmp_path / "out/release.json")
+    assert refused(tmp_path / "out")[0] == 6
+
+
+@pytest.mark.parametrize("session", [True, False])
+def test_intervals_that_nothing_states_are_of_sessions_alone(session):
+    """A basis of their free answers: how far these reach is not in the record."""
+    line = {"estimate": "5", "error": "9", "measured": "", "lower": "4.9", "upper": "5.1", "basis": "compared"}
+    evidence = SimpleNamespace(session=session, version=(0, 12), document={})
+    claims = checker.claims_of_answer(evidence, "here", line, None, False, 0.0)
+    assert session == all(
+        isinstance(follows, checker.NotChecked) or checker.agrees(stated, follows) for _, stated, follows in claims
+    )
+
+
+def test_names_with_ends_of_lines_are_read(tmp_path):
+    asked = [
+        {"where": "age >= 38", "name": f"older{end}than 37"} for end in ("\n", "\r", "\x0b", "\x1c", "\x85", "\u2028")
+    ]
+    dpqr.release(honest.table(), queries={"queries": asked}, domain=honest.DOMAIN, eps=1, out=tmp_path / "out")
+    assert refused(tmp_path / "out") == (0, "")
+
+
 def test_tables_of_persons_that_a_crash_has_lost_stay_paid(monkeypatch, tmp_path):
     drawn = module.measure_persons
     monkeypatch.setattr(module, "measure_persons", lambda *given: drawn(*given) and None)

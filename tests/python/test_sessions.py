@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pandas as pd
 import pytest
 
@@ -32,6 +35,14 @@ def test_a_session_over_a_frame(tmp_path):
     for wrong in ({}, {"where": "day = 'Sun'", "queries": {"queries": []}}):
         with pytest.raises(dpqr.UsageFault, match="give one of"):
             session.ask(**wrong)
+
+
+@pytest.mark.parametrize("kind", [dpqr.Session, dpqr.PredictionSession])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))])
+def test_a_pickle_holds_no_row(kind, copied):
+    session = kind(name="desk", ledger="l.sqlite", anchor="a", table=ROWS)
+    assert copied(session) == kind(name="desk", ledger="l.sqlite", anchor="a")
+    assert b"Mon" not in pickle.dumps(session)
 
 
 # Sessions of predictions from Python, over a table in memory.

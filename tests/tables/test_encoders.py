@@ -171,10 +171,9 @@ MONEY = Spelling(decimal=",", group=".", bare=False)
 def test_blanks_go_before_a_text_is_compared_with_anything(kind) -> None:
     cells = pa.array([" x", "x\xa0", "x", " NA ", "NA", "", None, "y x"], kind)
     attribute = Attribute(name="x", axis=Labels(("x",)), rules=OWN, missing=("NA ", "q"), spelling=Spelling(trim=True))
-    assert ColumnEncoder.of(attribute, text=True).encode(cells).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
-    assert ColumnEncoder.of(attribute, text=False).encode(cells).codes.tolist() == [0, 0, 0, 5, 5, 5, 1, 5]
+    assert ColumnEncoder.of(attribute).encode(cells).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
     coded = cells.cast(pa.string()).dictionary_encode()
-    assert ColumnEncoder.of(attribute, text=True).encode(coded).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
+    assert ColumnEncoder.of(attribute).encode(coded).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
 
 
 @in_one_test("kind", [pa.string(), pa.large_string(), pa.string_view()])
@@ -204,17 +203,17 @@ def test_without_a_stated_spelling_nothing_changes() -> None:
         if isinstance(axis, Labels):
             own = tuple((value,) for value in axis.values)
             stated = replace(stated, axis=replace(axis, texts=own))
-        expected = ColumnEncoder.of(plain, text=True).encode(cells).codes.tolist()
-        assert ColumnEncoder.of(stated, text=True).encode(cells).codes.tolist() == expected
+        expected = ColumnEncoder.of(plain).encode(cells).codes.tolist()
+        assert ColumnEncoder.of(stated).encode(cells).codes.tolist() == expected
         trimmed = replace(stated, spelling=Spelling(trim=True))
         tidy = [text.strip() for text in texts]
-        assert ColumnEncoder.of(trimmed, text=True).encode(cells).codes.tolist() == [
-            *ColumnEncoder.of(plain, text=True).encode(pa.array(tidy, pa.large_string())).codes.tolist()
+        assert ColumnEncoder.of(trimmed).encode(cells).codes.tolist() == [
+            *ColumnEncoder.of(plain).encode(pa.array(tidy, pa.large_string())).codes.tolist()
         ]
 
 
 def column(**rules) -> ColumnEncoder:
-    return ColumnEncoder.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")), text=True)
+    return ColumnEncoder.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")))
 
 
 def test_rows_that_a_rule_drops_or_refuses_are_not_clean() -> None:
@@ -243,7 +242,7 @@ def test_codes_do_not_depend_on_the_form_of_the_column() -> None:
 @pytest.mark.parametrize("rows", [0, 2])
 def test_a_column_of_nulls_alone_is_read_with_any_number_of_rows(axis, rows) -> None:
     """Which rows of a batch are left decides nothing, also where a column has Arrow's type null."""
-    column = ColumnEncoder.of(Attribute(name="v", axis=axis), text=False)
+    column = ColumnEncoder.of(Attribute(name="v", axis=axis))
     assert column.encode(pa.nulls(rows)).codes.tolist() == [DROPPED] * rows
 
 
@@ -256,8 +255,8 @@ def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:
     )
 
 
-def encode(batch: dict, declared: Domain, *, text: bool = False, cap: int | None = None):
-    return RowEncoder.of(declared, text=text, count_cap=cap).encode(pa.record_batch(batch))
+def encode(batch: dict, declared: Domain, *, cap: int | None = None):
+    return RowEncoder.of(declared, count_cap=cap).encode(pa.record_batch(batch))
 
 
 def rows(coded) -> list[tuple[int, ...]]:
@@ -283,11 +282,11 @@ def test_every_broken_fail_rule_is_told() -> None:
     assert encode({"a": pa.array([0]), "b": pa.array(["x"])}, domain(Rule.FAIL, Rule.FAIL)).failed == frozenset()
 
 
-def test_missing_texts_stand_for_null_in_text_tables_only() -> None:
+def test_missing_texts_stand_for_null_wherever_there_are_texts() -> None:
     text = {"a": ["0", "", "2"], "b": ["NA", "x", ""]}
-    assert rows(encode(text, domain(), text=True)) == [(0, 2), (2, 2)]
+    assert rows(encode(text, domain())) == [(0, 2), (2, 2)]
     typed = {"a": pa.array([0, 1]), "b": pa.array(["NA", "x"])}
-    assert rows(encode(typed, domain())) == [(1, 0)]
+    assert rows(encode(typed, domain())) == [(0, 2), (1, 0)]
 
 
 def test_dictionaries_are_looked_up_and_unused_entries_do_nothing() -> None:
@@ -328,7 +327,7 @@ def test_cells_that_are_no_record_counts(cells) -> None:
 @in_one_test("cell", ["x", "", "-1", "2.5", "11", "nan"])
 def test_texts_that_are_no_record_counts(cell) -> None:
     assert [each.tolist() for each in record_counts(pa.array(["1", cell]), 10)] == [[1, 0], [True, False]]
-    coded = encode({"a": ["0", ""], "b": ["x", "y"], "n": ["4", cell]}, domain(Rule.FAIL), text=True, cap=10)
+    coded = encode({"a": ["0", ""], "b": ["x", "y"], "n": ["4", cell]}, domain(Rule.FAIL), cap=10)
     assert (rows(coded), coded.counts.tolist(), coded.failed) == ([(0, 0)], [4], frozenset())
 
 

@@ -159,9 +159,44 @@ def test_the_frame_stays_as_it_was(frame) -> None:
 CODES = read_domain({"a": 3})
 
 
+class Loud(str):
+    """A text that cannot be written."""
+
+    __slots__ = ()
+
+    def encode(self, *_: object) -> bytes:
+        raise RuntimeError
+
+
+class LoudNumber:
+    """A whole number, by its own word, that is none."""
+
+    @property
+    def __class__(self) -> type:
+        return int
+
+    def __int__(self) -> int:
+        raise RuntimeError
+
+
+LOUD = [(Loud("2"), 1), (LoudNumber(), 0), (Decimal("sNaN"), 0), (np.timedelta64("NaT"), 0), (np.timedelta64(1), 0)]
+
+
 @in_one_test(
     ("cell", "kept"),
-    [(1, 1), ("2", 1), (2.0, 1), (True, 0), ([1], 0), (10**5000, 0), ("\ud800", 0), (b"1", 1), (b"\xff", 0), (1j, 0)],
+    [
+        *LOUD,
+        (1, 1),
+        ("2", 1),
+        (2.0, 1),
+        (True, 0),
+        ([1], 0),
+        (10**5000, 0),
+        ("\ud800", 0),
+        (b"1", 1),
+        (b"\xff", 0),
+        (1j, 0),
+    ],
 )
 def test_no_object_ends_a_run(cell, kept) -> None:
     column = np.empty(2, dtype=object)

@@ -20,7 +20,7 @@ DOMAIN = Domain(
         Attribute(name="x", axis=Bins((Fraction(0), Fraction(1), Fraction(2)))),
     )
 )
-ROWS = RowEncoder.of(DOMAIN, text=False, count_cap=None)
+ROWS = RowEncoder.of(DOMAIN, count_cap=None)
 
 
 def batch(*rows):

@@ -74,7 +74,7 @@ def test_a_stated_column_finds_each_learned_label_in_its_own_cells(attribute, ce
         missing=attribute.missing,
         spelling=attribute.spelling,
     )
-    codes = ColumnEncoder.of(stated, text=True).encode(cells).codes
+    codes = ColumnEncoder.of(stated).encode(cells).codes
     assert [listed[code] if code >= 0 else None for code in codes.tolist()] == [label or None for label in labels]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.cases import in_one_test
 
 from dpqr.kernel.errors import BudgetRefused, DataError, UsageFault
-from dpqr.tables.limits import Limits, Percent, discreetly
+from dpqr.tables.limits import Limits, Percent, constantly, discreetly
 
 
 def test_limits_are_positive_and_keep_sums_exact() -> None:
@@ -76,12 +76,15 @@ def test_an_own_error_keeps_its_words_and_loses_its_history() -> None:
 
 def test_a_result_passes_and_an_interrupt_is_no_fault_of_the_table() -> None:
     def interrupt() -> None:
+        row = SECRET  # noqa: F841 (looked for in the frames of what is raised)
         raise KeyboardInterrupt
 
     assert discreetly(lambda: 3, constant) == 3
     assert discreetly(lambda: None, constant) is None
-    with pytest.raises(KeyboardInterrupt):
-        discreetly(interrupt, constant)
+    for guarded in (lambda: discreetly(interrupt, constant), lambda: constantly(interrupt, "constant")):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            guarded()
+        assert not any(SECRET in local for local in frames(caught.value))
 
 
 ALL = list(range(0, 101, 10))

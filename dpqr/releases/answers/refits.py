@@ -44,7 +44,8 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered import box_counts
 from dpqr.strategies.updates.least_squares import bucket_counts
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.partition import Bisection, BucketMatrix
 from dpqr.workload.strategy_matrices import squared_norms
 from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Measurement, round_answers
@@ -289,8 +290,9 @@ def shrunk_ratios(ratios: Sequence[Ratio]) -> list[float]:
     >>> [round(one, 1) for one in shrunk_ratios([Ratio(value=9.0, noise=0.1), Ratio(value=9.0, noise=100.0)])]
     [9.1, 8.0]
     """
-    values = np.array([*(one.value for one in ratios), 1.0])
-    noise = np.maximum([*(one.noise for one in ratios), TUNING.prior], 1e-9)
+    # Over errors of nearly 0, as of a model that has lost all records, a ratio may have a square beyond floats.
+    values = np.clip([*(one.value for one in ratios), 1.0], -1e140, 1e140)
+    noise = np.clip([*(one.noise for one in ratios), TUNING.prior], 1e-9, 1e140)
     spread = (TUNING.alike * max(float(np.average(values, weights=noise**-2.0)), 1.0)) ** 2
     for _ in range(30):  # Newton's steps from below: the squares are convex in the spread
         weights = 1.0 / (noise**2 + spread)
@@ -448,13 +450,20 @@ def merged_groups(hypothesis: Hypothesis, history: Sequence[Measurement]) -> Buc
         known = bucket_counts(group, [*totals, *held]) if held else None
         if known is not None:
             # Counts of boxes: of the measurement before the last one, which is of the buckets; of a single one, its
-            # own.
-            chosen = held[max(len(held) - 2, 0)]
-            matrix = chosen.blocks[0].factors[0].matrix
-            boxed = isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Tree)
-            shape = group.cells.shape
+            # own, where its buckets are boxes.
+            chosen, shape = held[max(len(held) - 2, 0)], group.cells.shape
+            boxed = _counts_boxes(chosen.blocks[0].factors[0].matrix, shape)
             found[group.axes] = (shape, known, box_counts(chosen, shape) if boxed else None)
     return found
+
+
+def _counts_boxes(matrix: IntMatrix, shape: tuple[int, ...]) -> bool:
+    """Whether a matrix is a tree over all boxes of one level of the bisection."""
+    if not (isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Tree)):
+        return False
+    bisection, level = Bisection(shape), matrix.inner.size.bit_length() - 1
+    boxes = bisection.places(min(level, bisection.depth))
+    return matrix.inner.size == 2**level and np.array_equal(matrix.buckets, boxes)
 
 
 def spread_unevenly(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:

@@ -108,7 +108,10 @@ class PIdentityError(Struct, frozen=True, kw_only=True, eq=False):
         """The logarithm of the error, and its gradient, in the square roots of F's free entries."""
         sums = self.spread(roots**2)
         columns = self.columns(sums)
-        core = inverse(np.eye(len(sums)) + product(sums * self.widths, sums.T))
+        try:
+            core = inverse(np.eye(len(sums)) + product(sums * self.widths, sums.T))
+        except np.linalg.LinAlgError:  # a step so long that rounding has eaten the identity: as below
+            return math.inf, np.zeros_like(roots)
         left, right = product(core, sums), product(sums * columns, self.pairs)
         error = float((columns**2) @ self.diagonal - ((left * right) * columns).sum())
         if not error > 0.0:  # a step so long that rounding has eaten the difference: the search takes a shorter one

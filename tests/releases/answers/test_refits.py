@@ -179,6 +179,14 @@ def test_ratios_that_noise_hides_are_about_those_of_their_kind():
     assert hidden == pytest.approx([1.0 + TUNING.deviations * TUNING.prior] * 3, rel=0.1)
 
 
+@in_one_test("size", [1e60, 1e155, 1e250, np.inf])
+def test_ratios_over_errors_of_nearly_0_are_numbers(size):
+    """Of a model that has lost all records: refits err by nothing, and measurements are off by their noise."""
+    for value in (-size, size):
+        found = shrunk_ratios([Ratio(value=value, noise=size / 2), Ratio(value=-32.0, noise=32.0)])
+        assert all(1.0 <= each < np.inf for each in found)
+
+
 def test_a_ratio_that_stands_out_is_believed_beside_a_precise_one():
     far, other, precise = shrunk_ratios(
         [Ratio(value=44.0, noise=8.0), Ratio(value=4.0, noise=17.0), Ratio(value=1.5, noise=0.3)]

@@ -40,6 +40,17 @@ def test_only_what_was_left_in_buckets_is_bucketed() -> None:
     assert not merged_groups(MODEL, [BOXES, CHOSEN])
 
 
+def test_buckets_that_are_no_boxes_are_not_taken_for_some() -> None:
+    """Few records are measured once: a tree over three buckets, or over two that are no halves."""
+    for ends, tree in (((0, 2, 9, 16), Tree(3, (2, 1), (1, 1))), ((0, 2, 16), Tree(2, dyadic(2), (1, 1)))):
+        buckets = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        chosen = measured(BucketMatrix(tree, buckets), [50] * tree.rows)
+        merged = merged_groups(ESTIMATE, [chosen])
+        assert merged[(1,)][2] is None
+        assert isinstance(spread_unevenly(ESTIMATE, merged, 3), LinearEstimate)
+    assert merged_groups(ESTIMATE, [BOXES, CHOSEN])[(1,)][2] is not None
+
+
 def test_cells_of_buckets_are_drawn_and_add_up_to_the_counts() -> None:
     drawn = (spread_unevenly(each, merged_groups(each, [BOXES, CHOSEN]), 3) for each in (ESTIMATE, PRODUCT))
     linear, product = drawn

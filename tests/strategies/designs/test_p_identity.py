@@ -93,3 +93,14 @@ def test_inverses_by_halves_are_inverses(size, monkeypatch) -> None:
     # Halves of halves: the inverse of the last block has the condition number once more.
     rounding = solved(size) * np.linalg.cond(matrix) ** 2
     np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(size), atol=rounding)
+
+
+@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+def test_a_step_of_any_length_has_a_value(norm):
+    """The line search halves it, where rounding leaves no matrix that has an inverse."""
+    support = np.ones((4, 8), dtype=bool)
+    error = PIdentityError(widths=np.ones(8), pairs=np.eye(8), diagonal=np.ones(8), norm=norm, support=support)
+    for length in (1.0, 1e4, 1e8, 1e12, 1e70):
+        value, gradient = error.value(np.full(32, length))
+        assert value > -np.inf
+        assert np.isfinite(gradient).all()

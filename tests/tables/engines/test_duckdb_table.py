@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from support.cases import in_one_test, slow_but, thinned
 
 from dpqr.cli.main import main
-from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
+from dpqr.domain.attribute import Attribute, Bins, Codes, Labels, Rule
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.sealed import SealKey
@@ -92,6 +92,25 @@ def test_base_tables_and_parquet_files(place) -> None:
         assert counts(f"duckdb:{place}/{what}") == expected, what
     assert counts(f"duckdb:{place}/it*.parquet") == expected
     assert counts(f"duckdb:{place}/t.duckdb?table=people", column_sets=[(0, 1)]) == expected
+
+
+def test_texts_that_mean_null_do_so_in_every_kind_of_table(tmp_path) -> None:
+    """One table of texts, by five doors: the same counts."""
+    from pyarrow import feather, parquet
+
+    table = pa.table({"sex": ["f", "", "NA", None, "x", " NA", "f", ""]})
+    rules = {"null": Rule.CELL, "outside": Rule.CELL}
+    declared = Domain((Attribute(name="sex", axis=Labels(("f",)), rules=rules, missing=("", "NA")),))
+    parquet.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, tmp_path / "t.feather")
+    (tmp_path / "t.csv").write_text('sex\nf\n""\nNA\n""\nx\n NA\nf\n""\n')
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+        made.execute(f"CREATE TABLE people AS FROM '{tmp_path}/t.parquet'")
+    doors = ["t.csv", "t.parquet", "t.feather", "t.duckdb?table=people", "t.parquet"]
+    paths = [f"{'duckdb:' if place > 2 else ''}{tmp_path}/{door}" for place, door in enumerate(doors)]
+    for path in paths:
+        found = load_table(TableSource(paths=(path,)), declared, Limits()).counts._unseal(SealKey()).marginal((0,))
+        assert found.tolist() == [2, 4, 2], path
 
 
 @in_one_test("unit", [PrivacyUnit(), PrivacyUnit(columns=("who",), rows=1), PrivacyUnit(columns=("who", "k"), rows=2)])

@@ -125,14 +125,14 @@ def coarsen(
     records: float,
     deviation: float,
 ) -> tuple[QueryBlock, ...]:
-    """A coarser block for each marginal whose expected error is large at this noise.
+    """A coarser block for each block whose columns stand apart and whose expected error is large at this noise.
 
     Each attribute's cells are merged, in their order, into runs of about equal counts, equally many for every attribute
     of a block, so that an even coarse cell holds `TUNING.coarse_cell` deviations; an attribute of fewer cells keeps
     them. A function of what was released.
 
     Args:
-        blocks: marginals.
+        blocks: those that join columns in one predicate, or go row by row, have none.
         counts: released one-way marginals by attribute, in records.
         errors: forecast errors of the blocks.
         records: n, estimated from the counts.
@@ -143,7 +143,10 @@ def coarsen(
         between neighbours its answers, and its scores, move as those of a marginal do.
     """
     found = []
-    for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):
+    for block in blocks:
+        apart = not block.rowwise and all(len(factor.axes) == 1 for factor in block.factors)
+        if not apart or errors.at(block, deviation) <= TUNING.coarse_error * records:
+            continue
         runs = max(2, int((records / (TUNING.coarse_cell * deviation)) ** (1.0 / len(block.axes))))
         factors = tuple(
             _merged(factor, counts[factor.axes[0]], runs) if factor.matrix.cells > runs else factor

@@ -5,9 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.cases import in_one_test
 
+import dpqr
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import IntArray
@@ -199,3 +201,26 @@ def test_an_attribute_keeps_two_cells_whatever_was_released():
     for counts in ({**COUNTS, 0: np.zeros(40)}, {**COUNTS, 0: np.array([*np.zeros(39), 1e4])}):
         (block,) = found([pair(0, 1)], 1e5, counts)
         assert all(factor.matrix.rows >= 2 for factor in block.factors)
+
+
+def test_conditions_that_join_columns_have_no_coarser_block():
+    """Their cells are those of several columns together, or each of their rows is a condition of its own."""
+    joined = Factor(axes=(1, 2), sizes=SIZES[1:], matrix=Dense(np.eye(2, 12, dtype=np.int64)))
+    each = tuple(Factor(axes=(axis,), sizes=SIZES[axis : axis + 1], matrix=first_cells(SIZES[axis])) for axis in (1, 2))
+    blocks = [QueryBlock(name="joined", factors=(joined,)), QueryBlock(name="row by row", factors=each, rowwise=True)]
+    assert [block.name for block in found([*blocks, pair(1, 2)], 1e6)] == ["coarse((1, 2))"]
+
+
+def first_cells(size):
+    return Dense(np.tri(2, size, dtype=np.int64))
+
+
+def test_a_release_of_a_condition_on_two_columns_of_few_records_ends():
+    fields = [
+        {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 4}},
+        {"name": "b", "type": "integer", "constraints": {"minimum": 0, "maximum": 5}},
+    ]
+    table = pa.table({"a": [0, 1, 2], "b": [0, 1, 2]})
+    asked = {"domain": {"fields": fields}, "queries": [{"proportion": "b < 3 and a between 1 and 2"}]}
+    release = dpqr.release(table, queries=asked, eps=1, delta="1e-6", accountant="gdp")
+    assert len(release.answers) == 2
