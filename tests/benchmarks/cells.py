@@ -9,7 +9,7 @@ equally often, as a public seed pairs them. A line:
 regret      error of the default over the least of every schedule that has a plan, one-way marginals alone, uniform
             counts and plain noise (`regret.py`; mean over the blocks of L1 over n; below one record it counts as one)
 rise        its error at twice the epsilon over that
-cpu         seconds of one release with its plan; a method of more than 40 (of the default 120) is left out
+cpu         seconds of one release with its plan; a method of more than 12 (of the default 60) is left out
 measured    part of the proved 95% intervals that hold the true answer; cover: of estimate +- 1.96 errors
 z           root mean square of (estimate - truth) / error
 
@@ -53,7 +53,7 @@ COUNT = 22
 """Cells of a half."""
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
 ROWS = np.geomspace(200, 2_000_000, 11).round().astype(int).tolist()
-LIMIT = 40.0
+LIMIT = 12.0
 """CPU seconds of one method in one cell."""
 METHODS = (*SCHEDULES, "parts", *BASELINES)
 
@@ -284,14 +284,14 @@ def looked_at(cell: Cell, runs: int, *, others: bool) -> dict[str, float | str]:
     case, start = cell.case(), time.process_time()
     plan = case.plan(cell.epsilon, DEFAULT)
     planned, record = time.process_time() - start, 1.0 / case.table.records
-    each = limited(lambda seed: released(case, plan, seed), runs, 3 * LIMIT)
+    each = limited(lambda seed: released(case, plan, seed), runs, 5 * LIMIT)
     line: dict[str, float | str] = {"cell": str(cell), "schedule": plan.schedule.name}
     if not each:
         return line | {"cpu": math.inf}
     found = {name: float(np.nanmean([one[name] for one in each])) for name in each[0]}
     found["cpu"] += planned
     louder = case.plan(f"{2 * float(cell.epsilon):g}", DEFAULT)
-    more = limited(lambda seed: released(case, louder, seed)["error"], runs, 3 * LIMIT)
+    more = limited(lambda seed: released(case, louder, seed)["error"], runs, 5 * LIMIT)
     if more:
         found["rise"] = max(float(np.mean(more)), record) / max(found["error"], record)
     best = {"plain": plain(plan, case.table.records)} if others else {}

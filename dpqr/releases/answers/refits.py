@@ -60,7 +60,7 @@ class RefitTuning(Struct, frozen=True, kw_only=True):
     block: int = 100  # answers that take as long as the least block
     own: int = 3  # refits from which an answer's own error is compared with that of its size
     shared: float = 8.0  # answers of its own size, as many as the other blocks of its kind count for
-    rows: int = 2**18  # synthetic rows, at most
+    rows: int = 2**16  # synthetic rows, at most
     deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio
     prior: float = 0.8  # by how much the ratios of a release differ from 1, as far as nothing shows it
     alike: float = 0.1  # least relative spread of the ratios of one kind
