@@ -14,7 +14,7 @@ measured    part of the proved 95% intervals that hold the true answer; cover: o
 z           root mean square of (estimate - truth) / error
 
 --kept writes them to a file; --before reads that of another checkout, and prints the ratios of the default's errors.
---default: no other schedules.
+--default: no other schedules; their errors are those of --before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from regret import BASELINES, DEFAULT, SCHEDULES, SEED, Case
@@ -234,6 +234,8 @@ def cells(half: str) -> list[Cell]:
 # One cell.
 
 Run = TypeVar("Run")
+Line = dict[str, Any]
+"""Figures of a cell by name."""
 
 
 def released(case: Case, plan: Plan, seed: int) -> dict[str, float]:
@@ -280,12 +282,12 @@ def limited(run: Callable[[int], Run], runs: int, seconds: float = LIMIT) -> lis
     return found
 
 
-def looked_at(cell: Cell, runs: int, *, others: bool) -> dict[str, float | str]:
+def looked_at(cell: Cell, runs: int, *, others: bool) -> Line:
     case, start = cell.case(), time.process_time()
     plan = case.plan(cell.epsilon, DEFAULT)
     planned, record = time.process_time() - start, 1.0 / case.table.records
     each = limited(lambda seed: released(case, plan, seed), runs, 5 * LIMIT)
-    line: dict[str, float | str] = {"cell": str(cell), "schedule": plan.schedule.name}
+    line: Line = {"cell": str(cell), "schedule": plan.schedule.name}
     if not each:
         return line | {"cpu": math.inf}
     found = {name: float(np.nanmean([one[name] for one in each])) for name in each[0]}
@@ -300,14 +302,20 @@ def looked_at(cell: Cell, runs: int, *, others: bool) -> dict[str, float | str]:
         if other is not None and other.schedule.name != plan.schedule.name:
             errors = limited(lambda seed, other=other: float(np.mean(case.errors(other, 1, seed) or [np.nan])), runs)
             best |= {method: float(np.mean(errors))} if errors else {}
-    if best:
-        least = min(best, key=best.__getitem__)
-        found["regret"] = max(found["error"], record) / max(min(best[least], found["error"]), record)
-        line["least"] = least if best[least] < found["error"] else plan.schedule.name
-    return line | found | best
+    return with_regret(line | found | best, record)
 
 
-def summary(lines: list[dict], name: str) -> str:
+def with_regret(line: Line, record: float) -> Line:
+    """With the best method, and the default's error over its; below one record errors count as one."""
+    found = {method: line[method] for method in ("plain", *METHODS) if method in line}
+    if not found or "error" not in line:
+        return line
+    best, own = min(found, key=found.__getitem__), line["error"]
+    regret = max(own, record) / max(min(found[best], own), record)
+    return line | {"least": best if found[best] < own else line["schedule"], "regret": regret}
+
+
+def summary(lines: list[Line], name: str) -> str:
     figures = [line[name] for line in lines if name in line]
     if not figures:
         return "no cells"
@@ -324,24 +332,26 @@ def main() -> None:
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--before", type=Path)
     given = parser.parse_args()
+    before = {line["cell"]: line for line in json.loads(given.before.read_text())} if given.before else {}
     lines = []
     for number, cell in enumerate(cells(given.half)):
         if given.only and number not in given.only:
             continue
         line = looked_at(cell, given.runs, others=not given.default)
+        if given.default and str(cell) in before:
+            others = {name: error for name, error in before[str(cell)].items() if name in ("plain", *METHODS)}
+            line = with_regret(line | others, 1.0 / cell.rows)
         lines.append(line)
-        shown = " ".join(
-            f"{name} {value:.4g}" if isinstance(value, float) else str(value) for name, value in line.items()
-        )
-        print(f"{number:2} {shown}", flush=True)
+        shown = (f"{name} {value:.4g}" if isinstance(value, float) else str(value) for name, value in line.items())
+        print(f"{number:2} {' '.join(shown)}", flush=True)
     if given.kept:
         given.kept.write_text(json.dumps(lines, indent=1))
     print("default over least:", summary(lines, "regret"))
     print("twice the budget:", summary(lines, "rise"))
-    if given.before:
-        before = {line["cell"]: line["error"] for line in json.loads(given.before.read_text()) if "error" in line}
-        changed = [{"": line["error"] / before[line["cell"]]} for line in lines if line["cell"] in before]
-        print("over before:", summary(changed, ""))
+    if before:
+        known = [line for line in lines if "error" in line and "error" in before.get(line["cell"], {})]
+        changes = [{"": line["error"] / before[line["cell"]]["error"]} for line in known]
+        print("over before:", summary(changes, ""))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
-from dpqr.models.fit.local_fits import best_strengths, effective_deviations, local_fit
+from dpqr.models.fit.local_fits import best_strengths, local_fit, ridge_by_cell
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
@@ -133,10 +133,8 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
     ) -> FactoredDistribution:
         """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
         base = fitted.marginal(whole.axes) * total
-        deviation = whole.deviation
-        if self.shrinks_hidden:
-            (deviation,) = effective_deviations(base[None], whole.values[None], np.array([deviation]))
-        cells = local_fit(base, whole.values, deviation)
+        ridge = ridge_by_cell(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
+        cells = local_fit(base, whole.values, whole.deviation, ridge)
         cells /= total
         tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
         tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
@@ -158,13 +156,13 @@ def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasureme
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
 
 
-# Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+# Set by `python tests/benchmarks/marginals`, the last two by `cells.py`; figures: RESULTS.md there, "Fitting".
 
 SINGLES_STRENGTH = 0.1
 """Strength of single attributes on the uniform base, at least."""
-LARGEST_CREDIT = 0.5
+LARGEST_CREDIT = 1.0
 """Variance of log-odds that a table is credited with, at most."""
-LEAST_FACTOR = 0.3
+LEAST_FACTOR = 0.1
 """Factor by which the cells of such a table lower their strength, at least."""
 
 

@@ -19,7 +19,7 @@ from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
 from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
-from dpqr.models.fit.local_fits import Refinement, by_interaction, effective_deviations, local_fit, put_together
+from dpqr.models.fit.local_fits import Refinement, by_interaction, local_fit, put_together, ridge_by_cell
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.models.junction_tree import cells, maximal_cliques, within
@@ -274,10 +274,9 @@ def _whole_table(model: Joint, seen: LinearMeasurement, *, shrinks_hidden: bool)
     Why no `Refinement`: every answer is a sum over the one table, so no sums need to be held to the model's.
     """
     base = np.asarray(model.marginal(tuple(range(seen.order))), dtype=np.float64)
-    values, deviation = seen.values.transpose(np.argsort(seen.axes)), seen.deviation
-    if shrinks_hidden:
-        deviation = float(effective_deviations(base[None], values[None], np.array([deviation]))[0])
-    fitted = local_fit(base, values, deviation)
+    values = seen.values.transpose(np.argsort(seen.axes))
+    ridge = ridge_by_cell(base, values, seen.deviation, hidden=shrinks_hidden)
+    fitted = local_fit(base, values, seen.deviation, ridge)
     return DenseDistribution(
         probabilities=freeze(fitted / fitted.sum()), total=model.total, potentials=model.potentials
     )
