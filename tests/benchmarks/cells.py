@@ -350,7 +350,11 @@ def main() -> None:
     print("twice the budget:", summary(lines, "rise"))
     if before:
         known = [line for line in lines if "error" in line and "error" in before.get(line["cell"], {})]
-        changes = [{"": line["error"] / before[line["cell"]]["error"]} for line in known]
+        records = {str(cell): 1.0 / cell.rows for cell in cells(given.half)}
+        changes = []
+        for line in known:
+            now, then = (max(one["error"], records[line["cell"]]) for one in (line, before[line["cell"]]))
+            changes.append({"": now / then})
         print("over before:", summary(changes, ""))
 
 
