@@ -165,14 +165,17 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
 
 
 def _apart(evidence: Sequence[LinearMeasurement]) -> list[list[LinearMeasurement]]:
-    """The evidence in groups that share no column, as small as they can be."""
-    groups: list[tuple[set[int], list[LinearMeasurement]]] = []
+    """The evidence in groups that share no column, as small as they can be, each in the order of the evidence."""
+    joined: dict[int, set[int]] = {}  # by column all that it is joined with
     for one in evidence:
-        joined = [group for group in groups if group[0] & set(one.axes)]
-        groups = [group for group in groups if group not in joined]
-        axes = set(one.axes).union(*(columns for columns, _ in joined))
-        groups.append((axes, [*(seen for _, group in joined for seen in group), one]))
-    return [group for _, group in groups]
+        known = [joined.get(axis) for axis in one.axes]
+        if any(axes is None or axes is not known[0] for axes in known):
+            axes = set(one.axes).union(*filter(None, known))
+            joined |= dict.fromkeys(axes, axes)
+    groups: dict[int, list[LinearMeasurement]] = {}
+    for one in evidence:
+        groups.setdefault(min(joined[one.axes[0]]) if one.axes else -1, []).append(one)
+    return [*groups.values()]
 
 
 def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
