@@ -45,16 +45,12 @@ VARIANCES = np.geomspace(0.01, 3.0, 6)
 """Variances of the log-odds within a table: from a tenth of the odds to several times."""
 
 
-def best_strengths(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
-    """Strengths at which noisy tables are best shrunk towards their bases, in deviations of residual per unit of
-    log-odds.
+def likely_variances(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
+    """The variance v of the log-odds that noisy tables add to their bases.
 
-    Log-odds of variance v make a cell of m records vary by m + v m^2, sampling included; observed with noise of
-    deviation s, it is best shrunk at s / (1 + v m). A table has one strength, at the mean count of all records' cells:
-    strengths that differ between cells would move sums that other measurements know better.
-
-    v is its posterior mean, where all of `VARIANCES` are equally likely beforehand and cells are normal. The base holds
-    sums of the table itself, so its cells count as the degrees of freedom of an interaction.
+    Log-odds of variance v make a cell of m records vary by m + v m^2, sampling included. v is its posterior mean, where
+    all of `VARIANCES` are equally likely beforehand and cells are normal. The base holds sums of the table itself, so
+    its cells count as the degrees of freedom of an interaction.
 
     Args:
         expected: m, records, shape (tables, sizes).
@@ -66,10 +62,6 @@ def best_strengths(expected: FloatArray, values: FloatArray, deviations: FloatAr
 
     Privacy:
         Post-processing of released answers.
-
-    >>> even, copies = np.full((1, 10, 10), 50.0), 500.0 * np.eye(10)[None]
-    >>> [float(best_strengths(even, values, np.array([30.0]))[0].round(1)) for values in (even, copies)]
-    [18.6, 0.2]
     """
     cells = expected.reshape(len(expected), -1)
     squares = (values.reshape(cells.shape) - cells) ** 2
@@ -79,10 +71,52 @@ def best_strengths(expected: FloatArray, values: FloatArray, deviations: FloatAr
         variances = deviations[:, None] ** 2 + cells + one * cells**2
         logs[:, place] = -free / 2 * (np.log(variances) + squares / variances).sum(axis=1)
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    likely = weights @ VARIANCES / weights.sum(axis=1)
+    likely: FloatArray = weights @ VARIANCES / weights.sum(axis=1)
+    return likely
+
+
+def best_strengths(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Strengths at which noisy tables are best shrunk towards their bases, in deviations of residual per unit of
+    log-odds, one a table: strengths that differ between cells would move sums that other measurements know better.
+
+    A cell of m records, observed with noise of deviation s, is best shrunk at s / (1 + v m), v as of
+    `likely_variances`; a table at the mean count of all records' cells. Arguments and shape as there.
+
+    >>> even, copies = np.full((1, 10, 10), 50.0), 500.0 * np.eye(10)[None]
+    >>> [float(best_strengths(even, values, np.array([30.0]))[0].round(1)) for values in (even, copies)]
+    [18.6, 0.2]
+    """
+    likely, cells = likely_variances(expected, values, deviations), expected.reshape(len(expected), -1)
     mean_counts = (cells**2).sum(axis=1) / np.maximum(cells.sum(axis=1), TUNING.least)
     best: FloatArray = deviations / (1.0 + likely * mean_counts)
     return best
+
+
+def ridge_by_cell(base: FloatArray, values: FloatArray, deviation: float, *, hidden: bool) -> FloatArray:
+    """Residuals per unit of log-odds at which the cells of one noisy table are best shrunk: s^2 / (1 + v m), at most s.
+
+    m: records that the base has in the cell, or the answer beyond two deviations, for noise on an empty cell is none.
+
+    Args:
+        base: of the table, records.
+        values: noisy answers, records, of the same shape.
+        deviation: s, of their noise.
+        hidden: whether a table whose cells noise hides is shrunk further, as at `best_strengths`.
+
+    Returns:
+        r of `local_fit`, in records, shape of base.
+
+    Privacy:
+        Post-processing of released answers.
+
+    >>> ridge_by_cell(np.array([[5.0, 500.0]]), np.array([[7.0, 900.0]]), 10.0, hidden=False).round(1).tolist()
+    [[10.0, 0.2]]
+    """
+    tables, one = (base[None], values[None]), np.array([deviation])
+    most = deviation * max(1.0, float(best_strengths(*tables, one)[0])) if hidden else deviation
+    records = np.maximum(base, values - 2.0 * deviation)
+    found: FloatArray = np.minimum(deviation**2 / (1.0 + likely_variances(*tables, one)[0] * records), most)
+    return found
 
 
 def effective_deviations(expected: FloatArray, values: FloatArray, deviations: FloatArray) -> FloatArray:
@@ -91,7 +125,7 @@ def effective_deviations(expected: FloatArray, values: FloatArray, deviations: F
     return deviations * np.maximum(1.0, best_strengths(expected, values, deviations))
 
 
-def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatArray:
+def local_fit(base: FloatArray, values: FloatArray, deviation: float, ridge: FloatArray | None = None) -> FloatArray:
     """The table m >= 0 that minimises sum (m - y)^2 / (2 r) + m log(m / base) - m and sums to what base does.
 
     The optimum is m = r W(x), W the Wright omega function (W + log W = x), x = log(base / r) + y / r plus one number,
@@ -100,7 +134,8 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatAr
     Args:
         base: the prior table, records.
         values: y, the noisy answers, records, of the same shape.
-        deviation: of their noise; r is `strength(deviation)`.
+        deviation: of their noise.
+        ridge: r, one for each cell, more than 0; None: `strength(deviation)`.
 
     Returns:
         Records, of the shape of base.
@@ -111,13 +146,20 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatAr
     >>> local_fit(np.array([5.0, 5.0]), np.array([8.0, 2.0]), 0.01).round(2)
     array([8., 2.])
     """
-    ridge = strength(deviation)
-    place, total = _start(base, values, np.asarray(ridge)), base.sum()
+    ridge = np.asarray(strength(deviation)) if ridge is None else ridge
+    place, total = _start(base, values, ridge), base.sum()
+    # Sums of m are convex in the number and rise, so steps from above end at the solution. A step from below may pass
+    # it, but not the point at which one cell alone would make the sum.
+    alone = np.log(np.maximum(total, TUNING.least) / ridge) + total / ridge
     for _ in range(TUNING.steps):
-        place += shift(place, (), np.asarray(total / ridge))
-        if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
+        solved = omega(place)
+        table: FloatArray = ridge * solved
+        gap = total - table.sum()
+        if abs(gap) <= TUNING.close * total:
             break
-    table: FloatArray = ridge * omega(place)
+        slope = max(float((table / (1.0 + solved)).sum()), TUNING.least)
+        place += min(gap / slope, float((alone - place).min()))
+    table = ridge * omega(place)
     table *= total / table.sum() if table.sum() > 0.0 else 0.0
     return table if table.any() else base
 

@@ -16,7 +16,7 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import MEMORY, Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
-from dpqr.models.fit.local_fits import best_strengths, effective_deviations, local_fit
+from dpqr.models.fit.local_fits import best_strengths, local_fit, ridge_by_cell
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
@@ -105,12 +105,17 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
             beliefs = Propagation.of(tree, [], settled).beliefs([])
             fitted = FactoredDistribution(tree=tree, beliefs=beliefs, total=1.0)
         # Single attributes, pairs, all measurements; a stage that adds nothing is left out. A marginal that covers all
-        # others is fitted in closed form at the end, on the base of the stages before it.
-        whole = None if settled else _covering_marginal(evidence)
+        # evidence of its columns is fitted in closed form at the end, on the base of the stages before it.
+        groups = [(group, None if settled else _covering_marginal(group)) for group in _apart(evidence)]
         highest = max((one.order for one in evidence if one.block is None), default=0)
-        stages = [lower_order(evidence, order) for order in (1, 2) if order < highest]
-        if evidence and whole is None:
-            stages.append(tuple(evidence))
+        stages = [
+            lower_order([one for group, whole in groups if not whole or whole.order > order for one in group], order)
+            for order in (1, 2)
+            if order < highest
+        ]
+        left = tuple(one for group, whole in groups if whole is None for one in group)
+        if any(one.order > 1 or one.block is not None for one in left) or (left and not stages):
+            stages.append(left)
         # One-way marginals smoothed where the first stage, which holds all of them, supports it.
         smoothed = {}
         for one in stages[0] if stages else ():
@@ -131,29 +136,55 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
             potentials.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
             settled += model.tables(end)
             fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=potentials)
-        return fitted if whole is None else self._of_one_marginal(fitted, whole, total)
+        for whole in (whole for _, whole in groups if whole is not None):
+            fitted = self._with_marginal(fitted, whole, total)
+        return fitted
 
-    def _of_one_marginal(
+    def _with_marginal(
         self, fitted: FactoredDistribution, whole: LinearMeasurement, total: float
     ) -> FactoredDistribution:
-        """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
+        """The distribution whose marginal is the local fit to `whole` on the base of the lower orders. Its columns are
+        independent of all others."""
         base = fitted.marginal(whole.axes) * total
-        deviation = whole.deviation
-        if self.shrinks_hidden:
-            (deviation,) = effective_deviations(base[None], whole.values[None], np.array([deviation]))
-        cells = local_fit(base, whole.values, deviation)
+        ridge = ridge_by_cell(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
+        cells = local_fit(base, whole.values, whole.deviation, ridge)
         cells /= total
-        tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
-        tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
-        home = tree.home(whole.axes)
-        if home is not None:
-            axes = tree.cliques[home].axes
-            tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
-        return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _cache={})
+        others = (clique.axes for clique in fitted.tree.cliques if not set(clique.axes) <= set(whole.axes))
+        tree = JunctionTree.over(fitted.tree.shape, [whole.axes, *others])
+        tables = []
+        for clique in tree.cliques:
+            table = fitted.marginal(clique.axes)
+            own = [axis for axis in clique.axes if axis in whole.axes]
+            if own:
+                # Along the other axes of the clique nothing changes.
+                gone = tuple(place for place, axis in enumerate(whole.axes) if axis not in own)
+                kept = [axis for axis in whole.axes if axis in own]
+                now = cells.sum(axis=gone).transpose([kept.index(axis) for axis in own])
+                before = fitted.marginal(tuple(own))
+                ratio = np.divide(now, before, out=np.zeros_like(before), where=before > 0.0)
+                table = table * ratio.reshape(
+                    [size if axis in own else 1 for axis, size in zip(clique.axes, table.shape, strict=True)]
+                )
+            tables.append(freeze(np.array(table)))
+        return replace(fitted, tree=tree, beliefs=tuple(tables), _cache={})
+
+
+def _apart(evidence: Sequence[LinearMeasurement]) -> list[list[LinearMeasurement]]:
+    """The evidence in groups that share no column, as small as they can be, each in the order of the evidence."""
+    joined: dict[int, set[int]] = {}  # by column all that it is joined with
+    for one in evidence:
+        known = [joined.get(axis) for axis in one.axes]
+        if any(axes is None or axes is not known[0] for axes in known):
+            axes = set(one.axes).union(*filter(None, known))
+            joined |= dict.fromkeys(axes, axes)
+    groups: dict[int, list[LinearMeasurement]] = {}
+    for one in evidence:
+        groups.setdefault(min(joined[one.axes[0]]) if one.axes else -1, []).append(one)
+    return [*groups.values()]
 
 
 def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
-    """The measured marginal, of two attributes or more, that all other evidence are marginals of; None without one."""
+    """The measured marginal, of two attributes or more, that all other evidence is a marginal of; None without one."""
     widest = max(evidence, key=lambda seen: seen.order, default=None)
     if widest is None or widest.order < 2 or any(seen.block is not None for seen in evidence):
         return None
@@ -163,13 +194,13 @@ def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasureme
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
 
 
-# Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+# Set by `python tests/benchmarks/marginals`, the last two by `cells.py`; figures: RESULTS.md there, "Fitting".
 
 SINGLES_STRENGTH = 0.1
 """Strength of single attributes on the uniform base, at least."""
-LARGEST_CREDIT = 0.5
+LARGEST_CREDIT = 1.0
 """Variance of log-odds that a table is credited with, at most."""
-LEAST_FACTOR = 0.3
+LEAST_FACTOR = 0.1
 """Factor by which the cells of such a table lower their strength, at least."""
 
 

@@ -61,7 +61,7 @@ class RefitTuning(Struct, frozen=True, kw_only=True):
     block: int = 100  # answers that take as long as the least block
     own: int = 3  # refits from which an answer's own error is compared with that of its size
     shared: float = 8.0  # answers of its own size, as many as the other blocks of its kind count for
-    rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
+    rows: int = 2**16  # synthetic rows, at most
     deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio
     prior: float = 0.8  # by how much the ratios of a release differ from 1, as far as nothing shows it
     alike: float = 0.1  # least relative spread of the ratios of one kind
@@ -373,14 +373,22 @@ def refit_count(
 
 
 def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> AnswerBlock:
-    """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
-    if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
+    """The counts that take the table's place: of synthetic rows, else of the hypothesis itself.
+
+    Of n records beyond R = `TUNING.rows`, R rows are drawn, and their counts c are mixed with the hypothesis' h: with
+    a = sqrt(R / n), (1 - a) h + a (n / R) c has the mean h and the covariance of the counts of n rows.
+    """
+    if not isinstance(hypothesis, Sampleable):
         return hypothesis.answer
-    shape = problem.domain.shape
-    codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed).astype(Packing(shape).code_type, order="F")
+    shape, records = problem.domain.shape, max(0, round(hypothesis.total))
+    drawn = min(records, TUNING.rows)
+    codes = hypothesis.rows(drawn, problem.seed).astype(Packing(shape).code_type, order="F")
     table = SparseHistogram(shape, codes, np.ones(len(codes), dtype=np.int64))
     table.prefetch([block.axes for block in blocks])
-    return lambda block: block.answer(table).astype(np.float64)
+    if drawn == records:
+        return lambda block: block.answer(table).astype(np.float64)
+    part = math.sqrt(drawn / records)
+    return lambda block: (1.0 - part) * hypothesis.answer(block) + block.answer(table) / part
 
 
 def _drawn(measured: Measurement, counted: AnswerBlock, seed: int) -> Measurement:

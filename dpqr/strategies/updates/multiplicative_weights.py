@@ -19,7 +19,7 @@ from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
 from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
-from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
+from dpqr.models.fit.local_fits import Refinement, by_interaction, local_fit, put_together, ridge_by_cell
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.models.junction_tree import cells, maximal_cliques, within
@@ -166,6 +166,8 @@ class MultiplicativeWeights:
             model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=fitted.potentials)
         if not left or model.total <= 0.0:
             return model
+        if len(left) == 1 and left[0].order == len(shape):
+            return _whole_table(model, left[0], shrinks_hidden=cells_alone)
         inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
         return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside, shrinks_hidden=cells_alone))
 
@@ -207,7 +209,8 @@ class MultiplicativeWeights:
         if within(shape, declared, limit, frozenset(seen.axes for seen in evidence)):
             return evidence, ()
         admitted, groups = set[Axes](), declared
-        for seen in by_interaction(evidence):
+        possible = (seen for seen in evidence if within(shape, declared, limit, frozenset({seen.axes})))
+        for seen in by_interaction(possible):
             if within(shape, groups, limit, frozenset({seen.axes})):
                 admitted.add(seen.axes)
                 groups = declared.union(admitted)
@@ -263,6 +266,20 @@ class MultiplicativeWeights:
             )
             return Footprint(bytes=0, refusal=refusal)
         return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 6) * problem.workload.rows))
+
+
+def _whole_table(model: Joint, seen: LinearMeasurement, *, shrinks_hidden: bool) -> DenseDistribution:
+    """The fit of all cells to one measured table of all columns, on the model of the rest.
+
+    Why no `Refinement`: every answer is a sum over the one table, so no sums need to be held to the model's.
+    """
+    base = np.asarray(model.marginal(tuple(range(seen.order))), dtype=np.float64)
+    values = seen.values.transpose(np.argsort(seen.axes))
+    ridge = ridge_by_cell(base, values, seen.deviation, hidden=shrinks_hidden)
+    fitted = local_fit(base, values, seen.deviation, ridge)
+    return DenseDistribution(
+        probabilities=freeze(fitted / fitted.sum()), total=model.total, potentials=model.potentials
+    )
 
 
 @lru_cache(maxsize=4096)

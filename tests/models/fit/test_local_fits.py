@@ -24,6 +24,16 @@ def test_it_is_the_optimum_of_squared_error_and_divergence(deviation):
     assert np.ptp(slopes) == pytest.approx(0.0, abs=1e-6 * np.abs(slopes).max() + 1e-6)
 
 
+def test_cells_may_be_shrunk_at_strengths_of_their_own():
+    ridge = np.array([[9.0, 0.01, 4.0], [900.0, 0.5, 3.0]])
+    found = local_fit(BASE, NOISY, 3.0, ridge)
+    assert found.sum() == pytest.approx(BASE.sum(), rel=1e-6)
+    assert not found[BASE == 0.0].any()
+    inside = found > 0.0
+    slopes = ((found - NOISY) / ridge)[inside] + np.log(found[inside] / BASE[inside])
+    assert slopes == pytest.approx(np.full(slopes.size, slopes[0]), rel=1e-6)
+
+
 def test_exact_answers_are_met_useless_ones_leave_the_base_and_impossible_cells_stay_empty():
     counts = np.array([0.0, 1.0, 7.0, 1000.0])
     assert local_fit(np.full(4, 252.0), counts, 0.01) == pytest.approx(counts, abs=0.01)

@@ -172,3 +172,16 @@ def test_less_noise_in_one_table_of_all_columns_is_less_error(deviations):
 
     more, less = map(error, deviations)
     assert less < more
+
+
+def test_a_table_that_shares_no_column_with_others_is_fitted_as_if_it_were_alone():
+    """In closed form. Columns that nothing joins are independent."""
+    shape, rng = (3, 4, 2, 5, 3, 2), np.random.default_rng(7)
+    blocks = [marginal(axes, shape) for axes in ((3, 0), (3,), (1, 2), (2, 4), (5,))]
+    values = [np.rint(900.0 / block.rows + 9.0 * rng.normal(size=block.rows)) for block in blocks]
+    whole = fit(blocks, values, 9.0, 900.0, shape=shape)
+    alone = fit(blocks[:2], values[:2], 9.0, 900.0, shape=shape)
+    assert whole.sum(axis=(1, 2, 4, 5)) == pytest.approx(alone.sum(axis=(1, 2, 4, 5)), abs=1e-7)
+    first, rest = whole.sum(axis=(1, 2, 4, 5)), whole.sum(axis=(0, 3))
+    product = first[:, None, None, :, None, None] * rest[None, :, :, None, :, :]
+    assert whole == pytest.approx(product, abs=1e-9)

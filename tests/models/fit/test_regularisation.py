@@ -39,6 +39,18 @@ def test_large_cells_of_a_table_that_departs_lean_less_but_none_below_the_noise(
     assert (found == 1.0).all()
 
 
+def test_one_table_keeps_its_large_cells_and_loses_noise_on_its_empty_ones() -> None:
+    """In closed form. At even strength a diagonal of seven times its base would lose two deviations of noise."""
+    found = MaximumEntropyFit().run([observed(COPY, 0, 1)], SIZES, RECORDS, {}).marginal((0, 1)) * RECORDS
+    assert np.abs(np.diag(found - COPY)).max() < NOISE / 4
+    empty = np.zeros((100, 100))
+    empty[np.diag_indices(100)] = RECORDS / 100
+    noisy = empty + NOISE * np.random.default_rng(3).normal(size=empty.shape)
+    found = MaximumEntropyFit().run([observed(noisy, 0, 1)], (100, 100), RECORDS, {}).marginal((0, 1)) * RECORDS
+    # Of 9,900 empty cells one in 44 is above two deviations, which nothing tells from records.
+    assert np.abs(found - empty).sum() < np.abs(noisy - empty).sum() / 4
+
+
 def test_noise_that_hides_a_table_leaves_its_base() -> None:
     """Independent even columns, a record a cell, noise of 30: at strength 1 log-odds of a deviation would remain."""
     noisy = 1.0 + 30.0 * np.random.default_rng(5).normal(size=SIZES)

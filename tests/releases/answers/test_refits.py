@@ -84,6 +84,24 @@ def test_a_misfit_that_refits_cannot_show_is_added():
     assert np.median(errors.each) == pytest.approx((100**2 + 20**2) ** 0.5, rel=0.1)
 
 
+def test_a_pair_that_was_not_measured_errs_by_its_sampling_variation_however_many_records_there_are():
+    """Of independent columns: records fall into its cells by chance, noise in the columns is next to nothing."""
+    records, size = 4 * TUNING.rows, 64
+    columns = tuple(QueryBlock(name=name, factors=(Factor.identity(axis, size),)) for axis, name in enumerate("abc"))
+    pair = QueryBlock(name="pair", factors=(*columns[0].factors, *columns[1].factors))
+    domain = Domain(tuple(Attribute(name=block.name, axis=Codes(size)) for block in columns))
+    plan, rule, transcript = make_plan(domain, (pair,)), MultiplicativeWeights(), Transcript()
+    plan = replace(plan, roles=replace(plan.roles, update=rule))
+    for block in columns:
+        one = measured(block, np.full(size, records // size), DiscreteGaussian(Fraction(4)))
+        transcript.add(Round(choice=None, measurement=one, charges=()))
+    hypothesis = rule.update(plan.problem, rule.start(plan.problem), transcript.measurements)
+    each = refit_errors(plan, Outcome(hypothesis=hypothesis, transcript=transcript), hypothesis)["pair"].each
+    # Counts of the columns are known, so a cell of m records varies by m (1 - 1 / size)^2. The errors rest on 4,096
+    # cells: a mean square of theirs has a relative deviation of (2 / 4096)^0.5, and 0.05 of its root is 4.5 of these.
+    assert each.mean() == pytest.approx(records**0.5 / size * (1 - 1 / size), rel=0.05)
+
+
 def test_few_refits_of_large_workloads():
     law = DiscreteGaussian(Fraction(4))
     one, model = measured(A, np.zeros(CELLS), law), DenseDistribution.uniform((CELLS, 2), 1.0)

@@ -192,6 +192,23 @@ def test_what_the_model_has_no_room_for_is_refined_by_itself():
     assert found.tables.inside == cliques - {(3,)}
 
 
+def test_one_table_of_all_columns_is_the_model_however_large_it_is():
+    """Rows are drawn from it: of a model of single columns they would be independent."""
+    shape, axes = (40, 60, 70), (2, 0, 1)
+    facts = problem(shape, [marginal(pair, shape) for pair in ((0, 1), (1, 2))])
+    assert not RULE.fits(facts, [], [marginal(axes, shape)])
+    copies = np.zeros(shape, dtype=np.int64)
+    copies[(np.arange(40),) * 3] = 100
+    table = measured([marginal(axes, shape)], [copies.transpose(axes).reshape(-1)], 0.01)
+    found = RULE.update(facts, RULE.start(facts), [table])
+    assert np.abs(found.marginal((0, 1, 2)) - copies).max() < 0.1
+    assert found.marginal((1, 0)).sum() == pytest.approx(found.total) == pytest.approx(copies.sum())
+    rows = found.rows(400, seed=1)
+    assert (rows[:, 0] == rows[:, 1]).mean() > 0.99
+    beside = [table, measured([marginal((0,), shape)], [copies.sum(axis=(1, 2))], 0.01)]
+    assert np.abs(RULE.update(facts, found, beside).marginal((0, 1)) - copies.sum(axis=2)).max() < 0.1
+
+
 def test_the_widest_block_of_the_workload_always_fits():
     facts = problem(LARGE, [marginal((1, 2, 3), LARGE)])
     tiny = MultiplicativeWeights(model_size=1)
