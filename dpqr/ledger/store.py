@@ -15,7 +15,7 @@ import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -354,13 +354,6 @@ class SqliteStore(Struct, frozen=True):
                 connection.execute(setting)
             yield connection
 
-    def _begins_with(self, first: bytes) -> bool:
-        try:
-            with self.path.open("rb") as file:
-                return file.read(len(first)) == first
-        except OSError:
-            return False
-
     @contextmanager
     def _faults(self, wait: float) -> Iterator[None]:
         """SQLite's errors as LedgerError. Closing a connection rolls back what was not committed."""
@@ -374,7 +367,10 @@ class SqliteStore(Struct, frozen=True):
                 reason = f"{_REASONS[primary]}; fix that and try again"
             else:
                 reason = "is damaged, or is no ledger; restore it from a backup"
-                if primary == sqlite3.SQLITE_NOTADB and self._begins_with(b'{"entry":'):
+                first = b""
+                with suppress(OSError), self.path.open("rb") as file:
+                    first = file.read(9)
+                if primary == sqlite3.SQLITE_NOTADB and first == b'{"entry":':
                     reason = "is an export of a ledger, which `dpqr verify` takes alone; give the ledger itself"
             raise LedgerError(f"--ledger {self.path}: {reason}") from None
         except LedgerError as error:

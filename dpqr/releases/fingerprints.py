@@ -30,7 +30,7 @@ from dpqr.kernel.values import field_names
 from dpqr.ledger.codec import canonical, encode_events
 from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.plan import Plan
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
@@ -192,11 +192,11 @@ def _sums(block: QueryBlock) -> dict[str, object]:
         persons["where"] = [_region(region) for region in block.where]
     if block.times != 1:
         persons["times"] = block.times
-    return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise, **persons}
-
-
-def _factor(factor: Factor) -> dict[str, object]:
-    return {"axes": list(factor.axes), "sizes": list(factor.sizes), "rows": _matrix(factor.matrix)}
+    factors = [
+        {"axes": list(factor.axes), "sizes": list(factor.sizes), "rows": _matrix(factor.matrix)}
+        for factor in block.factors
+    ]
+    return {"factors": factors, "rowwise": block.rowwise, **persons}
 
 
 @singledispatch

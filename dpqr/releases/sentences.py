@@ -238,8 +238,15 @@ def left_out_warning(release: FinishedRun) -> str | None:
     ]
     if release.rehearsal:
         return None
-    if unread := _hardly_read(release) or _empty_figure(release):
+    if unread := _hardly_read(release):
         return unread
+    # Figures of which noise may be all there is of their denominators, in every group.
+    empty = (each.figure.name for each in release.figures if each.small.size and each.small.all())
+    if name := next(empty, None):
+        return (
+            f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the "
+            "table is too small for the budget, or the values of its column are not written as the domain file says"
+        )
     if not (problem.unit.drops or problem.unit.columns):
         return None
     if nobody := _hardly_anybody(release):
@@ -283,17 +290,6 @@ def _hardly_read(release: FinishedRun) -> str | None:
                         f"its {_expected_words(attribute)}"
                     )
     return None
-
-
-def _empty_figure(release: FinishedRun) -> str | None:
-    """That noise may be all there is of the denominators of a figure, in every group."""
-    empty = (each.figure.name for each in release.figures if each.small.size and each.small.all())
-    if (name := next(empty, None)) is None:
-        return None
-    return (
-        f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the table "
-        "is too small for the budget, or the values of its column are not written as the domain file says"
-    )
 
 
 def _hardly_anybody(release: FinishedRun) -> str | None:

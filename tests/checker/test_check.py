@@ -286,7 +286,7 @@ def test_intervals_begin_at_0_only_where_nothing_below_0_is_added_up(tmp_path):
 
 def test_intervals_of_a_sessions_free_answers_begin_at_0(tmp_path):
     place, _ = honest.session(tmp_path, "session")
-    for version, code in (("0.12.0", 6), ("0.11.0", 0)):  # those that 0.11 wrote began below 0
+    for version, code in ((dpqr.__version__, 6), ("0.11.0", 0)):  # those that 0.11 wrote began below 0
         text = record_of(place).read_text().replace(f'"{dpqr.__version__}"', f'"{version}"')
         write(reseal(json.loads(text)), record_of(place))
         stated = restated(place, lambda row: row["basis"] == "compared", lambda _: {"lower": "-0.5"})

@@ -52,6 +52,7 @@ def test_every_version_is_there():
         "0.9.0",
         "0.10.0",
         "0.11.0",
+        "0.12.0",
     }
 
 
