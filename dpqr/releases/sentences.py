@@ -269,26 +269,27 @@ def left_out_warning(release: FinishedRun) -> str | None:
 
 def _hardly_read(release: FinishedRun) -> str | None:
     """That a measured table has hardly any row with a value of one of its columns: its cells of values that fit nowhere
-    hold more than noise alone makes of 0, as for rows above, and those of values no more."""
-    attributes = release.plan.problem.domain.attributes
+    hold more than noise alone makes of 0 in any of these tables, as seldom as for rows above, and those of values no
+    more than noise."""
+    attributes, tables = release.plan.problem.domain.attributes, []
     for measured in release.transcript.measurements:
         for block, values in zip(measured.blocks, measured.values, strict=True):
             if not block.is_marginal or block.scale != 1 or not block.axes:
                 continue
             table = np.asarray(values).reshape([attributes[axis].size for axis in block.axes])
-            for place, axis in enumerate(block.axes):
-                attribute = attributes[axis]
-                by_cell = np.moveaxis(table, place, 0).reshape(attribute.size, -1)
+            for place, attribute in enumerate(attributes[axis] for axis in block.axes):
                 unread = [attribute.own_cell(fault) for fault in attribute.own_cells if fault in UNREAD]
-                misfits, proper = by_cell[unread], by_cell[: attribute.axis.size]
-                most = measured.law.tail(DOUBT) * math.sqrt(proper.size)
-                if proper.sum() <= most and misfits.sum() > measured.law.tail(DOUBT) * math.sqrt(max(misfits.size, 1)):
-                    used, noise = max(float(proper.sum()), 0.0), measured.law.deviation * math.sqrt(proper.size)
-                    return (
-                        f"hardly any value of column {plain(attribute.name)!r} was read, or none: about {used:,.0f} (+-"
-                        f"{noise:.3g}, the noise of that count), beside {float(misfits.sum()):,.0f} that fit nowhere; "
-                        f"its {_expected_words(attribute)}"
-                    )
+                if unread:
+                    by_cell = np.moveaxis(table, place, 0).reshape(attribute.size, -1)
+                    tables.append((measured.law, attribute, by_cell[unread], by_cell[: attribute.axis.size]))
+    for law, attribute, misfits, proper in tables:
+        read, noise = float(proper.sum()), math.sqrt(proper.size)
+        if read <= law.tail(DOUBT) * noise and misfits.sum() > law.tail(DOUBT / len(tables)) * math.sqrt(misfits.size):
+            return (
+                f"hardly any value of column {plain(attribute.name)!r} was read, or none: about {max(read, 0.0):,.0f} "
+                f"(+-{law.deviation * noise:.3g}, the noise of that count), beside {float(misfits.sum()):,.0f} that "
+                f"fit nowhere; its {_expected_words(attribute)}"
+            )
     return None
 
 

@@ -9,6 +9,7 @@ from support.cases import in_one_test
 from support.handmade_release import make_plan, make_release, make_stopped_release
 
 import dpqr
+from dpqr.domain.attribute import Attribute, Bins, Rule
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -18,6 +19,7 @@ from dpqr.models.hypothesis import DenseDistribution
 from dpqr.releases.draws import DroppedCount
 from dpqr.releases.error_bounds import Certificate
 from dpqr.releases.sentences import (
+    _hardly_read,
     budget_words,
     certainty,
     guarantee,
@@ -32,6 +34,7 @@ from dpqr.strategies.schedules.marginals.decision import WORDS
 from dpqr.strategies.schedules.marginals.schedule import COUNT, SINGLES, Marginals
 from dpqr.strategies.schedules.split import DROPPED
 from dpqr.strategies.transcript import Transcript
+from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
 
 
@@ -257,6 +260,22 @@ def test_a_column_whose_values_all_fit_nowhere_is_a_warning_though_their_rows_ar
     assert warned(DAY | {"format": "%d.%m.%Y"}, queries=[{"marginal": ["day"]}]) is None
     assert warned(DAY, queries=[{"marginal": ["day"]}], rehearse=True) is None
     assert warned(PAID | {"missingValues": ["2,5", "3,5", ""]}, queries=[{"marginal": ["paid"]}]) is None
+
+
+def test_many_tables_of_noise_warn_no_more_often_than_one():
+    """Each holds no row, and by chance a cell of misfits that one in two hundred single tables has."""
+    law = DiscreteLaplace(Fraction(100))
+    day = Attribute(name="day", axis=Bins((Fraction(0), Fraction(5), Fraction(9))), rules={"unparsable": Rule.CELL})
+    block = QueryBlock(name="b", factors=(Factor.identity(0, day.size),))
+    values = np.array([0] * (day.size - 1) + [law.tail(1 / 100) + 1])
+    domain = SimpleNamespace(attributes=(day,))
+    for tables, said in ((1, True), (20, False)):
+        measured = [SimpleNamespace(blocks=(block,), values=(values,), law=law)] * tables
+        release = SimpleNamespace(
+            plan=SimpleNamespace(problem=SimpleNamespace(domain=domain)),
+            transcript=SimpleNamespace(measurements=measured),
+        )
+        assert (_hardly_read(release) is not None) == said
 
 
 def few(estimate, *, drops=True, persons=None):
