@@ -41,5 +41,5 @@ def test_a_short_form(tmp_path):
 @pytest.mark.slow
 def test_all_five(tmp_path):
     assert len(GALLERY) == 5
-    make(tmp_path, rows=1_000)
+    make(tmp_path, rows=4_000)
     require_finished(tmp_path, PAGES, GALLERY)

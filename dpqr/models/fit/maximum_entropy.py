@@ -24,6 +24,8 @@ from dpqr.workload.matrix import Dense
 
 Potentials = Mapping[Hashable, FloatArray]
 
+TINY = 1e-300
+"""Probabilities below it are nothing: no quotient of others overflows."""
 MOST_PAST, REMEMBERED = 40, 2**20
 """Past steps that a descent remembers, and numbers in them beyond which it remembers 10 alone (16 MiB). Where a few
 hundred answers of little noise overlap, 40 halve its steps; a larger fit takes hardly fewer."""
@@ -155,13 +157,15 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
         for clique in tree.cliques:
             table = fitted.marginal(clique.axes)
             own = [axis for axis in clique.axes if axis in whole.axes]
-            if own:
+            gone = tuple(place for place, axis in enumerate(whole.axes) if axis not in own)
+            kept = [axis for axis in whole.axes if axis in own]
+            now = cells.sum(axis=gone).transpose([kept.index(axis) for axis in own])
+            if len(own) == len(clique.axes):
+                table = now
+            elif own:
                 # Along the other axes of the clique nothing changes.
-                gone = tuple(place for place, axis in enumerate(whole.axes) if axis not in own)
-                kept = [axis for axis in whole.axes if axis in own]
-                now = cells.sum(axis=gone).transpose([kept.index(axis) for axis in own])
                 before = fitted.marginal(tuple(own))
-                ratio = np.divide(now, before, out=np.zeros_like(before), where=before > 0.0)
+                ratio = np.divide(now, before, out=np.zeros_like(before), where=before > TINY)
                 table = table * ratio.reshape(
                     [size if axis in own else 1 for axis, size in zip(clique.axes, table.shape, strict=True)]
                 )
