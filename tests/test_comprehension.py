@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.9,
     "dict[str, Any]": 107,
-    "lines of the tests": 103925,
+    "lines of the tests": 103926,
     "a plain release: modules imported": 215,
     "a plain release: functions run": 1222,
     "a plain release: files they lie in": 151,
