@@ -135,7 +135,7 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, ridge: Flo
         base: the prior table, records.
         values: y, the noisy answers, records, of the same shape.
         deviation: of their noise.
-        ridge: r, one for each cell, more than 0; None: `strength(deviation)`.
+        ridge: r, one for each cell, more than 0, whatever the deviation; None: `strength(deviation)`.
 
     Returns:
         Records, of the shape of base.

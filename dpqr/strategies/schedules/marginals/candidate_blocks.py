@@ -132,15 +132,15 @@ def coarsen(
     them. A function of what was released.
 
     Args:
-        blocks: those that join columns in one predicate, or go row by row, have none.
+        blocks: of those that join columns in one predicate, or go row by row, none is made coarser.
         counts: released one-way marginals by attribute, in records.
         errors: forecast errors of the blocks.
         records: n, estimated from the counts.
         deviation: of a measurement, in records.
 
     Privacy:
-        A coarse block is a 0/1 matrix with one entry 1 in every column: each record is counted in one coarse cell. So
-        between neighbours its answers, and its scores, move as those of a marginal do.
+        Like any block it is scored and measured by its own sensitivity. Of a marginal it is a 0/1 matrix with one entry
+        1 in every column: each record is counted in one coarse cell, and between neighbours it moves as the marginal.
     """
     found = []
     for block in blocks:
