@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -79,11 +79,12 @@ class NotChecked(Exception):
 
 
 class NotRepeated(NotChecked):
-    """Why this machine cannot repeat a figure bit for bit. within: it is equal within the tolerance."""
+    """Why a figure cannot be repeated bit for bit. accepted: the state of its check where a tolerance is accepted: "ok"
+    of figures within it, "not checked" of rows that are drawn from such figures; None of what no tolerance accepts."""
 
-    def __init__(self, reason: str, *, within: bool = False) -> None:
+    def __init__(self, reason: str, *, accepted: Literal["ok", "not checked"] | None = None) -> None:
         super().__init__(reason)
-        self.within = within
+        self.accepted = accepted
 
 
 class ReleaseEvidence:

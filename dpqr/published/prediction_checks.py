@@ -258,7 +258,7 @@ def statements(evidence: PredictionEvidence) -> str:
 
     found = _of_version(evidence, compared)
     if found.near:
-        raise NotRepeated(found.words("values"), within=True)
+        raise NotRepeated(found.words("values"), accepted="ok")
     return found.words("values")
 
 

@@ -89,7 +89,7 @@ Outcome = Literal[
 
 class CheckResult(Struct, frozen=True, kw_only=True):
     """What one check found. code: 0; of a mismatch and of what is not repeated 6, of a damaged ledger 7. repeated:
-    False where the tolerance was accepted.
+    False where the tolerance was accepted. acceptable: whether a tolerance would accept what is not repeated.
 
     >>> str(CheckResult(name="answers", state="ok", text="1,231 rows equal bit for bit"))
     'ok           answers: 1,231 rows equal bit for bit'
@@ -100,6 +100,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     text: str
     code: int = 0
     repeated: bool = True
+    acceptable: bool = False
 
     def __str__(self) -> str:
         return f"{self.state:<12} {self.name}: {self.text}"
@@ -184,10 +185,9 @@ def require_verified(found: VerificationResult) -> None:
     if against is None:
         return
     if against.state == "not repeated":
-        raise GoalMissed(
-            f"{found.outcome}: {against.name}: {against.text}\n"
-            "verify on the versions that the record names, or accept what is not repeated with --tolerance"
-        )
+        hint = "\nverify on the versions that the record names, or accept what is not repeated with --tolerance"
+        acceptable = all(each.acceptable for each in found.checks if each.code)
+        raise GoalMissed(f"{found.outcome}: {against.name}: {against.text}{hint if acceptable else ''}")
     kind = LedgerError if against.code == LedgerError.exit_code else GoalMissed
     raise kind(f"{against.name}: {against.text}")
 
@@ -196,9 +196,10 @@ def _run_check(name: str, check: Callable[[Held], str], evidence: Held, *, toler
     try:
         return CheckResult(name=name, state="ok", text=check(evidence))
     except NotRepeated as found:
-        if not tolerance:
-            return CheckResult(name=name, state="not repeated", text=str(found), code=GoalMissed.exit_code)
-        return CheckResult(name=name, state="ok" if found.within else "not checked", text=str(found), repeated=False)
+        if tolerance and found.accepted:
+            return CheckResult(name=name, state=found.accepted, text=str(found), repeated=False)
+        acceptable, code = found.accepted is not None, GoalMissed.exit_code
+        return CheckResult(name=name, state="not repeated", text=str(found), code=code, acceptable=acceptable)
     except NotChecked as reason:
         return CheckResult(name=name, state="not checked", text=str(reason))
     except LedgerError as damage:

@@ -216,7 +216,7 @@ def test_what_was_repeated_bit_for_bit_says_so(paid_release, record):
 @pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 1])
 def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
-    """A forged record may not be taken for an older one that is done otherwise today."""
+    """A forged record may not be taken for an older one that is done otherwise today, whatever is accepted."""
 
     def older(document):
         document["version"] = document["versions"]["dpqr"] = document["plan"]["version"] = "0.9.0"
@@ -226,5 +226,6 @@ def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
     with changed(record, resealed(record, older)):
         for tolerance in (False, True):
             request = VerifyRequest(release=paid_release.release, tolerance=tolerance)
-            assert (verify(request).code == 0) == tolerance
+            found = verify(request)
+            assert (found.code, found.outcome) == (6, "not repeatable on this machine")
             assert verify(replace(request, ledger=paid_release.ledger)).code == 6, "the ledger knows the plan"

@@ -32,9 +32,6 @@ def is_early(place):
     return place.name.startswith(("0.1.0", "0.2.0", "0.3.0"))
 
 
-REPEATABLE = {"0.10.0": ("repeated bit for bit",)}
-"""Versions that plan as this one does: on a processor like that of the record, the same digits come out."""
-
 old = pytest.mark.parametrize("place", OLD, ids=lambda place: place.name)
 
 
@@ -53,6 +50,7 @@ def test_every_version_is_there():
         "0.10.0",
         "0.11.0",
         "0.12.0",
+        "0.13.0",
     }
 
 
@@ -89,10 +87,11 @@ def test_its_intervals_were_measured_ones(place):
 
 @pytest.mark.parametrize("place", thinned(OLD, 11), ids=lambda place: place.name)
 def test_what_it_allows_is_verified(place):
+    """No tolerance takes an answer for right that this version does not compare."""
     found = verify(VerifyRequest(release=str(place), tolerance=True))
-    assert found.passed
-    outcome = verify(VerifyRequest(release=str(place))).outcome
-    assert outcome in ("not repeatable on this machine", *REPEATABLE.get(place.name, ()))
+    states = {each.name: each.state for each in found.checks}
+    assert found.outcome == "not repeatable on this machine" or states["answers"] == "ok"
+    assert found.outcome != "does not belong together"
     checked = {"record", "events", "prices"} if is_early(place) else {"record", "files", "events", "prices"}
     assert {each.name for each in found.checks if each.state == "ok"} >= checked
 
