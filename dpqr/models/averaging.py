@@ -78,8 +78,9 @@ class Averaging(Struct, frozen=True, kw_only=True, eq=False):
     def average(self, tree: Joint, measured: Evidence) -> Joint | ModelAverage:
         """The tree and latent classes, averaged; the tree where these have a slight share at most.
 
-        Classes are doubled until the average no longer gains by it, or there are more parameters than fitted cells, or
-        more work than `TUNING.work`.
+        Classes are doubled as long as they predict better than half as many, or the average gains by them: far from
+        the tree at first, they may come near it where there are many. They end where there are more parameters than
+        fitted cells, or more work than `TUNING.work`.
 
         Args:
             tree: fitted to all that was measured.
@@ -105,7 +106,9 @@ class Averaging(Struct, frozen=True, kw_only=True, eq=False):
             found.append(fit.fitted(start))
             unseen.add(found[-1])
             losses.append(unseen.best()[0])
-            if len(found[-1].shares) >= TUNING.least and losses[-2] - losses[-1] <= TUNING.optimism:
+            before, alone = np.diag(unseen.products)[-2:]
+            gains = alone < before or losses[-2] - losses[-1] > TUNING.optimism
+            if len(found[-1].shares) >= TUNING.least and not gains:
                 break
             start = fit.split(found[-1].point)
         shares = self._cautious(unseen.best()[1], losses[0] - losses[-1])
