@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.releases.forecast.exact_errors import Accuracy
+    from dpqr.releases.forecast.exact_errors import Accuracy, BlockError
     from dpqr.report.evaluation import SweepTrial
 
 
@@ -50,21 +50,8 @@ class Evaluation(Struct, frozen=True, eq=False):
         """One row a query, the largest L1 error over n first; errors in records, and over n."""
         import pandas as pd
 
-        found = self.accuracy
-        rows = (
-            {
-                "query": block.name,
-                "answers": block.queries,
-                "l1": block.l1,
-                "l2": block.l2,
-                "largest": block.largest,
-                "l1_over_n": block.l1 / block.reach / found.n,
-                "largest_over_n": block.largest / block.reach / found.n,
-                "missing": block.missing,
-            }
-            for block in found.blocks
-        )
-        return pd.DataFrame(rows)
+        n = self.accuracy.n
+        return pd.DataFrame(_error_row(block, n) | {"missing": block.missing} for block in self.accuracy.blocks)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -139,6 +126,19 @@ def evaluate(
             **dict(zip(("ledger", "anchor"), ledger_paths(ledger, anchor), strict=True)),
         )
         return Evaluation(run_sanitised(lambda: compared(request)))
+
+
+def _error_row(block: BlockError, n: int) -> dict[str, Any]:
+    """A query's errors in records, and over n."""
+    return {
+        "query": block.name,
+        "answers": block.queries,
+        "l1": block.l1,
+        "l2": block.l2,
+        "largest": block.largest,
+        "l1_over_n": block.l1 / block.reach / n,
+        "largest_over_n": block.largest / block.reach / n,
+    }
 
 
 @contextmanager
@@ -248,16 +248,4 @@ def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:
         return
     roles, plan = trial.release.plan.roles, trial.release.plan
     row |= {"schedule": plan.schedule.name, "update": roles.update.name, "accountant": roles.accountant.name}
-    for block in trial.accuracy.blocks:
-        n = block.reach * trial.accuracy.n
-        errors = {"l1": block.l1, "l2": block.l2, "largest": block.largest}
-        yield (
-            row
-            | errors
-            | {
-                "query": block.name,
-                "answers": block.queries,
-                "l1_over_n": block.l1 / n,
-                "largest_over_n": block.largest / n,
-            }
-        )
+    yield from (row | _error_row(block, trial.accuracy.n) for block in trial.accuracy.blocks)

@@ -12,7 +12,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import MOST_RECORDS, Document, Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.requests import release_request, table_source
-from dpqr.python.shown import Receipt, forecasts
+from dpqr.python.shown import Readable, Receipt, forecasts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpqr.tables.source import TableSource
 
 
-class Forecast:
+class Forecast(Readable):
     """Expected errors, by epsilon and query. All of it is public, and estimated.
 
     >>> import dpqr
@@ -84,18 +84,12 @@ class Forecast:
         """The forecast as the command line shows it."""
         return forecasts(self._forecasts).text
 
-    def __str__(self) -> str:
-        return str(self.text)
-
     def __repr__(self) -> str:
         from dpqr.kernel.budget import upward_text
         from dpqr.kernel.wording import count_words
 
         epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._forecasts.points)
         return f"Forecast(eps {epsilons}, {count_words(len(self._forecasts.points[0].forecast.blocks), 'query')})"
-
-    def _repr_html_(self) -> str:
-        return self.text._repr_html_()
 
 
 def forecast(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
 from dpqr.python.options import ApprovalOptions, LedgerPlace, ReasonOptions, checks
-from dpqr.python.shown import Receipt
+from dpqr.python.shown import Readable, Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
 if TYPE_CHECKING:
@@ -418,7 +418,7 @@ def ledger_paths(ledger: Path | LedgerPlace | None, anchor: Path | None) -> tupl
 # Approval: what the Python interface returns of a release that somebody has approved.
 
 
-class Approval:
+class Approval(Readable):
     """One run that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
 
     def __init__(self, approved: ApprovedRun) -> None:
@@ -441,9 +441,6 @@ class Approval:
         if isinstance(plan, PredictionPlan):
             return Receipt.of_facts(approved_prediction_facts(plan, *parts))
         return Receipt.of_facts(approved_facts(plan, *parts))
-
-    def __str__(self) -> str:
-        return str(self.text)
 
     def __repr__(self) -> str:
         return f"Approval({self.sha256[:12]})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.requests import release_request
-from dpqr.python.shown import Receipt, release_plan
+from dpqr.python.shown import Readable, Receipt, release_plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpqr.strategies.plan import Plan as PlannedRun
 
 
-class Plan:
+class Plan(Readable):
     """The planned run. It is public: no table was looked at. resources: seconds, memory and files that it takes.
 
     >>> import dpqr
@@ -82,18 +82,12 @@ class Plan:
 
         run_sanitised(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
 
-    def __str__(self) -> str:
-        return str(self.text)
-
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
 
         workload = self._planned.problem.workload
         queries = f"{count_words(workload.rows, 'query')} in {count_words(len(workload.blocks), 'block')}"
         return f"Plan({queries}, eps {float(self._planned.budget.epsilon):g})"
-
-    def _repr_html_(self) -> str:
-        return self.text._repr_html_()
 
 
 def plan(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, run_sanitised, text
 from dpqr.python.release import Release
-from dpqr.python.shown import Receipt
+from dpqr.python.shown import Readable, Receipt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpqr.report.series import ReleaseSeries as Found
 
 
-class Series:
+class Series(Readable):
     """Answers from point to point, with their errors and changes. All of it is post-processing.
 
     >>> import dpqr, pandas, tempfile
@@ -83,16 +83,14 @@ class Series:
 
         return series_table(self._found.names, self._found.trends)
 
-    def __str__(self) -> str:
-        return str(Receipt.of(self.view))
+    @property
+    def text(self) -> Receipt:
+        return Receipt.of(self.view)
 
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
 
         return f"Series({count_words(len(self.points), 'point')}, {count_words(len(self._found.trends), 'query')})"
-
-    def _repr_html_(self) -> str:
-        return Receipt.of(self.view)._repr_html_()
 
 
 def series(releases: Sequence[Release | Path], *, query: str | None = None) -> Series:

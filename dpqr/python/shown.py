@@ -49,6 +49,23 @@ class Receipt(str):
         return self._html
 
 
+class Readable:
+    """A result that is read as its text: printed, and by a notebook as HTML."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> Receipt:
+        """What the command line shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def _repr_html_(self) -> str:
+        return self.text._repr_html_()
+
+
 class Showable(Protocol):
     """A result as people read it, and as programs do: what the screen takes."""
 

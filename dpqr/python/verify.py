@@ -8,7 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from dpqr.python.checks import Path, run_sanitised
-from dpqr.python.shown import Receipt
+from dpqr.python.shown import Readable, Receipt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ class Verification:
         return f"Verification({'passed' if self.passed else self._found.against})"
 
 
-class Comparison:
+class Comparison(Readable):
     """Two releases or plans side by side.
 
     >>> import dpqr, pandas, tempfile
@@ -113,16 +113,14 @@ class Comparison:
         rows = [(block.name, block.queries, block.figures) for block in found.blocks]
         return compared_view(facts, FIGURES, rows, found.alone)
 
-    def __str__(self) -> str:
-        return str(Receipt.of(self.view))
+    @property
+    def text(self) -> Receipt:
+        return Receipt.of(self.view)
 
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words
 
         return f"Comparison({count_words(len(self._found.blocks), 'query')} in both)"
-
-    def _repr_html_(self) -> str:
-        return Receipt.of(self.view)._repr_html_()
 
 
 def verify(
