@@ -7,7 +7,6 @@ import pytest
 from support.ledger_jobs import (
     UNIT,
     another,
-    command,
     draws,
     forge,
     kept,
@@ -18,6 +17,7 @@ from support.ledger_jobs import (
     tamper,
     terms,
 )
+from support.process_races import run_module
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import Neighbours
@@ -302,7 +302,7 @@ class TestOthers:
     @pytest.mark.slow
     @pytest.mark.file
     def test_a_full_disk_leaves_it_sound(self, ledger, tmp_path):
-        met = command("full", tmp_path)
+        met = run_module("support.ledger_jobs", "full", tmp_path)
         assert met["exit"] == 7
         assert "disk" in met["said"]
         assert ledger.verify().mark.entries > 2

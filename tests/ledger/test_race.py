@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 from support.cases import slow_but
-from support.ledger_jobs import command, draws, ledger_in, publish, reserve, terms, unsound
+from support.ledger_jobs import draws, ledger_in, publish, reserve, terms, unsound
+from support.process_races import run_module
 
 from dpqr.kernel.budget import Cost
 
@@ -23,7 +24,7 @@ BUDGETS = {
 def test_twenty_four_jobs_and_five_units(tmp_path, budget, options, spent):
     ledger = ledger_in(tmp_path)
     ledger.open(terms(**budget))
-    assert command("race", tmp_path, "--jobs", 24, *options) == {"0": 5, "4": 19}
+    assert run_module("support.ledger_jobs", "race", tmp_path, "--jobs", 24, *options) == {"0": 5, "4": 19}
     account = ledger.account("survey")
     assert (account.spent, account.left, account.reservations) == (spent, account.terms.limit - spent, 5)
     assert len(list((tmp_path / "published").iterdir())) == 5
@@ -37,7 +38,7 @@ def test_twenty_kills(tmp_path, delta):
     ledger = ledger_in(tmp_path)
     ledger.open(terms(epsilon="1000", delta="1e-3" if delta else "0"))
     options = ("--delta", delta) if delta else ()
-    done = command("kills", tmp_path, "--count", 20, "--crowd", 2, *options)
+    done = run_module("support.ledger_jobs", "kills", tmp_path, "--count", 20, "--crowd", 2, *options)
     assert done["unsound"] == []
     assert done["ended"] == 0
     account = ledger.account("survey")

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 from support.cases import slow_but, thinned
 from support.command_desk import DOMAIN, TABLE
-from support.concurrent_releases import MEMORY, command
+from support.concurrent_releases import MEMORY
 from support.ledger_jobs import ledger_in
 from support.paid_releases import (
     QUERIES,
@@ -33,6 +33,7 @@ from support.paid_releases import (
     transcript,
     unsound,
 )
+from support.process_races import run_module
 
 from dpqr.kernel.budget import Cost, Pricing, upward_text
 from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
@@ -696,7 +697,7 @@ def memory(tmp_path):
 def test_a_dozen_kills(memory, budget, asked):
     lay(memory, epsilon="1000", **budget)
     options = ("--delta", asked["delta"]) if asked else ()
-    done = command("kills", memory, "--count", 12, "--crowd", 4, *options)
+    done = run_module("support.concurrent_releases", "kills", memory, "--count", 12, "--crowd", 4, *options)
     assert done["unsound"] == []
     assert done["killed"] >= 12
     assert not done["ended"].keys() & {"1", "3", "4", "5"}
@@ -711,7 +712,7 @@ def test_a_dozen_kills(memory, budget, asked):
 )
 def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):
     ledger = lay(tmp_path, **budget)
-    assert command("race", tmp_path, "--jobs", 8, *options) == [{"0": 2, "4": 6}]
+    assert run_module("support.concurrent_releases", "race", tmp_path, "--jobs", 8, *options) == [{"0": 2, "4": 6}]
     spent = ledger.account("survey").spent
     assert spent <= Cost(Fraction(2), Fraction("2e-7"))
     assert spent.delta == 2 * Fraction("1e-7") * bool(options)
@@ -724,7 +725,7 @@ def test_a_full_disk_leaves_nothing_half(tmp_path):
     """No room for the transcript, for a draw, for the answers, for the ledger: each at some of these sizes."""
     lay(tmp_path, epsilon="100")
     rooms = [0, 100, 230, 400, 700, 1000, 2000, 4000, 8000, 12_400, 16_400, 20_500, 30_000]
-    ended = command("full", tmp_path, "--rooms", *rooms)
+    ended = run_module("support.concurrent_releases", "full", tmp_path, "--rooms", *rooms)
     assert unsound(tmp_path) is None
     assert set(ended.values()) <= {0, 2, 7}
     assert len(set(ended.values())) > 1

@@ -2,11 +2,7 @@
 
 import csv
 import json
-import os
 import random
-import signal
-import time
-import warnings
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -15,6 +11,7 @@ import pytest
 from support.cases import in_one_test, thinned
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import payer
+from support.process_races import kill_after
 
 from dpqr.kernel.errors import (
     AlreadyThere,
@@ -460,28 +457,13 @@ def test_shares_and_defaults_of_the_plan(place):
     assert planned(surprises=3) == 3
 
 
-def killed_while_asking(place, seconds):
-    """An ask of a child process that is killed after so many seconds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads that numpy has made are idle
-        child = os.fork()
-    if child == 0:
-        try:
-            asked(place, {"queries": [{"marginal": ["sex", "age"]}]})
-        finally:
-            os._exit(0)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
 @pytest.mark.slow
 def test_kills_at_200_moments_lose_and_double_spend_nothing(place):
     """After each kill the ledger is sound, what was answered before is still there, and no more was drawn than paid."""
     opened(place, surprises=150)
     moments, answered = random.Random(1), 0
     for _ in range(200):
-        killed_while_asking(place, moments.uniform(0.0, 0.25))
+        kill_after(moments.uniform(0.0, 0.25), lambda: asked(place, {"queries": [{"marginal": ["sex", "age"]}]}))
         now = status("desk", payer(place))
         assert now.questions >= answered
         assert now.surprises <= 150

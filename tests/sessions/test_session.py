@@ -3,12 +3,9 @@
 import csv
 import io
 import json
-import os
 import random
-import signal
-import time
-import warnings
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -18,6 +15,7 @@ import pytest
 from support.cases import in_one_test, slow_but, thinned
 from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import payer
+from support.process_races import kill_after
 
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Cost, PrivacyBudget
@@ -351,21 +349,6 @@ def test_a_place_that_is_taken_leaves_the_session_open(place):
     assert prediction_status("desk", payer(place)).left == 5
 
 
-def killed_while_asking(place, town, seconds):
-    """An ask of a child process that is killed after so many seconds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads that numpy has made are idle
-        child = os.fork()
-    if child == 0:
-        try:
-            asked(place, f"sex,town\nF,{town}\nM,{town}\n")
-        finally:
-            os._exit(0)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
 @pytest.mark.slow
 def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
     """After each kill the ledger is sound, no point has two draws that are known, and no more was drawn than paid."""
@@ -376,7 +359,7 @@ def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
         opened(place, predictions=400)
     moments, left = random.Random(1), 400
     for town in towns:
-        killed_while_asking(place, town, moments.uniform(0.0, 0.2))
+        kill_after(moments.uniform(0.0, 0.2), partial(asked, place, f"sex,town\nF,{town}\nM,{town}\n"))
         now = prediction_status("desk", payer(place)).left
         assert left - 2 <= now <= left
         left = now

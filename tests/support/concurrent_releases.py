@@ -13,7 +13,6 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -24,7 +23,7 @@ from dpqr.releases.loop import SILENT
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
-from support.ledger_jobs import SERVER, STRICT, ledger_in
+from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import request, run, transcript, unsound
 from support.process_races import race
 
@@ -36,21 +35,6 @@ OFTEN = 10
 """Crowds between two that are let live, to learn how long a job takes now."""
 LOOKS = 20
 """How often a ledger on a server is looked at, a second apart, until it is sound."""
-
-
-def command(*arguments):
-    """Run this file as a command; its JSON."""
-    done = subprocess.run(
-        [*STRICT, "-m", "support.concurrent_releases", *map(str, arguments)],
-        capture_output=True,
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise AssertionError(done.stderr)
-    return json.loads(done.stdout)
 
 
 def attempt(directory, out, **more):

@@ -12,8 +12,6 @@ import random
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -34,8 +32,6 @@ from dpqr.ledger.state import Charge
 from dpqr.ledger.store import SqliteSession, SqliteStore
 from support.process_races import race
 
-STRICT = (sys.executable, "-W", "error", "-W", "ignore::ImportWarning")
-"""Python whose warnings are errors, but numpy's of instructions that it does not know."""
 SERVER = "DPQR_TEST_SERVER"
 """Names the server on which `ledger_in` keeps its ledgers; unset: in files."""
 UNIT = PrivacyUnit()
@@ -182,19 +178,6 @@ def forge(store, make):
         previous = seal(previous, text)
         forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
     tamper(store, *forged)
-
-
-def command(*arguments):
-    """Run this file as a command; its JSON."""
-    done = subprocess.run(
-        [*STRICT, "-m", "support.ledger_jobs", *map(str, arguments)],
-        capture_output=True,
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
 
 
 def payments(directory, jobs, pricing=PURE):

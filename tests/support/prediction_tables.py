@@ -80,15 +80,12 @@ def descent(name, vectors, *, radius, horizon, unit, records, part=False):
 
 def measured_descent_shares(drawn, name, relation, pairs):
     """How much of its certified bound a descent moves by."""
-    for _ in range(pairs):
-        vectors = drawn.normal(size=(VECTORS, 2))
-        vectors /= np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
-        size = int(drawn.integers(2, 9))
-        declared = size if relation is Neighbours.REPLACE else int(drawn.integers(1, 2 * size))
+
+    def made(vectors, declared):
         radius, horizon = (Fraction(int(10 ** drawn.uniform(2, high)), 1000) for high in (4, 3.5))
-        stable = descent(name, vectors, radius=radius, horizon=horizon, unit=UNITS[relation], records=declared)
-        one, two = (stable.fit(counts(rows)) for rows in pair(drawn, name, relation, size))
-        yield np.linalg.norm(one - two) / float(stable.bound)
+        return descent(name, vectors, radius=radius, horizon=horizon, unit=UNITS[relation], records=declared)
+
+    return moved_shares(drawn, name, relation, pairs, made)
 
 
 def pair(drawn, name, relation, size):
@@ -104,13 +101,21 @@ def pair(drawn, name, relation, size):
 
 def measured_shares(drawn, name, relation, pairs):
     """How much of its certified bound a learner moves by, for random and adversarial neighbours."""
+
+    def made(vectors, declared):
+        return learner(name, vectors, Fraction(int(10 ** drawn.uniform(0, 5)), 1000), UNITS[relation], declared)
+
+    return moved_shares(drawn, name, relation, pairs, made)
+
+
+def moved_shares(drawn, name, relation, pairs, made):
+    """made: a learner of vectors and a declared number of records."""
     for _ in range(pairs):
         vectors = drawn.normal(size=(VECTORS, 2))
         vectors /= np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
         size = int(drawn.integers(2, 9))
         declared = size if relation is Neighbours.REPLACE else int(drawn.integers(1, 2 * size))
-        penalty = Fraction(int(10 ** drawn.uniform(0, 5)), 1000)
-        stable = learner(name, vectors, penalty, UNITS[relation], declared)
+        stable = made(vectors, declared)
         one, two = (stable.fit(counts(rows)) for rows in pair(drawn, name, relation, size))
         yield np.linalg.norm(one - two) / float(stable.bound)
 

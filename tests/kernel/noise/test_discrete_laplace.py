@@ -5,6 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.cases import in_one_test, slow_but, thinned
+from support.noise_laws import counts, needed_for_weighted_sum
 
 from dpqr.kernel.noise import discrete_laplace as geometric
 from dpqr.kernel.noise.bits import CHUNK
@@ -25,11 +26,6 @@ LONG = Fraction(3**126 + 2, 2**199 + 1)
 def chances(scale, reach):
     q = np.exp(-1 / float(scale))
     return (1 - q) / (1 + q) * q ** np.abs(np.arange(-reach, reach + 1))
-
-
-def counts(draws, reach):
-    inside = draws[np.abs(draws) <= reach]
-    return np.bincount(inside + reach, minlength=2 * reach + 1)
 
 
 @in_one_test("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(40), LONG])
@@ -117,15 +113,9 @@ def test_sum_tail_approaches_the_mean_of_many_and_of_nothing_is_nothing():
 def test_weighted_tail_holds(scale, weights, beta):
     """Against the exact law of small whole weights; it is at most 2.5 times what is needed, or nothing is."""
     reach = int(40 * float(scale)) + 40
-    total = np.ones(1)
-    for weight in weights:
-        spread = np.zeros(2 * reach * abs(weight) + 1)
-        spread[:: abs(weight)] = chances(scale, reach)
-        total = np.convolve(total, spread)
-    sizes = np.abs(np.arange(len(total)) - len(total) // 2)
     bound = DiscreteLaplace(scale).weighted_tail(beta) * float(np.linalg.norm(weights))
-    assert total[sizes > bound].sum() <= beta
-    needed = next(size for size in range(len(total)) if total[sizes > size].sum() <= beta)
+    needed = needed_for_weighted_sum(chances(scale, reach), weights, beta)
+    assert bound >= needed
     assert bound <= 2.5 * (needed + 1) * max(1.0, (0.01 / beta) ** 0.25)
 
 
