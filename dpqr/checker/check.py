@@ -1212,9 +1212,9 @@ def said(text: str, pattern: str) -> str | None:
     return found and found[1]
 
 
-def number_said(e: Evidence, pattern: str) -> int | None:
-    """A number in the words of the unit."""
-    return int(said(e.unit["words"], pattern) or 0) or None
+def rows_of_each(e: Evidence) -> int | None:
+    """The bound in the words of the unit; None: these name none."""
+    return int(said(e.unit["words"], "([0-9]+) rows? of each") or 0) or None
 
 
 def claims_of_guarantee(e: Evidence) -> Iterator[Claim]:
@@ -1443,7 +1443,7 @@ OF_RELEASES: dict[str, list[Check]] = {
     ],
 }
 OF_PREDICTIONS: dict[str, list[Check]] = {
-    "guarantee": [("plan.request?.options.max_rows?", lambda e: {None, number_said(e, "([0-9]+) rows? of each")})],
+    "guarantee": [("plan.request?.options.max_rows?", lambda e: {None, rows_of_each(e)})],
     "prices": [
         ("spent.*", lambda e, name: priced(name, e.planned, e.delta)),
         ("spent.pld?", least_of_pld),

@@ -279,7 +279,7 @@ def evaluate_command(true: str, release: str, given: EvaluateCommand) -> None:
     from dpqr.cli.screen import Screen
     from dpqr.python.evaluate import evaluate
     from dpqr.python.shown import Shown
-    from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view, document
+    from dpqr.report.evaluation import accuracy_view, document
 
     require_option("queries")
     say_settings()
@@ -287,6 +287,6 @@ def evaluate_command(true: str, release: str, given: EvaluateCommand) -> None:
     goals, top = {name: options.pop(name) for name in rows(BoundOptions)}, options.pop("top")
     found = evaluate(true, release, **options)
     Screen.of(given).show(
-        Shown(lambda: accuracy_view(found.accuracy, top or 10, NOT_FOR_RELEASE), lambda: document(found.accuracy, top))
+        Shown(lambda: accuracy_view(found.accuracy, top or 10), lambda: document(found.accuracy, top))
     )
     found.require(**goals)

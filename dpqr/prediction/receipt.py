@@ -30,7 +30,7 @@ from dpqr.prediction.rates import MOST, ExcessRisk, PlanAlternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
-from dpqr.releases.sentences import FREE, NO_LEDGER, guarantee, rehearsal_words, whole_price_facts
+from dpqr.releases.sentences import FREE, NO_LEDGER, UNPROTECTED, guarantee, rehearsal_words, whole_price_facts
 
 
 def prediction_plan_facts(plan: PredictionPlan, alternatives: PlanAlternatives) -> tuple[Fact, ...]:
@@ -50,7 +50,7 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     if release.rehearsed is not None:
         paid = [("Guarantee", rehearsal_words(release.rehearsed, "predictions")), ("", FREE)]
     elif not release.private:
-        paid = [("Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody.")]
+        paid = [("Guarantee", UNPROTECTED)]
     elif release.paid is None:
         paid = [*_promise(plan), ("", NO_LEDGER)]
     else:

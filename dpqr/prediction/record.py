@@ -50,7 +50,7 @@ from dpqr.releases.record.parts import (
 )
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import Paid, figure_parts
-from dpqr.releases.sentences import guarantee, rehearsal_words, whole_budget
+from dpqr.releases.sentences import UNPROTECTED, guarantee, rehearsal_words, whole_budget
 
 
 class PredictionRelease(Struct, frozen=True, kw_only=True, eq=False):
@@ -464,7 +464,7 @@ def release_words(release: PredictionRelease) -> str:
     if release.rehearsed is not None:
         return rehearsal_words(release.rehearsed, "predictions")
     if not release.private:
-        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+        return UNPROTECTED
     return guarantee(release.plan)
 
 

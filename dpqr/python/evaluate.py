@@ -63,9 +63,9 @@ class Evaluation(Struct, frozen=True, eq=False):
     @property
     def text(self) -> Receipt:
         """As the command line shows it, all queries."""
-        from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view
+        from dpqr.report.evaluation import accuracy_view
 
-        return Receipt.of(lambda: accuracy_view(self.accuracy, len(self.accuracy.blocks), NOT_FOR_RELEASE))
+        return Receipt.of(lambda: accuracy_view(self.accuracy, len(self.accuracy.blocks)))
 
     def require(self, *, max_error: float | None = None, max_l1: float | None = None) -> None:
         """Goals for the largest error of any answer, and for the mean L1 error of a query, both over n.

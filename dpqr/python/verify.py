@@ -107,11 +107,11 @@ class Comparison(Readable):
 
     def view(self) -> Any:
         """What the command line shows, for a console of rich."""
-        from dpqr.report.comparison import FIGURES, compared_view
+        from dpqr.report.comparison import compared_view
 
         found, facts = self._found, (self._found.sides[0].facts, self._found.sides[1].facts)
         rows = [(block.name, block.queries, block.figures) for block in found.blocks]
-        return compared_view(facts, FIGURES, rows, found.alone)
+        return compared_view(facts, rows, found.alone)
 
     @property
     def text(self) -> Receipt:

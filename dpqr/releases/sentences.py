@@ -377,6 +377,9 @@ def ledger_words(release: FinishedRun) -> str:
 FREE = "A rehearsal costs nothing; the prices below are those of the release."
 
 
+UNPROTECTED = "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+
+
 MADE_UP = "the figures are of made-up rows, and describe nobody"
 """Of a rehearsal, where its receipt is not shown."""
 
@@ -392,7 +395,7 @@ def release_guarantee(release: FinishedRun) -> str:
     if release.rehearsed is not None:
         return rehearsal_words(release.rehearsed, "answers")
     if not release.private:
-        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+        return UNPROTECTED
     return guarantee(release.plan)
 
 

@@ -225,11 +225,10 @@ Row = tuple[str, int, Sequence[float]]
 
 def compared_view(
     facts: tuple[Mapping[str, str], Mapping[str, str]],
-    figures: Sequence[str],
     rows: Sequence[Row],
     alone: Sequence[Sequence[str]],
 ) -> RenderableType:
-    """What was asked of both, then their shared blocks with the figures of these names, then the names of others."""
+    """What was asked of both, then their shared blocks with their FIGURES, then the names of others."""
     table = plain_table()
     for heading in ("", "A", "B"):
         table.add_column(heading, overflow="fold")
@@ -241,12 +240,12 @@ def compared_view(
     if not rows:
         return Group(table, Text(""), Text("they share no block of queries"), *lines)
     # The columns that hold anything.
-    held = [place for place in range(len(figures)) if any(row[2][place] == row[2][place] for row in rows)]
+    held = [place for place in range(len(FIGURES)) if any(row[2][place] == row[2][place] for row in rows)]
     blocks = plain_table()
     blocks.add_column("query", overflow="fold")
     blocks.add_column("answers", justify="right", no_wrap=True)
     for place in held:
-        blocks.add_column(figures[place], justify="right", no_wrap=True)
+        blocks.add_column(FIGURES[place], justify="right", no_wrap=True)
     for name, queries, values in rows:
         blocks.add_row(Text(plain(name)), Text(f"{queries:,}"), *(Text(optional(values[place])) for place in held))
     return Group(table, Text(""), blocks, Text(MEANING), *lines)

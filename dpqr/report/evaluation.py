@@ -200,8 +200,8 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
 # Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim.
 
 
-def accuracy_view(found: Accuracy, top: int, notice: str) -> RenderableType:
-    """The notice, the figures of all blocks together, and one line for each of the first `top` blocks."""
+def accuracy_view(found: Accuracy, top: int) -> RenderableType:
+    """Not for release: the figures of all blocks together, and one line for each of the first `top` blocks."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("block", overflow="fold")
     for name in ("queries", "L1", "L2", "largest", "L1 / n", "L2 / n", "largest / n"):
@@ -227,7 +227,7 @@ def accuracy_view(found: Accuracy, top: int, notice: str) -> RenderableType:
     lost = sum(block.missing for block in found.blocks)
     missing = f"; {count_words(lost, 'answer')} missing, taken for 0" if lost else ""
     return Group(
-        Text(notice, style="bold"),
+        Text(NOT_FOR_RELEASE, style="bold"),
         Text(),
         Text(f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"),
         Text(),

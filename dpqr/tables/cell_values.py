@@ -165,11 +165,6 @@ def _float(edge: Fraction) -> float:
         return math.inf if edge > 0 else -math.inf
 
 
-def place_floats(values: AnyArray, cuts: AnyArray) -> AnyArray:
-    """Places of floating-point numbers among `float_cuts` of their type; NaN comes last."""
-    return places_among(cuts, values)
-
-
 def place_decimals(column: Any, bins: Bins) -> AnyArray:
     """Places of an Arrow decimal column without nulls: exact, by comparisons in its own type."""
     import pyarrow as pa

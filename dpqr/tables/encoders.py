@@ -34,7 +34,7 @@ from dpqr.tables.cell_values import (
     numpy_values,
     parsed,
     place_decimals,
-    place_floats,
+    places_among,
     text_array,
     whole_cuts,
 )
@@ -181,7 +181,7 @@ class NumberEncoder(Struct, frozen=True, eq=False):
         return whole_cuts(self.axis, unit)
 
     def _floats(self, values: AnyArray) -> CellCodes:
-        places = place_floats(values, float_cuts(self.axis, values.dtype))
+        places = places_among(float_cuts(self.axis, values.dtype), values)
         return self.faults.settle(places, self.axis.size, values)
 
 

@@ -115,12 +115,14 @@ def test_what_cannot_be_compared(desk, tmp_path):
 
 # Two releases or plans side by side, as text.
 
-NAMES = ("noise A", "apart")
+
+def figures(**known):
+    return tuple(known.get(name, nan) for name in FIGURES)
 
 
 def test_facts_then_blocks_then_others():
     facts = {"epsilon": "1.0", "unit": "a\x1b"}, {"epsilon": "2.0", "unit": "a\x1b"}
-    shown = printed(compared_view(facts, NAMES, [("by sex", 2, (nan, 3.25)), ("all", 1, (nan, nan))], [["cdf"], []]))
+    shown = printed(compared_view(facts, [("by sex", 2, figures(apart=3.25)), ("all", 1, figures())], [["cdf"], []]))
     assert shown.splitlines()[:7] == [
         "         A      B",
         "epsilon  1.0    2.0",
@@ -134,5 +136,5 @@ def test_facts_then_blocks_then_others():
 
 
 def test_nothing_in_common():
-    shown = printed(compared_view(({"epsilon": "1"}, {"epsilon": "1"}), NAMES, [], [["a"], ["b"]]))
+    shown = printed(compared_view(({"epsilon": "1"}, {"epsilon": "1"}), [], [["a"], ["b"]]))
     assert shown.splitlines()[-3:] == ["they share no block of queries", "only A: a", "only B: b"]

@@ -17,8 +17,8 @@ BLOCKS = tuple(
 
 
 def test_the_worst_blocks_and_how_many_there_are_more():
-    assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1, "Mind.")) == kept("evaluation")
-    whole = printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 2, "Mind."))
+    assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1)) == kept("evaluation")
+    whole = printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 2))
     assert whole.splitlines()[-1].startswith("near")
 
 

@@ -32,7 +32,7 @@ from dpqr.tables.cell_values import (
     numpy_values,
     parsed,
     place_decimals,
-    place_floats,
+    places_among,
     text_array,
     whole_cuts,
 )
@@ -104,7 +104,7 @@ def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> No
     cells = np.array(values, dtype=kind)
     if len(rounded.edges) == len(bins.edges):
         expected = [place(Fraction(float(cell)), rounded) for cell in cells]
-        assert place_floats(cells, float_cuts(bins, cells.dtype)).tolist() == expected
+        assert places_among(float_cuts(bins, cells.dtype), cells).tolist() == expected
 
 
 @in_one_test(("closed", "expected"), [("left", [0, 1, 2, 2]), ("right", [0, 0, 1, 2])])
@@ -112,16 +112,16 @@ def test_a_decimal_cell_lies_on_the_edge_that_reads_the_same(closed, expected) -
     bins = bins_of(["0.1", "0.3", "0.7", "0.9"], closed)
     for kind in (np.float32, np.float64):
         cells = np.array(["0.1", "0.3", "0.7", "0.9"]).astype(kind)
-        assert place_floats(cells, float_cuts(bins, cells.dtype)).tolist() == expected
+        assert places_among(float_cuts(bins, cells.dtype), cells).tolist() == expected
 
 
 def test_floats_beside_an_edge_and_special_ones() -> None:
     double = np.dtype(np.float64)
     cuts = float_cuts(bins_of([0, 1, 2]), double)
-    assert place_floats(np.nextafter(1.0, [0.0, 2.0]), cuts).tolist() == [0, 1]
+    assert places_among(cuts, np.nextafter(1.0, [0.0, 2.0])).tolist() == [0, 1]
     special = np.array([-np.inf, np.inf, np.nan, 2.0, np.nextafter(2.0, 3)])
-    assert place_floats(special, cuts).tolist() == [-1, 2, 2, 1, 2]
-    assert place_floats(np.array([1e308]), float_cuts(bins_of([0, 10**400]), double)).tolist() == [0]
+    assert places_among(cuts, special).tolist() == [-1, 2, 2, 1, 2]
+    assert places_among(float_cuts(bins_of([0, 10**400]), double), np.array([1e308])).tolist() == [0]
 
 
 WIDTHS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 60}

@@ -62,7 +62,7 @@ def synthetic_section(found: ReportInput) -> Section:
 def domain_section(found: ReportInput) -> Section:
     """Columns and rules, public facts, and what was asked."""
     domain = found.plan.get("domain") or {}
-    document = found.document("domain") or {}
+    document = found.domain
     fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
     rows = []
     for column in domain.get("columns") or ():

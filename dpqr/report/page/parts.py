@@ -86,6 +86,11 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
         found = (self.plan.get("request") or {}).get(name)
         return found if isinstance(found, dict) else None
 
+    @property
+    def domain(self) -> dict[str, Any]:
+        """The domain file, empty where the record keeps none."""
+        return self.document("domain") or {}
+
 
 def protected_unit(plan: Mapping[str, Any]) -> PrivacyUnit:
     """The unit that a record's plan names, as far as pages speak of it."""

@@ -325,7 +325,7 @@ def answers_section(found: ReportInput) -> Section:
 
 def _numbers(found: ReportInput) -> dict[str, bool]:
     """The columns of numbers by the domain file, and whether these are whole."""
-    fields = (found.document("domain") or {}).get("fields") or ()
+    fields = found.domain.get("fields") or ()
     kinds = {str(each.get("name")): each.get("type") for each in fields if isinstance(each, dict)}
     return {name: kind == "integer" for name, kind in kinds.items() if kind in ("integer", "number")}
 
@@ -358,14 +358,14 @@ def _listed(caption: str, blocks: Sequence[AnsweredBlock]) -> ReportTable:
 
 def rows_words(found: ReportInput) -> str:
     """What the answers are of, from the unit and the rules of the domain file."""
-    unit, fields = protected_unit(found.plan), (found.document("domain") or {}).get("fields") or ()
+    unit, fields = protected_unit(found.plan), found.domain.get("fields") or ()
     rules = {str(each.get("name")): each.get("dpqr") or {} for each in fields if isinstance(each, dict)}
     queried = {name for block in (found.plan.get("workload") or {}).get("blocks") or () for name in block["columns"]}
     dropping, clipping = (
         [name for name, own in rules.items() if name in queried and rule in own.values()] for rule in ("drop", "clip")
     )
     key = whose(unit.columns, unit.per) if unit.columns else None
-    learned = (found.document("domain") or {}).get("learned") or {}
+    learned = found.domain.get("learned") or {}
     counted = bool(found.record.get("dropped")) or bool(learned.get("rows"))
     return rows_used(key, unit.rows, dropping, clipping, counted=counted)
 
@@ -386,7 +386,7 @@ def _unit(name: str, entries: Sequence[Row], persons: Mapping[str, Row]) -> str:
 
 def _described(found: ReportInput, name: str) -> dict[str, str]:
     """What the domain file says of the columns that a figure's name holds, by column."""
-    fields = (found.document("domain") or {}).get("fields") or ()
+    fields = found.domain.get("fields") or ()
     known = {str(each["name"]): str(each["description"]) for each in fields if each.get("description")}
     return {column: text for column, text in known.items() if re.search(rf"\b{re.escape(column)}\b", name)}
 
