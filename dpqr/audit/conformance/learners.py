@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.audit.conformance.cases import frozen_faults
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import DenseHistogram
@@ -15,7 +16,6 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.kernel.values import is_frozen
 from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.third_party import NamedLearner, NamedLoss
@@ -60,9 +60,7 @@ def _value(given: Any) -> Iterator[str]:
         yield "name: it is no text"
     if not isinstance(given.classifies, bool):
         yield "classifies: it is neither True nor False"
-    kind = type(given)
-    if not is_frozen(kind):
-        yield "value: it is no frozen dataclass"
+    yield from frozen_faults(given)
 
 
 def _on_tables(learner: Any, unit: PrivacyUnit) -> Iterator[str]:

@@ -275,6 +275,17 @@ def exp_bracket(exponent: Fraction, bits: int) -> tuple[int, int]:
     return low >> surplus, -(-high >> surplus)
 
 
+_UNIFORM_GUARD_BITS = 8
+
+
+def exp_of_uniform(exponent: Callable[[Fraction], Fraction], uniform: LazyUniform, bits: int) -> tuple[int, int]:
+    """Bracket of 2^bits exp(-exponent(u)) at a u of which more and more bits are drawn; the exponent rises in u."""
+    drawn = bits + _UNIFORM_GUARD_BITS
+    start = uniform.prefix(drawn)
+    near, far = (exponent(Fraction(place, 1 << drawn)) for place in (start, start + 1))
+    return exp_bracket(far, bits)[0], exp_bracket(near, bits)[1]
+
+
 def _inverse_growth(below: int, above: int, work: int) -> tuple[int, int]:
     """Bracket of 2^work exp(-r) for every r in [below, above] / 2^work, r <= 2^-8."""
     low = high = down = up = 1 << work

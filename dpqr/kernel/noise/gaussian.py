@@ -19,7 +19,7 @@ from dpqr.kernel.noise.bits import (
     bernoulli_exp,
     cells_below,
     draw_by_rejection,
-    exp_bracket,
+    exp_of_uniform,
     random_bits,
 )
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
@@ -102,14 +102,7 @@ class DiscreteGaussian(Struct, frozen=True):
         least sqrt(2 pi v), so Pr[|draw| >= k + 1] <= Pr[|N| >= k]; and E exp(t |N|) =
         exp(t^2 v / 2) erfc(-t sqrt(v / 2)). The alternative is the union bound over the draws.
         """
-        check_beta(beta)
-        if draws == 0 or beta >= 1:
-            return 0.0
-        together = float(draws * self.tail(beta / draws))
-        limit = 2 * TAIL_DEVIATIONS / sqrt(self.variance) + 2 / float(self.variance)
-        if self.variance > SUMMED_VARIANCE:
-            return min(together, draws + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
-        return min(together, chernoff(self._log_moment, limit, draws, beta))
+        return _sum_tail(self, 1.0, draws, beta)
 
     def weighted_tail(self, beta: float) -> float:
         """sqrt(2 v log(2 / beta)), the bound of normal noise of variance v: 2.72 deviations at beta 0.05.
@@ -200,6 +193,19 @@ def normal_log_moment(variance: Fraction, point: float) -> float:
     return step * step / 2 + log(erfc(-step / sqrt(2)))
 
 
+def _sum_tail(law: DiscreteGaussian | RoundedGaussian, excess: float, draws: int, beta: float) -> float:
+    """excess: beyond SUMMED_VARIANCE |draw| is at most |N| + excess in distribution, N normal of the same variance."""
+    check_beta(beta)
+    if draws == 0 or beta >= 1:
+        return 0.0
+    together = float(draws * law.tail(beta / draws))
+    limit = 2 * TAIL_DEVIATIONS / sqrt(law.variance) + 2 / float(law.variance)
+    if law.variance > SUMMED_VARIANCE:
+        normal = partial(normal_log_moment, law.variance)
+        return min(together, draws * excess + chernoff(normal, limit, draws, beta))
+    return min(together, chernoff(law._log_moment, limit, draws, beta))
+
+
 def check_beta(beta: float) -> None:
     """Raise ValueError for a probability that no tail is computed for."""
     if not beta >= _LEAST_BETA:
@@ -212,7 +218,6 @@ SMALLEST_VARIANCE = Fraction(1, 64)
 LARGEST_ROUNDED_VARIANCE = 1 << 100
 WORD_BITS = 64
 _FLOAT_BITS = 53
-_GUARD_BITS = 8
 _VANISHING = 745.0
 """exp(-745) is the smallest positive float."""
 
@@ -274,14 +279,7 @@ class RoundedGaussian(Struct, frozen=True):
 
         Up to SUMMED_VARIANCE, E exp(t |draw|) is summed. Beyond, |draw| is at most |N| + 1/2 for the normal N.
         """
-        check_beta(beta)
-        if draws == 0 or beta >= 1:
-            return 0.0
-        together = float(draws * self.tail(beta / draws))
-        limit = 2 * TAIL_DEVIATIONS / sqrt(self.variance) + 2 / float(self.variance)
-        if self.variance > SUMMED_VARIANCE:
-            return min(together, draws / 2 + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
-        return min(together, chernoff(self._log_moment, limit, draws, beta))
+        return _sum_tail(self, 0.5, draws, beta)
 
     def weighted_tail(self, beta: float) -> float:
         """sqrt(2 w log(2 / beta)) with w = v + 1/12 + sum over m >= 1 of 4 (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v).
@@ -365,15 +363,8 @@ class CellEnvelope(Struct, frozen=True, kw_only=True):
         return (size - Fraction(1, 2) + rest - self.variance / scale) ** 2 / (2 * self.variance) + rest / scale
 
     def share_kept(self, size: int, uniform: LazyUniform) -> Bracket:
-        """Bracket of exp(-x) at a u of which more and more bits are drawn: x rises in u."""
-
-        def bracket(precision: int) -> tuple[int, int]:
-            bits = precision + _GUARD_BITS
-            start = uniform.prefix(bits)
-            near, far = (self.exponent(size, Fraction(place, 1 << bits)) for place in (start, start + 1))
-            return exp_bracket(far, precision)[0], exp_bracket(near, precision)[1]
-
-        return bracket
+        """Bracket of exp(-x) at this u."""
+        return partial(exp_of_uniform, partial(self.exponent, size), uniform)
 
     def of(self, sizes: IntArray, words: WordArray) -> IntArray:
         """Return the cells of x for `bernoulli_below`. words: the first 64 bits of each u.

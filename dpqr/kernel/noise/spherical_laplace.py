@@ -18,14 +18,13 @@ import numpy as np
 from msgspec import Struct
 
 from dpqr.kernel.arrays import IntArray
-from dpqr.kernel.noise.bits import LazyUniform, exp_bracket
+from dpqr.kernel.noise.bits import LazyUniform, exp_bracket, exp_of_uniform
 from dpqr.kernel.noise.gaussian import WORD_BITS, RealNormal, real_normals
 from dpqr.kernel.noise.source import NoiseSource
 
 LARGEST_SCALE = 1 << 46
 """Pr[R > 2^15] is below exp(-10,000) for up to MOST_COORDINATES coordinates, so a draw stays within int64."""
 MOST_COORDINATES = 2**12
-_GUARD_BITS = 8
 
 
 class RealExponential(Struct, frozen=True, kw_only=True):
@@ -48,20 +47,12 @@ def real_exponential(noise: NoiseSource) -> RealExponential:
     """
     while True:
         rest = LazyUniform(noise)
-        if LazyUniform(noise).below(partial(_share_kept, rest)):
+        if LazyUniform(noise).below(partial(exp_of_uniform, Fraction, rest)):
             break
     whole = 0
     while LazyUniform(noise).below(partial(exp_bracket, Fraction(1))):
         whole += 1
     return RealExponential(whole=whole, rest=rest)
-
-
-def _share_kept(rest: LazyUniform, precision: int) -> tuple[int, int]:
-    """Bracket of 2^precision exp(-u)."""
-    bits = precision + _GUARD_BITS
-    start = rest.prefix(bits)
-    near, far = (Fraction(place, 1 << bits) for place in (start, start + 1))
-    return exp_bracket(far, precision)[0], exp_bracket(near, precision)[1]
 
 
 @final

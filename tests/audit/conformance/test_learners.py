@@ -114,5 +114,5 @@ def test_each_fault_of_a_learner_is_found(fault):
 
 
 def test_a_mutable_learner_is_no_value():
-    with pytest.raises(AssertionError, match="value: it is no frozen dataclass"):
+    with pytest.raises(AssertionError, match="value: Loose is no frozen dataclass"):
         check_loss(dataclass(type("Loose", (), {**vars(LogCosh), "__dict__": None}))())

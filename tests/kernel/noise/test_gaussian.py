@@ -10,7 +10,7 @@ import pytest
 from support.cases import in_one_test, slow_but, thinned
 from support.noise_laws import counts, needed_for_weighted_sum
 
-from dpqr.kernel.noise import gaussian
+from dpqr.kernel.noise import bits, gaussian
 from dpqr.kernel.noise.bits import CHUNK, LAST_CELL, LazyUniform
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import (
@@ -375,7 +375,7 @@ def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatc
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, exp_minus, monkeypatch):
     """With fewer bits of the place than of the bracket, the two ends of what is open lie far apart."""
-    monkeypatch.setattr(gaussian, "_GUARD_BITS", guard)
+    monkeypatch.setattr(bits, "_UNIFORM_GUARD_BITS", guard)
     cells = _cells(Fraction(5, 2))
     for seed in range(10):
         uniform = LazyUniform(SeededNoise(seed))
