@@ -20,3 +20,10 @@ def install(tmp_path_factory, monkeypatch):
     for name, module in list(sys.modules.items()):
         if str(site) in str(getattr(module, "__file__", "")):
             del sys.modules[name]
+
+
+@pytest.fixture
+def released(desk):
+    """A desk with a release in `out`."""
+    assert desk.release("--out", "out").code == 0
+    return desk

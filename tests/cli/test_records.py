@@ -13,12 +13,6 @@ from dpqr.releases.files.atomic import document_text
 from dpqr.releases.record.plan_document import seal_document
 
 
-@pytest.fixture
-def released(desk):
-    assert desk.release("--out", "out").code == 0
-    return desk
-
-
 def test_a_line_a_check(released):
     ended, found = released.run("verify", "out"), dpqr.verify("out")
     assert (found.passed, repr(found)) == (True, "Verification(passed)")

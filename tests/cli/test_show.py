@@ -17,12 +17,6 @@ from dpqr.cli.main import main
 QUERY = "marginal(sex,age)"
 
 
-@pytest.fixture
-def released(desk):
-    assert desk.release("--out", "out").code == 0
-    return desk
-
-
 def test_the_receipt_that_was_printed_is_shown_again(desk):
     said = desk.release("--out", "out").err.removesuffix("released to out\n")
     ended = desk.run("show", "out")

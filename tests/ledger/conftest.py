@@ -4,7 +4,7 @@ Those marked `file` hold for the former.
 """
 
 import pytest
-from support.ledger_jobs import SERVER
+from support.ledger_jobs import SERVER, ledger_in, terms
 from support.postgres_server import running
 
 
@@ -25,3 +25,11 @@ def engine(request, monkeypatch):
     if getattr(request, "param", "sqlite") == "postgres":
         server = request.getfixturevalue("server")
         monkeypatch.setenv(SERVER, f"postgresql://owner@/postgres?host={server.folder}")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """A ledger with a budget of the usual terms."""
+    made = ledger_in(tmp_path)
+    made.open(terms())
+    return made

@@ -29,13 +29,6 @@ from dpqr.ledger.store import SqliteStore
 ENGINES = True
 
 
-@pytest.fixture
-def ledger(tmp_path):
-    made = ledger_in(tmp_path)
-    made.open(terms())
-    return made
-
-
 class TestLife:
     def test_reserve_and_settle(self, ledger):
         """Another process sees each of it at once; a run that drew nothing stays in the history."""

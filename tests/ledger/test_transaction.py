@@ -296,13 +296,6 @@ def test_a_book_that_is_taken_is_not_kept():
 # Keys and states of one transaction, whatever database holds them.
 
 
-@pytest.fixture
-def ledger(tmp_path):
-    made = ledger_in(tmp_path)
-    made.open(terms())
-    return made
-
-
 def test_a_key_is_kept_whole_and_erased(ledger):
     with ledger.writing() as session:
         session.store_key(7, bytes(range(KEY_BYTES)))

@@ -77,19 +77,18 @@ def forged(free_release, change):
     return changed(path, document_text(seal_document(document)).encode())
 
 
-def test_a_request_that_cannot_be_planned(free_release, tmp_path):
+@pytest.mark.parametrize(
+    ("option", "value", "found"),
+    [
+        ("epsilon", "none", "the request in the record cannot be planned"),
+        ("delta", "0.01", "the record leaves out what its plan notes"),
+    ],
+)
+def test_a_request_that_cannot_be_planned_and_a_warning_that_is_left_out(free_release, tmp_path, option, value, found):
     def change(document):
-        document["plan"]["request"]["options"]["epsilon"] = "none"
+        document["plan"]["request"]["options"][option] = value
 
-    with forged(free_release, change), pytest.raises(GoalMissed, match="the request in the record cannot be planned"):
-        _ = evidence(free_release, tmp_path).plan
-
-
-def test_a_warning_cannot_be_left_out(free_release, tmp_path):
-    def change(document):
-        document["plan"]["request"]["options"]["delta"] = "0.01"
-
-    with forged(free_release, change), pytest.raises(GoalMissed, match="the record leaves out what its plan notes"):
+    with forged(free_release, change), pytest.raises(GoalMissed, match=found):
         _ = evidence(free_release, tmp_path).plan
 
 

@@ -6,6 +6,13 @@ from dpqr.workload.matrix import Dense
 from support.rounding_error import least_squares, quadratic_form
 
 
+def require_strategy(matrix, table):
+    """What the design of a strategy rests on: products, norms, and the inverse."""
+    require_products(matrix, table)
+    require_norms(matrix, table)
+    require_recovery(matrix, table)
+
+
 def require_products(matrix, table):
     """Shape, rows, and exact products from either side, of whole numbers and of floats."""
     assert (matrix.rows, matrix.cells) == table.shape

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.cases import in_one_test
-from support.written_out import require_norms, require_products, require_recovery, require_variances
+from support.written_out import require_strategy, require_variances
 
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.partition import BucketMatrix
@@ -29,10 +29,7 @@ def written(tree: NestedTree) -> np.ndarray:
 
 @every_tree
 def test_products_norms_and_recovery_are_those_of_the_coefficients(tree) -> None:
-    table = written(tree)
-    require_products(tree, table)
-    require_norms(tree, table)
-    require_recovery(tree, table)
+    require_strategy(tree, written(tree))
 
 
 @every_tree

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.cases import in_one_test
-from support.written_out import require_norms, require_products, require_recovery, require_variances
+from support.written_out import require_strategy, require_variances
 
 from dpqr.workload import matrix as matrix_module
 from dpqr.workload import strategy_matrices as p_identity
@@ -35,10 +35,7 @@ def written(matrix) -> np.ndarray:
 
 @every_case
 def test_products_norms_and_recovery_are_those_of_the_coefficients(matrix) -> None:
-    table = written(matrix)
-    require_products(matrix, table)
-    require_norms(matrix, table)
-    require_recovery(matrix, table)
+    require_strategy(matrix, written(matrix))
 
 
 def test_a_distance_that_is_too_dear_is_unknown(monkeypatch) -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from support.cases import in_one_test
-from support.written_out import require_norms, require_products, require_recovery, require_variances
+from support.written_out import require_strategy, require_variances
 
 from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -44,10 +44,7 @@ def written(matrix) -> np.ndarray:
 
 @every_tree
 def test_products_norms_and_recovery_are_those_of_the_coefficients(matrix) -> None:
-    table = written(matrix)
-    require_products(matrix, table)
-    require_norms(matrix, table)
-    require_recovery(matrix, table)
+    require_strategy(matrix, written(matrix))
 
 
 @every_tree

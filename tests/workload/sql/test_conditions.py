@@ -112,15 +112,20 @@ def test_branches_hold_every_cell_once_those_of_faults_too():
         assert sum(counts) == math.prod(document.domain.shape)
 
 
-def test_grouped_filtered_counts_are_duckdbs(table):
-    sql = "SELECT b, COUNT(*) FILTER (WHERE NOT a < 2 OR c) AS n FROM data WHERE d = 1 GROUP BY b"
-    rows = dict(table.execute(sql.replace("COUNT(*)", "SUM(times)")).fetchall())
-    assert counted(sql)["n"].tolist() == [rows["x"], rows["y"], rows[None]]
-
-
-def test_weighted_sums_are_duckdbs(table):
-    sql = "SELECT b, SUM(a * LEAST(d, 1)) AS n FROM data WHERE NOT c GROUP BY b"
-    rows = dict(table.execute(sql.replace("SUM(", "SUM(times * ")).fetchall())
+@pytest.mark.parametrize(
+    ("sql", "ours", "theirs"),
+    [
+        (
+            "SELECT b, COUNT(*) FILTER (WHERE NOT a < 2 OR c) AS n FROM data WHERE d = 1 GROUP BY b",
+            "COUNT(*)",
+            "SUM(times)",
+        ),
+        ("SELECT b, SUM(a * LEAST(d, 1)) AS n FROM data WHERE NOT c GROUP BY b", "SUM(", "SUM(times * "),
+    ],
+    ids=["counts", "weighted sums"],
+)
+def test_groups_are_duckdbs(table, sql, ours, theirs):
+    rows = dict(table.execute(sql.replace(ours, theirs)).fetchall())
     assert counted(sql)["n"].tolist() == [rows["x"], rows["y"], rows[None]]
 
 
