@@ -120,15 +120,13 @@ class FunctionForm(Struct, frozen=True, kw_only=True):
     def moments_event(self, price: Price) -> RoundedGaussianEvent:
         """The event of noisy moments."""
         assert self.moments is not None
-        squared = self.moments.squared_sensitivity
-        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        return gaussian_at_price(self.moments.squared_sensitivity, price)
 
     def weights_event(self, price: Price, noise: Noise) -> SphericalLaplaceEvent | RoundedGaussianEvent:
         """The event of noisy weights."""
         moved = weights_sensitivity(self.width)
         if noise == "gaussian":
-            squared = moved**2
-            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+            return gaussian_at_price(moved**2, price)
         return SphericalLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=self.width)
 
     def spread(self, price: Price, noise: Noise) -> float:
@@ -158,9 +156,8 @@ class PointsForm(Struct, frozen=True, kw_only=True):
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
         if noise == "gaussian":
-            squared = PREDICTION**2
-            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
-        return DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=PREDICTION / price.pure, coordinates=1)
+            return gaussian_at_price(PREDICTION**2, price)
+        return laplace_at_price(PREDICTION, price)
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
@@ -178,8 +175,7 @@ class ProcessForm(Struct, frozen=True, kw_only=True):
     noises: ClassVar[tuple[Noise, ...]] = ("gaussian",)
 
     def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
-        squared = weights_sensitivity(self.points) ** 2
-        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        return gaussian_at_price(weights_sensitivity(self.points) ** 2, price)
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
@@ -247,7 +243,7 @@ class RandomisedVotesForm(Struct, frozen=True, kw_only=True):
     noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
-        return DiscreteLaplaceEvent(sensitivity=self.touched, scale=self.touched / price.pure, coordinates=1)
+        return laplace_at_price(self.touched, price)
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise))
@@ -275,8 +271,7 @@ class AveragesForm(Struct, frozen=True, kw_only=True):
     noises: ClassVar[tuple[Noise, ...]] = ("laplace",)
 
     def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
-        moved = averages_sensitivity(self.touched)
-        return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=1)
+        return laplace_at_price(averages_sensitivity(self.touched), price)
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
@@ -299,6 +294,18 @@ EnsembleForm = LabelsForm | AveragesForm
 """Forms of an ensemble. In addition to what all forms have: the mechanism at a price, the deviation of its noise on the
 scale of `Target` (None: it has none), and the width of its grid there (1 for labels)."""
 NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent
+
+
+def laplace_at_price(sensitivity: int, price: Price) -> DiscreteLaplaceEvent:
+    """Noise on one number that moves by at most `sensitivity` grid steps, so that it costs the price's epsilon."""
+    return DiscreteLaplaceEvent(sensitivity=sensitivity, scale=sensitivity / price.pure, coordinates=1)
+
+
+def gaussian_at_price(squared_sensitivity: int, price: Price) -> RoundedGaussianEvent:
+    """Noise on numbers that move by at most this squared L2 distance in grid steps, so that it costs the price's rho,
+    sensitivity^2 / (2 variance)."""
+    variance = squared_sensitivity / (2 * price.concentrated)
+    return RoundedGaussianEvent(squared_sensitivity=squared_sensitivity, variance=variance)
 
 
 def noise_deviation(event: NoiseEvent) -> float:

@@ -17,7 +17,13 @@ from dpqr.kernel.accountants.accountant import Accountant, PrivacyFilter
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget, root_below
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.kernel.events import Composition, PerturbedObjectiveEvent, RoundedGaussianEvent
+from dpqr.kernel.events import (
+    Composition,
+    DiscreteLaplaceEvent,
+    PerturbedObjectiveEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
 from dpqr.kernel.gate import Batch, Mechanism, measure, measure_together
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
@@ -29,6 +35,7 @@ from dpqr.prediction.forms import (
     EnsembleForm,
     FunctionForm,
     Noise,
+    NoiseEvent,
     PointsForm,
     PredictionForm,
     ProcessForm,
@@ -352,6 +359,14 @@ class BoundedPlan(StablePlan):
         """Width of the grid of a released number, on the scale of `Target`."""
         return step(learner.bound)
 
+    @property
+    @abstractmethod
+    def noise_event(self) -> NoiseEvent:
+        """The event of one draw, whose noise is in steps of the grid."""
+
+    def deviation(self, records: int | None) -> float | None:
+        return None if records is None else noise_deviation(self.noise_event) * self.grid(self.learner(records))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FunctionPlan(BoundedPlan):
@@ -360,18 +375,16 @@ class FunctionPlan(BoundedPlan):
     form: FunctionForm
     pointwise: ClassVar[bool] = False
 
+    @property
+    def noise_event(self) -> SphericalLaplaceEvent | RoundedGaussianEvent:
+        return self.form.weights_event(self.price, self.noise)
+
     def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
         """The mechanism."""
-        event, width = self.form.weights_event(self.price, self.noise), learner.features.width
+        event, width = self.noise_event, learner.features.width
         if isinstance(event, RoundedGaussianEvent):
             return GaussianWeights(learner=learner, width=width, variance=event.variance)
         return SphericalWeights(learner=learner, width=width, scale=event.scale)
-
-    def deviation(self, records: int | None) -> float | None:
-        if records is None:
-            return None
-        drawn = noise_deviation(self.form.weights_event(self.price, self.noise))
-        return drawn * self.grid(self.learner(records))
 
     def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known = self.divisor(records)
@@ -384,17 +397,15 @@ class ProcessPlan(BoundedPlan):
 
     form: ProcessForm
 
+    @property
+    def noise_event(self) -> RoundedGaussianEvent:
+        return self.form.event(self.price, self.noise)
+
     def process(self, learner: StableLearner, codes: AnyArray) -> tuple[KernelProcess, GaussianWeights]:
         """The coordinates of a kernel's function at points of these codes, and the mechanism of their noisy form."""
         assert isinstance(learner, ExactKernel)  # the planner offers this form for an exact kernel alone
-        variance = self.form.event(self.price, self.noise).variance
         process = KernelProcess(values=learner.at(codes))
-        return process, GaussianWeights(learner=process, width=len(codes), variance=variance)
-
-    def deviation(self, records: int | None) -> float | None:
-        if records is None:
-            return None
-        return noise_deviation(self.form.event(self.price, self.noise)) * self.grid(self.learner(records))
+        return process, GaussianWeights(learner=process, width=len(codes), variance=self.noise_event.variance)
 
     def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known = self.divisor(records)
@@ -408,6 +419,10 @@ class PointsPlan(BoundedPlan):
 
     form: PointsForm
 
+    @property
+    def noise_event(self) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
+        return self.form.event(self.price, self.noise)
+
     def grid(self, learner: StableLearner) -> float:
         return LearnerAtPoints(learner=learner, points=None, limit=self.recipe.limit).step
 
@@ -418,17 +433,10 @@ class PointsPlan(BoundedPlan):
             learner_at_points = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
         else:
             learner_at_points = LearnerAtPoints(learner=learner, points=learner.features.of(codes), limit=limit)
-        event = self.form.event(self.price, self.noise)
+        event = self.noise_event
         if isinstance(event, RoundedGaussianEvent):
             return GaussianPredictions(at_points=learner_at_points, variance=event.variance)
         return LaplacePredictions(at_points=learner_at_points, scale=event.scale)
-
-    def deviation(self, records: int | None) -> float | None:
-        if records is None:
-            return None
-        bound, limit = self.learner(records).bound, self.recipe.limit
-        within = bound if limit is None else min(bound, Fraction(2 * limit))
-        return noise_deviation(self.form.event(self.price, self.noise)) * step(within)
 
     def draw(self, table: PaidTable, codes: AnyArray | None, records: int | None) -> tuple[IntArray, LearnedFigures]:
         known, numbers, grids = self.divisor(records), [], []
