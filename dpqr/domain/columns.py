@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
-from dpqr.domain.attribute import Axis, Bins, Labels, Spelling
+from dpqr.domain.attribute import Axis, Bins, Codes, Labels, Spelling
 from dpqr.domain.form import Category, Field, MissingValue, MissingValues
 from dpqr.domain.text.decoding import Location, describe_value, nearest, number, quote_fix
 from dpqr.domain.text.faults import Faults, all_of
@@ -139,6 +139,11 @@ def whole_bins(starts: Sequence[int], kind: Literal["number", "date"] = "number"
 def code_bins(size: int) -> Bins:
     """Integer codes 0 .. size-1 as bins of one value, so that codes can be compared, summed and ranged like numbers."""
     return whole_bins(range(size + 1))
+
+
+def scale_of(axis: Axis) -> Bins | Labels:
+    """What values of the column are compared by: codes are whole numbers."""
+    return code_bins(axis.size) if isinstance(axis, Codes) else axis
 
 
 Temporal = Literal["date", "datetime"]

@@ -19,8 +19,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
-from dpqr.domain.columns import code_bins, moment
+from dpqr.domain.attribute import Attribute, Bins, Labels
+from dpqr.domain.columns import moment, scale_of
 from dpqr.domain.domain import Domain
 from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not
 from dpqr.domain.text.decoding import Location, nearest
@@ -103,9 +103,9 @@ Mask = NDArray[np.bool_]
 def true_cells(comparison: ColumnComparison, attribute: Attribute, location: Location) -> Mask:
     """Shape (declared cells,): where the comparison holds."""
     name, operator = attribute.name, comparison.operator
-    if isinstance(attribute.axis, Labels):
-        return _label_cells(comparison, name, attribute.axis, location)
-    bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
+    bins = scale_of(attribute.axis)
+    if isinstance(bins, Labels):
+        return _label_cells(comparison, name, bins, location)
     value = constant_value(comparison.constant, name, bins, location)
     if operator == "=":
         # The one bin that holds `value` and nothing else.

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.budget import Cost, downward_text, upward_text
@@ -96,7 +95,7 @@ def accounts_view(views: Iterable[RenderableType]) -> RenderableType:
 def history_view(entries: Iterable[LedgerEntry]) -> RenderableType:
     """One line an entry that changes a budget: not the single draws of runs, which cost nothing beyond their
     reservation, and not the checkpoints."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("number", justify="right", no_wrap=True)
     for name in ("time", "entry", "dataset"):
         table.add_column(name, no_wrap=True)

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from dpqr.audit.attack import LossLowerBound
@@ -29,6 +28,7 @@ from dpqr.releases.rehearsal import rehearsed_table
 from dpqr.releases.release import ReleaseObserver, release
 from dpqr.releases.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
 from dpqr.releases.result import FinishedRun
+from dpqr.report.answers import plain_table
 from dpqr.strategies.problem import Problem
 from dpqr.tables.files import STDIN
 from dpqr.tables.limits import Limits
@@ -202,7 +202,7 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
 
 def accuracy_view(found: Accuracy, top: int) -> RenderableType:
     """Not for release: the figures of all blocks together, and one line for each of the first `top` blocks."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("block", overflow="fold")
     for name in ("queries", "L1", "L2", "largest", "L1 / n", "L2 / n", "largest / n"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -242,7 +242,7 @@ Line = tuple[str, Claim, LossLowerBound]
 
 def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     """One line a case (its name, claim and loss), and what the figures mean."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("case", no_wrap=True)
     for name in ("claimed", "proved", "share", "stated", "noise"):
         table.add_column(name, justify="right", no_wrap=True)

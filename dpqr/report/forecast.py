@@ -15,6 +15,7 @@ from dpqr.releases.forecast.by_epsilon import Goal
 from dpqr.releases.forecast.levers import ExplainedQuery
 from dpqr.releases.forecast.shares import ShareInside
 from dpqr.releases.forecast.simulation import ErrorDistribution, PlanForecast
+from dpqr.report.answers import plain_table
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.report.html import facts
 from dpqr.strategies.explanation import Explanation, ScheduleForecast
@@ -174,7 +175,7 @@ def _figures(found: Sequence[PlanForecast], columns: Sequence[str], shares: Mapp
 
 
 def _table(first: str, second: str, columns: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column(first, overflow="fold")
     for name in (second, *columns):
         table.add_column(name, justify="right", no_wrap=True)

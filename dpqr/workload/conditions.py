@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType, field
 
-from dpqr.domain.attribute import Bins, Codes, Labels
-from dpqr.domain.columns import code_bins
+from dpqr.domain.attribute import Bins, Labels
+from dpqr.domain.columns import scale_of
 from dpqr.domain.domain import Domain, Region
 from dpqr.domain.predicate_cells import Mask, evaluate
 from dpqr.domain.predicates import And, Node, columns, comparisons, conjuncts, parse_over
@@ -304,8 +304,7 @@ class _Texts(Struct, frozen=True):
     def labels(self, axis: int, starts: IntArray, stops: IntArray) -> tuple[str, ...]:
         attribute = self.domain.attributes[axis]
         if axis not in self._scales:
-            declared = attribute.axis
-            self._scales[axis] = code_bins(declared.size) if isinstance(declared, Codes) else declared
+            self._scales[axis] = scale_of(attribute.axis)
         scale, cells = self._scales[axis], attribute.size + 1
         codes, inverse = np.unique(starts * cells + stops, return_inverse=True)
         texts = []

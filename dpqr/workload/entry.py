@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import UNSET, Struct
 
-from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
-from dpqr.domain.columns import code_bins
+from dpqr.domain.attribute import Attribute, Bins, Labels
+from dpqr.domain.columns import scale_of
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location, nearest, number, obvious
 from dpqr.domain.text.faults import FollowUp, all_of, member
@@ -130,7 +130,7 @@ class EntryContext:
                 f"column {attribute.name!r} holds labels, which have no order; list them as categories in their order "
                 "and state categoriesOrdered, or ask for a marginal"
             )
-        return attribute, code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
+        return attribute, scale_of(attribute.axis)
 
 
 MAX_WEIGHT = 10**9

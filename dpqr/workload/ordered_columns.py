@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
-from dpqr.domain.columns import code_bins, moment
+from dpqr.domain.attribute import Attribute, Bins, Labels
+from dpqr.domain.columns import code_bins, moment, scale_of
 from dpqr.domain.predicate_cells import edges_around, range_end, side
 from dpqr.domain.text.decoding import Location, describe_value, nearest, number
 from dpqr.domain.text.faults import Faults
@@ -208,7 +208,7 @@ def sum_factor(axis: int, location: Location, frame: EntryContext) -> tuple[Fact
 def numbers(axis: int, location: Location, frame: EntryContext) -> tuple[Attribute, Bins]:
     """A column of numbers and its bins; one of labels or dates is refused."""
     attribute = frame.domain.attributes[axis]
-    bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
+    bins = scale_of(attribute.axis)
     if isinstance(bins, Labels) or bins.kind != "number":
         held = "labels" if isinstance(bins, Labels) else f"a {bins.kind}, which has no sum"
         raise location.fault(f"column {attribute.name!r} holds {held}; name a column of numbers")

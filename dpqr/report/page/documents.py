@@ -9,7 +9,6 @@ from shlex import quote
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import amount, count_words
-from dpqr.releases.record.parts import whole_price
 from dpqr.report.page.parts import (
     NOT_STATED,
     ChecklistLine,
@@ -221,11 +220,10 @@ def checklist_section(found: ReportInput) -> Section:
 
 def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
     """Parameters and unit: what can be said of a plan, too."""
-    budget = whole_price(found.plan)
-    if budget is None:
+    if found.price is None:
         yield ChecklistLine(statement="Epsilon and delta are stated", state="no", found="The record states no budget.")
         return
-    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+    epsilon, delta = found.price
     size = "at most 3" if epsilon <= LARGE else "above 3, which needs a reason that this page does not give"
     yield _check("Epsilon is stated, exact, and small", epsilon <= LARGE, f"{upward_text(epsilon)}: {size}.")
     small = "a rare total failure is ruled out" if not delta else "it must be far below one over the number of rows"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from dpqr.releases.files.atomic import RECORD
 from dpqr.releases.files.formats import files_of
 from dpqr.releases.files.read_release import ReleaseFiles
 from dpqr.releases.files.release_files import file_hash
+from dpqr.releases.record.parts import whole_price
 
 NOT_STATED = "not stated in the record"
 
@@ -85,6 +87,12 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
         """The domain or the queries file as the record keeps it, or None."""
         found = (self.plan.get("request") or {}).get(name)
         return found if isinstance(found, dict) else None
+
+    @property
+    def price(self) -> tuple[Fraction, Fraction] | None:
+        """Epsilon and delta of the whole run, exact; None where the record states no budget."""
+        budget = whole_price(self.plan)
+        return (Fraction(budget["epsilon"]["exact"]), Fraction(budget["delta"]["exact"])) if budget else None
 
     @property
     def domain(self) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, pla
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files.tidy import Row
-from dpqr.releases.record.parts import whole_price
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.report.answers import (
     SAID,
@@ -131,10 +130,8 @@ def asked_in_all(plan: Mapping[str, Any]) -> tuple[int, int]:
 
 def lead(found: ReportInput) -> Iterator[Fact]:
     """What is protected, and how well."""
-    budget = whole_price(found.plan)
-    if budget:
-        yield "epsilon", upward_text(Fraction(budget["epsilon"]["exact"]))
-        yield "delta", upward_text(Fraction(budget["delta"]["exact"]))
+    if found.price is not None:
+        yield from zip(("epsilon", "delta"), map(upward_text, found.price), strict=True)
     yield "protects", f"each {protected_unit(found.plan).named}"
     if date := found.stated("date"):
         yield "date", date[:10]
@@ -142,10 +139,9 @@ def lead(found: ReportInput) -> Iterator[Fact]:
 
 def meaning(found: ReportInput) -> Iterator[str]:
     """The promise in two plain sentences."""
-    budget, unit = whole_price(found.plan), protected_unit(found.plan)
-    if budget is None:
+    if found.price is None:
         return
-    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+    (epsilon, delta), unit = found.price, protected_unit(found.plan)
     whom = f"{unit.named} with all their rows" if unit.columns else unit.named
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
@@ -168,12 +164,8 @@ def guess_words(epsilon: Fraction, delta: Fraction) -> str:
 def promise_section(found: ReportInput) -> Section:
     """What could be learnt of one of those protected: the guarantee, and what it does to a guess."""
     parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
-    if budget := whole_price(found.plan):
-        epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-        parts += [
-            Paragraph(text=guess_words(epsilon, delta)),
-            Paragraph(text=LEARNT),
-        ]
+    if found.price is not None:
+        parts += [Paragraph(text=guess_words(*found.price)), Paragraph(text=LEARNT)]
     return Section(name="promise", title="What could be learnt about one of them", parts=parts)
 
 

@@ -138,7 +138,7 @@ class LeastSquares:
             WeightedAnswers(
                 block=block,
                 values=values.astype(np.float64) * float(block.scale),
-                deviation=max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale),
+                deviation=_deviation(one, block),
             )
             for one in history
             for block, values in zip(one.blocks, one.values, strict=True)
@@ -263,10 +263,15 @@ class BucketLeastSquares:
         return True
 
 
+def _deviation(measurement: Measurement, block: QueryBlock) -> float:
+    """Of an answer's noise, in its own unit; never 0, which would outweigh all else."""
+    return max(measurement.law.deviation, SMALLEST_DEVIATION) * float(block.scale)
+
+
 def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> BucketCounts | None:
     """What all measurements say of the group's last buckets, by least squares; None where its cells were not merged."""
     measured = [
-        (merged, values * float(block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
+        (merged, values * float(block.scale), _deviation(one, block))
         for one in history
         for block, values in zip(one.blocks, one.values, strict=True)
         if (merged := _merged(block, group)) is not None
@@ -281,7 +286,7 @@ def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> Bucke
     moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
     # Counts of all records, and the deviations of their noise.
     totals = [
-        (float(values[0] * block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
+        (float(values[0] * block.scale), _deviation(one, block))
         for one in history
         for block, values in zip(one.blocks, one.values, strict=True)
         if not block.factors
