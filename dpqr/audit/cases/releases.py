@@ -294,7 +294,7 @@ def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Pu
     context += [ABSENT] * (3 * rounds - len(context))
     measured += [ABSENT] * (widest * rounds - len(measured))
     answers = np.concatenate([outcome.hypothesis.answer(block) for block in plan.problem.workload.blocks])
-    return tuple(context), tuple(measured), tuple(np.rint(answers).astype(np.int64).tolist())
+    return tuple(context), tuple(measured), numbers(np.rint(answers).astype(np.int64))
 
 
 def schedule_cases() -> Iterator[Case]:

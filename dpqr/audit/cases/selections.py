@@ -274,7 +274,7 @@ def count_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     found = outcome.hypothesis
     answers = np.append(found.answer(plan.problem.workload.blocks[0]), found.total)
     padded = (*released, *(ABSENT,) * (MOST - len(released)), *last)
-    return context, padded, tuple(np.rint(answers).astype(np.int64).tolist())
+    return context, padded, numbers(np.rint(answers).astype(np.int64))
 
 
 def dependence_case(roles: Roles) -> Case:
@@ -301,4 +301,4 @@ def dependence_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     context = (len(found), len(outcome.transcript.rounds), len(last.blocks[0].axes))
     released = (*(one.value for one in found), *numbers(last))[:MOST]
     answers = np.append(outcome.hypothesis.answer(plan.problem.workload.blocks[0]), outcome.hypothesis.total)
-    return context, (*released, *(ABSENT,) * (MOST - len(released))), tuple(np.rint(answers).astype(np.int64).tolist())
+    return context, (*released, *(ABSENT,) * (MOST - len(released))), numbers(np.rint(answers).astype(np.int64))

@@ -92,15 +92,18 @@ def _fitted(made: Any, table: IntArray, width: int) -> FloatArray | None:
 
 def _neighbours(unit: PrivacyUnit, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Pairs of tables: of no record, of one label, of any; with one unit's rows in one cell more, or in another."""
-    drawn, shape = public_generator(0), (2, 3, labels)
+    drawn = public_generator(0)
+
+    def cell() -> tuple[int, ...]:
+        return tuple(int(drawn.integers(most)) for most in (2, 3, labels))
+
     for number in range(PAIRS):
-        others = np.zeros(shape, dtype=np.int64)
+        others = np.zeros((2, 3, labels), dtype=np.int64)
         size = RECORDS - 1 if unit.neighbours is Neighbours.REPLACE else int(drawn.integers(2 * RECORDS)) * (number > 0)
-        cells = [tuple(int(drawn.integers(most)) for most in shape) for _ in range(size)]
-        for cell in cells:
-            others[cell if number % 2 else (*cell[:2], 0)] += 1
+        for place in [cell() for _ in range(size)]:
+            others[place if number % 2 else (*place[:2], 0)] += 1
         one, two = others.copy(), others.copy()
-        two[tuple(int(drawn.integers(most)) for most in shape)] += unit.rows
+        two[cell()] += unit.rows
         if unit.neighbours is Neighbours.REPLACE:
-            one[tuple(int(drawn.integers(most)) for most in shape)] += unit.rows
+            one[cell()] += unit.rows
         yield one, two
