@@ -21,15 +21,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from dpqr.cli.streams import product_json, require_output, say, wrap_line
-from dpqr.kernel.errors import (
-    NO_MEMORY,
-    PUBLIC_NOTES,
-    UNEXPECTED,
-    DocumentError,
-    DpqrError,
-    Fault,
-    UsageFault,
-)
+from dpqr.kernel.errors import NO_MEMORY, PUBLIC_NOTES, UNEXPECTED, DocumentError, DpqrError, Fault, UsageFault
 from dpqr.report.html import fault_lines
 
 USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130

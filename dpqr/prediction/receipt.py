@@ -8,12 +8,7 @@ from functools import singledispatch
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import DIGITS, Fact, count_words, plain, price_words
 from dpqr.ledger.ledger import Reason
-from dpqr.prediction.forms import (
-    OBJECTIVES,
-    RandomisedVotesForm,
-    VotesForm,
-    selection_epsilon,
-)
+from dpqr.prediction.forms import OBJECTIVES, RandomisedVotesForm, VotesForm, selection_epsilon
 from dpqr.prediction.learners.features import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner
 from dpqr.prediction.learners.losses import Hinge, Pinball, TaperedCorner

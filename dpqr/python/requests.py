@@ -10,14 +10,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.values import field_names, replace
 from dpqr.python.checks import Document, Figure, Path, boolean, check_options, document, figure, run_sanitised
 from dpqr.python.ledger import payer, reason
-from dpqr.python.options import (
-    LedgerPlace,
-    OutputOptions,
-    ReadingOptions,
-    ReleaseOptions,
-    checks,
-    rows,
-)
+from dpqr.python.options import LedgerPlace, OutputOptions, ReadingOptions, ReleaseOptions, checks, rows
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest, output_request
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource

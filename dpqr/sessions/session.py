@@ -29,14 +29,7 @@ from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import JSON, decode_events
 from dpqr.ledger.ledger import Reservation
 from dpqr.ledger.store import SqliteStore
-from dpqr.releases.journal import (
-    BEFORE,
-    LedgerJournal,
-    begin_journal,
-    continue_journal,
-    open_transcript,
-    run_of,
-)
+from dpqr.releases.journal import BEFORE, LedgerJournal, begin_journal, continue_journal, open_transcript, run_of
 from dpqr.releases.paying import Bill, PaidRun, require_affordable
 from dpqr.releases.planning import plan_release, read_documents, refuse_persons
 from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms

@@ -9,16 +9,7 @@ from dpqr.kernel.accountants.sums import largest_rho
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.ledger.budgets import (
-    BudgetRequest,
-    budgets,
-    export,
-    history,
-    open_budget,
-    price_account,
-    terms,
-    verify,
-)
+from dpqr.ledger.budgets import BudgetRequest, budgets, export, history, open_budget, price_account, terms, verify
 from dpqr.ledger.ledger import DataKind
 from dpqr.tables.policy import Policy
 

@@ -4,19 +4,7 @@ import threading
 from fractions import Fraction
 
 import pytest
-from support.ledger_jobs import (
-    UNIT,
-    another,
-    draws,
-    forge,
-    kept,
-    ledger_in,
-    reserve,
-    restore,
-    rows,
-    tamper,
-    terms,
-)
+from support.ledger_jobs import UNIT, another, draws, forge, kept, ledger_in, reserve, restore, rows, tamper, terms
 from support.process_races import run_module
 
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault

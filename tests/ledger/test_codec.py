@@ -13,13 +13,7 @@ from support.ledger_jobs import draws, terms
 from dpqr.domain.periods import Period
 from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, LedgerError
-from dpqr.kernel.events import (
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    Draw,
-    GaussianObjectiveEvent,
-    LeftOutEvent,
-)
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Draw, GaussianObjectiveEvent, LeftOutEvent
 from dpqr.kernel.unit import Neighbours
 from dpqr.kernel.values import field_names, replace
 from dpqr.ledger.codec import LONGEST, decode_entry, decode_events, encode_entry, encode_events, exact_text, parse_exact

@@ -13,19 +13,7 @@ import pytest
 from click.testing import CliRunner
 from support.cut_connections import AFTER, BEFORE, DURING, Door
 from support.guide_pages import ROOT, topic
-from support.ledger_jobs import (
-    SERVER,
-    draws,
-    ledger_in,
-    publish,
-    read,
-    reserve,
-    rows,
-    start,
-    tamper,
-    terms,
-    unsound,
-)
+from support.ledger_jobs import SERVER, draws, ledger_in, publish, read, reserve, rows, start, tamper, terms, unsound
 from support.old_postgres import made_by
 
 from dpqr.cli.main import main

@@ -5,19 +5,7 @@ from fractions import Fraction
 
 import pytest
 from support.cases import in_one_test
-from support.ledger_jobs import (
-    UNIT,
-    another,
-    by,
-    draws,
-    kept,
-    ledger_in,
-    reserve,
-    restore,
-    rows,
-    session_of,
-    terms,
-)
+from support.ledger_jobs import UNIT, another, by, draws, kept, ledger_in, reserve, restore, rows, session_of, terms
 
 from dpqr.kernel.budget import PURE, Cost
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault

@@ -7,15 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.cases import slowly, thinned
-from support.hostile_fits import (
-    CORNERED,
-    SMOOTH,
-    distance_in_digits,
-    exact_rows,
-    gap_of,
-    hostile_fit,
-    hostile_pull,
-)
+from support.hostile_fits import CORNERED, SMOOTH, distance_in_digits, exact_rows, gap_of, hostile_fit, hostile_pull
 
 from dpqr.prediction.learners.corners import Corner, CornerSolver, Pivots
 from dpqr.prediction.learners.losses import ExactHinge

@@ -12,15 +12,7 @@ import pytest
 from support.verified_release import changed
 
 from dpqr.kernel.errors import AlreadyThere, GoalMissed, UsageFault
-from dpqr.published.export import (
-    FACTS,
-    SEAL,
-    ExportRequest,
-    export,
-    exported_seal,
-    facts_table,
-    write_duckdb,
-)
+from dpqr.published.export import FACTS, SEAL, ExportRequest, export, exported_seal, facts_table, write_duckdb
 from dpqr.releases.files.answer_tables import read_answers_frame
 from dpqr.releases.files.atomic import reserve_file
 from dpqr.releases.files.read_release import read_release

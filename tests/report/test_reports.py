@@ -14,13 +14,7 @@ from support.handmade_release import make_release, make_stopped_release
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.values import replace
 from dpqr.releases.record.release_document import release_document
-from dpqr.report.reports import (
-    CONFORMS,
-    SECTORS,
-    CuratorFacts,
-    croissant_card,
-    registry_record,
-)
+from dpqr.report.reports import CONFORMS, SECTORS, CuratorFacts, croissant_card, registry_record
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}
 STATED = CuratorFacts(title="Survey tables", curator="City of X", about="Counts.", region="Germany", date="2026-11-22")

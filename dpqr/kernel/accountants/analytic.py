@@ -10,14 +10,7 @@ from functools import lru_cache
 from math import comb
 from typing import ClassVar
 
-from dpqr.kernel.accountants.accountant import (
-    FixedSchedule,
-    Portion,
-    larger,
-    pure_losses,
-    selects_labels,
-    weigh,
-)
+from dpqr.kernel.accountants.accountant import FixedSchedule, Portion, larger, pure_losses, selects_labels, weigh
 from dpqr.kernel.accountants.losses import ONLY_PAIRS, log_above, squared_mu
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
 from dpqr.kernel.accountants.sums import SumAccountant, largest_rho, total, total_rho, zcdp_to_epsilon

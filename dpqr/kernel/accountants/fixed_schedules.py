@@ -10,13 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from dpqr.kernel.accountants.accountant import (
-    FixedSchedule,
-    Losses,
-    Portion,
-    larger_pure,
-    weigh,
-)
+from dpqr.kernel.accountants.accountant import FixedSchedule, Losses, Portion, larger_pure, weigh
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits, upward
 from dpqr.kernel.accountants.sums import total
 from dpqr.kernel.budget import Price, PrivacyBudget

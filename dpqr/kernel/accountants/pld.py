@@ -11,14 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import ClassVar
 
-from dpqr.kernel.accountants.accountant import (
-    FixedSchedule,
-    Portion,
-    larger,
-    needs_delta,
-    pure_losses,
-    weigh,
-)
+from dpqr.kernel.accountants.accountant import FixedSchedule, Portion, larger, needs_delta, pure_losses, weigh
 from dpqr.kernel.accountants.analytic import GaussianDP
 from dpqr.kernel.accountants.fixed_schedules import Advanced, advanced_epsilon
 from dpqr.kernel.accountants.loss_laws import (

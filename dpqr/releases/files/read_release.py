@@ -33,14 +33,7 @@ from dpqr.releases.files.formats import ENDINGS, FORMATS, files_of
 from dpqr.releases.files.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
 from dpqr.releases.files.tidy import FIGURES, Row, free_column_name, undo_inert
 from dpqr.releases.forecast.simulation import ErrorDistribution, reaches
-from dpqr.releases.record.parts import (
-    MODEL_FORMAT,
-    PREDICTION_FORMAT,
-    DomainPart,
-    WorkloadPart,
-    record_path,
-    written,
-)
+from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, DomainPart, WorkloadPart, record_path, written
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.record.release_document import parsed_record
 from dpqr.strategies.plan import Plan

@@ -29,12 +29,7 @@ from dpqr.report.answers import (
     readable,
     upper_texts,
 )
-from dpqr.report.page.charts import (
-    block_chart,
-    budget_chart,
-    interval_chart,
-    never_measured,
-)
+from dpqr.report.page.charts import block_chart, budget_chart, interval_chart, never_measured
 from dpqr.report.page.documents import (
     checklist_section,
     claim_checks,

@@ -19,13 +19,7 @@ from dpqr.strategies.distinguishers import DistinguisherByCurrency
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.marginals.forecast import (
-    POSSIBLE_RECORDS,
-    RECORDS,
-    TUNING,
-    error_words,
-    mean_error,
-)
+from dpqr.strategies.schedules.marginals.forecast import POSSIBLE_RECORDS, RECORDS, TUNING, error_words, mean_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals, searched_columns
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript

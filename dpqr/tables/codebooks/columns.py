@@ -13,15 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
-from dpqr.domain.form import (
-    DOMAIN_VERSION,
-    Constraints,
-    DocumentPart,
-    Field,
-    FieldType,
-    TableSchema,
-    Treatment,
-)
+from dpqr.domain.form import DOMAIN_VERSION, Constraints, DocumentPart, Field, FieldType, TableSchema, Treatment
 from dpqr.domain.text.decoding import Location, decode, describe_value
 from dpqr.domain.text.documents import JsonObject
 from dpqr.kernel.errors import DocumentError, UsageFault

@@ -15,15 +15,7 @@ from msgspec import UNSET
 from dpqr.domain.form import Constraints, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import JsonObject
-from dpqr.tables.codebooks.columns import (
-    Codebook,
-    CodebookColumn,
-    Outline,
-    beyond,
-    exact,
-    with_bounds,
-    with_labels,
-)
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, beyond, exact, with_bounds, with_labels
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 _WHOLE = "integer long int short byte nonNegativeInteger positiveInteger unsignedLong unsignedInt unsignedShort"

@@ -18,15 +18,7 @@ from msgspec import UNSET
 from dpqr.domain.form import Category, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import JsonObject
-from dpqr.tables.codebooks.columns import (
-    Codebook,
-    CodebookColumn,
-    Outline,
-    beyond,
-    exact,
-    with_bounds,
-    with_labels,
-)
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, beyond, exact, with_bounds, with_labels
 
 
 def is_ddi(data: bytes) -> bool:

@@ -15,14 +15,7 @@ from msgspec import UNSET, UnsetType
 from dpqr.domain.form import Constraints, FieldType, Treatment, UnitForm
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import JsonObject
-from dpqr.tables.codebooks.columns import (
-    Codebook,
-    CodebookColumn,
-    Outline,
-    exact,
-    has_bins,
-    with_bounds,
-)
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, exact, has_bins, with_bounds
 
 _TYPES: dict[str, FieldType] = {
     "int": "integer",

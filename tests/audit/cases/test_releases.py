@@ -4,15 +4,7 @@ from functools import cache
 import pytest
 from support.cases import thinned
 
-from dpqr.audit.cases.releases import (
-    ABSENT,
-    CELLS,
-    DRAWS,
-    RECORDS,
-    WIDEST,
-    Crash,
-    Tape,
-)
+from dpqr.audit.cases.releases import ABSENT, CELLS, DRAWS, RECORDS, WIDEST, Crash, Tape
 from dpqr.audit.cases.selections import MOST as MOST_DRAWN
 from dpqr.audit.run import cases_by_name
 from dpqr.kernel.events import ExponentialEvent

@@ -9,11 +9,7 @@ from scipy.special import expit, ndtr
 from support.cases import in_one_test
 
 from dpqr.kernel.accountants.accountant import SumFilter
-from dpqr.kernel.accountants.analytic import (
-    GaussianDP,
-    largest_squared_mu,
-    require_mu,
-)
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, require_mu
 from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho
 from dpqr.kernel.budget import Price, PrivacyBudget

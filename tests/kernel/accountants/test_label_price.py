@@ -14,13 +14,7 @@ from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
 from dpqr.kernel.currency import CURRENCIES, PAIR
 from dpqr.kernel.errors import BudgetRefused
-from dpqr.kernel.events import (
-    DiscreteGaussianEvent,
-    ExponentialEvent,
-    LabelSelectionEvent,
-    LeftOutEvent,
-    PureSumEvent,
-)
+from dpqr.kernel.events import DiscreteGaussianEvent, ExponentialEvent, LabelSelectionEvent, LeftOutEvent, PureSumEvent
 from dpqr.kernel.noise.bits import exp_bracket
 from dpqr.kernel.noise.keeping import KeepingLaw
 

@@ -9,12 +9,7 @@ from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, total_rho, zcdp_to_epsilon
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
-from dpqr.kernel.events import (
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    PermuteAndFlipEvent,
-)
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 
 RHOS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), Fraction(1), Fraction(40)]
 DELTAS = ["1e-30", "1e-9", "1e-3", "0.3"]

@@ -7,15 +7,7 @@ import pytest
 from support.cases import in_one_test
 from support.prediction_tables import TAPERED
 
-from dpqr.prediction.learners.losses import (
-    Hinge,
-    Logistic,
-    Pinball,
-    Square,
-    cornered_loss,
-    errors,
-    smooth_loss,
-)
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square, cornered_loss, errors, smooth_loss
 from dpqr.prediction.learners.stable import opposed_pulls
 
 QUANTILES = [Pinball(), Pinball(tau=Fraction(9, 10)), Pinball(tau=Fraction(1, 10))]
