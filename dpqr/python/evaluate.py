@@ -128,7 +128,7 @@ def evaluate(
         return Evaluation(run_sanitised(lambda: compared(request)))
 
 
-def _error_row(block: BlockError, n: int) -> dict[str, Any]:
+def _error_row(block: BlockError, n: int) -> dict[str, str | float]:
     """A query's errors in records, and over n."""
     return {
         "query": block.name,

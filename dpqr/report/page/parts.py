@@ -95,7 +95,7 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
         return (Fraction(budget["epsilon"]["exact"]), Fraction(budget["delta"]["exact"])) if budget else None
 
     @property
-    def domain(self) -> dict[str, Any]:
+    def domain(self) -> Mapping[str, Any]:
         """The domain file, empty where the record keeps none."""
         return self.document("domain") or {}
 
