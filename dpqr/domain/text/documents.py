@@ -114,16 +114,20 @@ def require_reachable(path: Path) -> Iterator[None]:
         raise UsageFault(f"cannot read {str(path)!r}: {error.strerror}; check the path and its permissions") from None
 
 
+def _decoded(data: bytes, top: Location) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise top.fault(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
+
+
 def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
     """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits.
 
     Decimals become Decimal, whole numbers int.
     """
     top = Location(document, file=file)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise top.fault(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
+    text = _decoded(data, top)
     if not text.strip():
         raise top.fault("the file is empty; it must hold a JSON object")
     try:
@@ -279,11 +283,7 @@ def document_text(path: Path) -> bytes:
     if as_json is None:
         return data
     top = Location(path.name)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise top.fault(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    return as_json(text, top)
+    return as_json(_decoded(data, top), top)
 
 
 def _toml(text: str, top: Location) -> bytes:
