@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.concurrent_releases import command
 from support.cut_connections import AFTER, BEFORE, DURING, Door
 from support.ledger_jobs import SERVER, store_of
 from support.paid_releases import continue_all, document, lay, run, transcript, unsound
+from support.process_races import run_module
 
 from dpqr.kernel.errors import LedgerError
 
@@ -63,7 +63,9 @@ def test_sixteen_processes_release_exactly_what_fits(desk, server):
 
 def test_releases_that_begin_at_one_moment_get_exactly_what_fits(desk, server):
     ledger = lay(desk, epsilon=str(FITTING))
-    assert command("race", desk, "--jobs", JOBS) == [{"0": FITTING, "4": JOBS - FITTING}]
+    assert run_module("support.concurrent_releases", "race", desk, "--jobs", JOBS) == [
+        {"0": FITTING, "4": JOBS - FITTING}
+    ]
     assert ledger.account("survey").reservations == FITTING == len(list(desk.glob("out*/release.json")))
     assert unsound(desk) is None
 
@@ -87,7 +89,7 @@ def test_kills_restarts_and_dropped_connections_leave_it_sound(desk, server):
     disturbing = threading.Thread(target=disturb)
     disturbing.start()
     try:
-        done = command("kills", desk, "--count", 24, "--crowd", 4)
+        done = run_module("support.concurrent_releases", "kills", desk, "--count", 24, "--crowd", 4)
     finally:
         ended.set()
         disturbing.join()
