@@ -183,7 +183,7 @@ def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, Domai
 
 def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | None) -> MadeDomain:
     from dpqr.python.ledger import reason
-    from dpqr.releases.learned.learning import LearnRequest, dry_learning, learn_domain
+    from dpqr.releases.learned.learned_domain import LearnRequest, dry_learning, learn_domain
 
     stated = check_options(
         {name: value for name, value in given.items() if name not in checks(ReasonOptions)}, checks(LearnOptions)

@@ -21,7 +21,8 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.releases.documents import DomainRequest
 from dpqr.releases.learned import learning
-from dpqr.releases.learned.learning import LearnRequest, dry_learning, learn_domain, learned_price, plan_learning
+from dpqr.releases.learned.learned_domain import LearnRequest, dry_learning, learn_domain, plan_learning
+from dpqr.releases.learned.learning import learned_price
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.policy import Policy, PolicyChange
 
