@@ -26,6 +26,7 @@ Other rooms import these modules, and no others:
     forecast.simulation      the expected error of one plan, on made-up tables
     journal                  draws on the disk before anything depends on them
     learned.learned_domain   `dpqr domain --learn`: labels, bounds and the rows of each person, learned by themselves
+    learned.learning         what is learned from a table: its plan, draws and domain file
     locked_plan              plans written to be reviewed, and followed or refused
     loop                     the Iterative Construction, as on the book's page
     paying                   bills, and runs that a ledger pays for
@@ -51,7 +52,6 @@ Inside:
     counters                 counters and periods of a release
     error_bounds             the certificate, and noisy errors that were bought
     fingerprints             what a resumed run must have in common with its beginning
-    learned.learning         what is learned from a table: its plan, draws and domain file
     learned.learned_release  a release that first learns labels, bounds or the rows of each person
     learned.person_rows      how many rows of each person are used, chosen by noisy counts of persons
 """

@@ -191,13 +191,6 @@ def test_an_owner_who_did_not_allow_it_is_asked(table):
         learn_domain(asked("age", epsilon="1", described=payer))
 
 
-def test_a_budget_of_approved_plans_pays_for_none(table):
-    payer = budget(policy=Policy(learning=True, approval=True))
-    with pytest.raises(BudgetRefused, match="what is learned follows none; nothing was opened\nlearn before"):
-        learn_domain(asked(described=payer))
-    assert entries() == ["init"]
-
-
 REFUSED = [
     ({"columns": "regio"}, UsageFault, "no column 'regio'"),
     ({"columns": "age,age"}, UsageFault, "twice"),

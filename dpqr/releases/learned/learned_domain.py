@@ -4,17 +4,18 @@ learned from the table as a paid run by itself."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, convert, to_builtins
 
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
 from dpqr.domain.text.decoding import Location, decode
+from dpqr.domain.text.sources import parse_plain, plain
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.unit import DeclaredPersons, PrivacyUnit
+from dpqr.kernel.unit import DeclaredPersons, Every, PrivacyUnit, unit_columns
 from dpqr.kernel.values import replace
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason
@@ -26,12 +27,17 @@ from dpqr.releases.learned.learning import (
     decode_column,
     draw_domain,
     has_gap,
+    learning_document,
     plan_columns,
 )
 from dpqr.releases.learned.person_rows import CHOICE_NEEDS_UNIT, RowChoice, choices
+from dpqr.releases.locked_plan import plan_file, read_plan, require_unchanged, save_document, source_of_plan
 from dpqr.releases.paying import require_affordable
 from dpqr.releases.planning import fraction, open_part, unit_of
-from dpqr.releases.reading import resolve_source
+from dpqr.releases.reading import ReadingForm, reading_part, refuse_unknown, resolve_source
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT
+from dpqr.strategies.problem import PublicInputs
+from dpqr.tables.source import TableSource
 
 
 class LearnRequest(Struct, frozen=True, kw_only=True):
@@ -46,11 +52,12 @@ class LearnRequest(Struct, frozen=True, kw_only=True):
         grid: the smallest step of numbers that matters; None: 1.
         bins: of a column of numbers.
         cuts: whether bins are of equal width, or hold nearly equally many records.
+        plan: the file of a locked plan, which states all of these but the table and the payer; None: they are stated.
     """
 
     described: DomainRequest
-    columns: tuple[str, ...]
-    epsilon: str
+    columns: tuple[str, ...] = ()
+    epsilon: str = ""
     delta: str | None = None
     learn_max_rows: str | None = None
     neighbours: str = "add-remove"
@@ -59,10 +66,14 @@ class LearnRequest(Struct, frozen=True, kw_only=True):
     bins: int = 10
     cuts: Literal["equal", "quantiles"] = "equal"
     reason: Reason = NO_REASON
+    plan: str | None = None
 
 
-def plan_learning(request: LearnRequest) -> LearningPlan:
+def plan_learning(request: LearnRequest, *, locked: bool = False) -> LearningPlan:
     """Check everything public, and divide the budget; no row is read.
+
+    Args:
+        locked: the plan is written to be reviewed.
 
     Raises:
         UsageFault: options that do not go together, a column that the table lacks or whose cells are stated.
@@ -73,25 +84,38 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
     Privacy:
         A function of the request, the ledger's policy, and the names and types of the table's columns.
     """
+    if request.plan is not None:
+        return follow_learning(request)
     described, stated = request.described, None
     if described.unit is None and described.codebooks:
         stated = _stated_unit(replace(described, max_rows=None))
     if stated is not None:
         described = replace(described, unit=stated.columns, per=stated.per, max_rows=described.max_rows or stated.rows)
-    budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    numbers: tuple[int, ...] = ()
     if request.learn_max_rows is not None:
         if described.unit is None:
             raise UsageFault(CHOICE_NEEDS_UNIT)
-        numbers = choices(described.max_rows)
-        described = replace(described, max_rows=numbers[-1])
-    unit = unit_of(request.neighbours, described.unit, described.max_rows, per=described.per)
+        described = replace(described, max_rows=choices(described.max_rows)[-1])
+    unit = _unit(request.neighbours, described)
     if len(set(request.columns)) < len(request.columns):
         raise UsageFault("--learn: names a column twice; name it once")
     made = domain_file(described)
     if stated is not None and stated.cell_rows is not None:
         in_cell = {"max_rows_per_cell": min(stated.cell_rows, unit.rows)}
         made = replace(made, document=made.document | {"unit": made.document["unit"] | in_cell})
+    # The table that the request names, or the one that the budget's owner has registered.
+    return _plan_described(replace(request, described=described), made, described.source, locked=locked)
+
+
+def _unit(neighbours: str, described: DomainRequest) -> PrivacyUnit:
+    return unit_of(neighbours, described.unit, described.max_rows, per=described.per)
+
+
+def _plan_described(request: LearnRequest, made: MadeDomain, source: TableSource, *, locked: bool) -> LearningPlan:
+    """The plan over a domain file with its gaps. source: as the request names it. locked: the plan is written to be
+    reviewed, or follows one that was."""
+    described, budget = request.described, PrivacyBudget.parse(request.epsilon, request.delta)
+    unit = _unit(request.neighbours, described)
+    numbers = () if request.learn_max_rows is None else choices(described.max_rows)
     fields = {str(each["name"]): each for each in made.document["fields"]}
     missing = [name for name in request.columns if name not in fields]
     if missing:
@@ -112,17 +136,112 @@ def plan_learning(request: LearnRequest) -> LearningPlan:
             )
         )
     choice = _choice_of_rows(request, budget, unit, numbers, fields.values()) if numbers else None
-    # The table that the request names, or the one that the budget's owner has registered.
-    return plan_columns(
+    plan = plan_columns(
         columns,
         made,
         budget,
         unit,
-        resolve_source(described.source, described.payer),
+        resolve_source(source, described.payer),
         described.payer,
         choice=choice,
         reason=request.reason,
+        locked=locked,
     )
+    return replace(plan, inputs=_public_inputs(request, plan))
+
+
+# Locked plans of learning: written to be reviewed, approved, and followed or refused.
+
+
+class LearningOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Fields of `LearnRequest` and of what it describes, as a plan's document holds them."""
+
+    columns: tuple[str, ...]
+    epsilon: str
+    delta: str | None
+    learn_max_rows: str | None
+    neighbours: str
+    unit: tuple[str, ...]
+    per: Every | None
+    max_rows: int | None
+    max_labels: Annotated[int, Meta(ge=1)]
+    grid: str | None
+    bins: int
+    cuts: Literal["equal", "quantiles"]
+
+
+class LearningRequestForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is public and decides what is learned: the domain file with its gaps, options, and how the table is
+    read."""
+
+    dpqr: Literal["learning-request/1"]
+    domain: JSON
+    options: LearningOptions
+    reading: ReadingForm
+
+
+def _public_inputs(request: LearnRequest, plan: LearningPlan) -> PublicInputs:
+    described = request.described
+    options = LearningOptions(
+        unit=unit_columns(described.unit),
+        per=described.per,
+        max_rows=described.max_rows,
+        **{name: getattr(request, name) for name in LearnRequest.__struct_fields__ if name in OWN_OPTIONS},
+    )
+    return PublicInputs(
+        request={
+            "dpqr": "learning-request/1",
+            "domain": plain(plan.made.document),
+            "options": to_builtins(options),
+            "reading": reading_part(plan.reading),
+        }
+    )
+
+
+OWN_OPTIONS = {*LearningOptions.__struct_fields__} - {"unit", "per", "max_rows"}
+"""Fields of `LearnRequest` itself."""
+
+
+def follow_learning(request: LearnRequest, *, opened: bool = True) -> LearningPlan:
+    """The locked plan in the file `request.plan`, made again under the budget's policy of today.
+
+    Args:
+        request: the table, the payer and the reason; all else is the plan's to say.
+        opened: as for `following`.
+
+    Raises:
+        UsageFault, DocumentError: the file is no such plan, or it would be another one now. Else as `plan_learning`.
+    """
+    assert request.plan is not None, "a plan is named"
+    given, locked = request.described, read_plan(request.plan, LEARNING_PLAN_FORMAT)
+    with refuse_unknown():
+        found = convert(locked.document["request"], LearningRequestForm)
+    stated = found.options
+    described = replace(given, unit=stated.unit or None, per=stated.per, max_rows=stated.max_rows)
+    own = {name: getattr(stated, name) for name in OWN_OPTIONS}
+    base, paid = found.reading.of(TableSource.unnamed()), given.payer is not None
+    plan = _plan_described(
+        replace(request, described=described, **own),
+        MadeDomain(parse_plain(found.domain)),
+        source_of_plan(given.source, base, paid=paid, opened=opened),
+        locked=True,
+    )
+    require_unchanged(locked, learning_document(plan))
+    assert plan.inputs is not None, "the plan of a run that learns alone has its inputs"
+    return replace(plan, inputs=replace(plan.inputs, locked=locked))
+
+
+def lock_learning(request: LearnRequest, place: str) -> MadeDomain:
+    """Write the plan to be reviewed into a new file; the domain file with its gaps, and the plan as remarks.
+
+    Raises:
+        DpqrError: as `dry_learning`. AlreadyThere: the file exists.
+    """
+    target = plan_file(place)
+    plan = plan_learning(request, locked=True)
+    require_affordable(request.described.payer, plan.bill)
+    digest = save_document(learning_document(plan), plan.inputs, target)
+    return replace(plan.made, remarks=(*plan.lines, f"planned into {target.given}, sha256 {digest}"))
 
 
 def _stated_unit(described: DomainRequest) -> DeclaredPersons | None:
@@ -213,5 +332,5 @@ def dry_learning(request: LearnRequest) -> MadeDomain:
         DpqrError: where `learn_domain` would refuse before it opens the table.
     """
     plan = plan_learning(request)
-    require_affordable(request.described.payer, plan.bill)
+    require_affordable(request.described.payer, plan.bill, locked=request.plan is not None)
     return replace(plan.made, remarks=plan.lines)

@@ -3,7 +3,7 @@ paid run: its plan, its draws, and the domain file that it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from math import floor
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from dpqr import __version__
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain, LearnedRows
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
@@ -36,7 +37,11 @@ from dpqr.releases.learned.person_rows import RowChoice, chosen_words, used_word
 from dpqr.releases.paying import Bill, PaidRun, paid_run
 from dpqr.releases.planning import failing_notes, open_part
 from dpqr.releases.reading import TableReading, require_source, resolve_reading
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, BudgetPart, Part, events_part, written
+from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.requests import LedgerRequest
+from dpqr.releases.sentences import budget_words
+from dpqr.strategies.problem import PublicInputs
 from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -131,6 +136,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
         made: the domain file with gaps.
         reading: which table is read, and how.
         choice: of the rows of each person; None: their bound is stated, and is that of the unit.
+        inputs: what it was made from; None: it is a part of a release, whose plan no document holds.
     """
 
     made: MadeDomain
@@ -141,6 +147,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
     numbers: tuple[NumberColumn, ...]
     choice: RowChoice | None = None
     reason: Reason = NO_REASON
+    inputs: PublicInputs | None = None
 
     @property
     def columns(self) -> tuple[LabelColumn | NumberColumn, ...]:
@@ -177,6 +184,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
             pricing=Pricing(accountant=Basic.name, delta=self.budget.delta),
             guard=lambda: Basic().guard(self.budget, self.events),
             note=f"learned: {names}",
+            plan="" if self.inputs is None else str(learning_document(self)[SEAL]),
             policy=self.reading.policy,
             reason=self.reason,
         )
@@ -197,6 +205,48 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
         )
 
 
+class LearningPlanPart(Part, frozen=True, kw_only=True):
+    """What a run learns alone, as its plan's document has it. columns: whose labels or bounds are learned. max_rows:
+    whether the rows of each person are chosen. request, sha256: as of `PlanPart`."""
+
+    dpqr: str
+    version: str
+    guarantee: str
+    unit: str
+    counts: str | None
+    budget: BudgetPart
+    accountant: str
+    columns: tuple[str, ...]
+    max_rows: bool
+    events: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    request: Mapping[str, Any]
+
+
+def learning_document(plan: LearningPlan) -> JSON:
+    """The plan of a run that learns alone, under its SHA-256. Plain JSON values. A run that follows a locked plan
+    repeats its document, as `plan_document` does."""
+    if plan.inputs is None:
+        raise AssertionError("what a release learns first has no plan of its own")
+    if plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    part = LearningPlanPart(
+        dpqr=LEARNING_PLAN_FORMAT,
+        version=__version__,
+        guarantee=f"{budget_words(plan.budget)}, for {plan.unit.words}.",
+        unit=plan.unit.words,
+        counts=plan.unit.counted,
+        budget=BudgetPart.of(plan.budget),
+        accountant=Basic.name,
+        columns=plan.names,
+        max_rows=plan.choice is not None,
+        events=tuple(events_part(plan.events)),
+        notes=plan.lines,
+        request=plan.inputs.request,
+    )
+    return seal_document(written(part))
+
+
 def plan_columns(
     columns: Sequence[OpenColumn],
     made: MadeDomain,
@@ -208,9 +258,10 @@ def plan_columns(
     limits: Limits | None = None,
     choice: RowChoice | None = None,
     reason: Reason = NO_REASON,
+    locked: bool = False,
 ) -> LearningPlan:
     """Divide the budget among the columns, after the price of a choice of rows. made: the domain file with its gaps.
-    source: as the owner has registered it.
+    source: as the owner has registered it. locked: as for `resolve_reading`.
 
     Raises, Privacy: as `plan_learning`.
     """
@@ -230,10 +281,9 @@ def plan_columns(
         else:
             numbers.append(_number_column(column, share, unit))
     _ = learned_price(made.document, (), budget, unit.whom)  # refused before anything is paid
-    require_source(source)
     learned = (*(each.attribute for each in labels), *(each.attribute for each in numbers))
     domain = Domain((*learned, *(choice.counted if choice else ())))
-    reading = resolve_reading(source, limits or Limits(), domain, payer)
+    reading = resolve_reading(source, limits or Limits(), domain, payer, locked=locked)
     if payer is not None:
         require_learning(reading.policy)
     if labels:
@@ -310,6 +360,7 @@ def draw_domain(
     held, source = plan.reading, noise
 
     def check_input() -> None:
+        require_source(held.source)
         check_table(held.source, plan.domain, held.limits, plan.unit)
 
     with paid_run(payer, plan.bill, None, ready=check_input) as run:

@@ -398,6 +398,9 @@ def draws_digest(record: Mapping[str, Any]) -> str:
 PREDICTION_PLAN_FORMAT = "prediction-plan/1"
 
 
+LEARNING_PLAN_FORMAT = "learning-plan/1"
+
+
 PREDICTION_FORMAT = "prediction/1"
 
 
