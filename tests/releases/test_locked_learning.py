@@ -94,6 +94,31 @@ def test_a_release_over_the_learned_domain_has_an_approval_of_its_own(asking):
     assert asking.run("verify", "out", "--ledger", "l.sqlite", "--plan", "release.plan").code == 0
 
 
+def stripped(domain):
+    """Of the entries that paid, and of all that it says of its price."""
+    named = {key: part for key, part in domain["learned"].items() if key != "ledger"}
+    return [domain | {"learned": named}, {key: part for key, part in domain.items() if key != "learned"}]
+
+
+def test_a_domain_that_hides_who_paid_for_it_is_known_by_what_its_run_settled(desk):
+    rows = [f"{'north' if number % 3 else 'south'},{number % 50}" for number in range(900)]
+    desk.write(table__csv="\n".join(["region,pay", *rows, ""]), q__json={"queries": [{"marginal": ["region"]}]})
+    terms = ("--eps", "40", "--delta", "1e-5", "--accounting", "basic", "--allow-learning")
+    assert desk.run("budget", "init", "s", *terms, "--ledger", "l.sqlite").code == 0
+    assert desk.run("domain", "table.csv", *LEARN, *PAID, "--out", "d.json").code == 0
+    kept = json.loads((desk.path / "d.json").read_text())
+    paid = kept["learned"]["ledger"][0]["entry"]
+    for number, domain in enumerate((kept, *stripped(kept))):
+        desk.write(used__json=domain)
+        asked = ("--queries", "q.json", "--domain", "used.json", "--eps", "1", "--out", f"out{number}")
+        ended = desk.run("release", "table.csv", *asked, *PAID)
+        assert ended.code == 0, ended.err
+        checked = desk.run("verify", f"out{number}", "--ledger", "l.sqlite")
+        assert checked.code == (0 if domain is kept else 6), checked
+        hidden = f"entry {paid} of dataset 's' has paid for a run that learned this domain" in checked.out
+        assert hidden == (domain is not kept), checked.out
+
+
 def test_nothing_is_learned_without_a_plan(asking):
     ended = asking.run("domain", "table.csv", *LEARN, *PAID, "--by", "Ann")
     assert (ended.code, "has no unused approval" in ended.err) == (4, True), ended.err

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from hashlib import sha256
 from math import floor
 from typing import Any, Literal
 
@@ -37,7 +36,7 @@ from dpqr.releases.learned.person_rows import RowChoice, chosen_words, used_word
 from dpqr.releases.paying import Bill, PaidRun, paid_run
 from dpqr.releases.planning import failing_notes, open_part
 from dpqr.releases.reading import TableReading, require_source, resolve_reading
-from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, BudgetPart, Part, events_part, written
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, BudgetPart, Part, events_part, learned_digest, written
 from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.requests import LedgerRequest
 from dpqr.releases.sentences import budget_words
@@ -372,7 +371,7 @@ def draw_domain(
         made = _completed(plan, forms, rows, run)
         if target is not None:
             target.write(lambda draft: write_text(draft, made.text))
-        run.released(sha256(made.text.encode()).hexdigest())
+        run.released(learned_digest(made.document))
     return made
 
 
