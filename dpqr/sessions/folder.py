@@ -32,6 +32,7 @@ from msgspec import Struct, to_builtins
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.kernel.files import PIECE, Ballast, fill, sync_directory, write_whole
 from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.refusals import require_name
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.journal import LedgerJournal
@@ -145,7 +146,7 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
         """What the session is; durable on return."""
         self.replace(SESSION, json.dumps(to_builtins(document)).encode())
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSON:
         """What the session is. UsageFault: it was never opened to its end. LedgerError: it is damaged."""
         found = self._read(SESSION)
         if found is None:
