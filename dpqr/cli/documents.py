@@ -81,18 +81,20 @@ def domain_command(data: str | None, given: DomainCommand) -> None:
 
     \b
     dpqr domain visits.csv --learn diagnosis --eps 0.1 --delta 1e-6 --unit patient --max-rows 3
+    dpqr domain visits.csv --learn diagnosis --eps 0.1 --delta 1e-6 --dataset visits --lock plan.json
+    dpqr domain visits.csv --plan plan.json --dataset visits --by Ann --out domain.json
     """
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    learning = given["learn"] or given["learn_max_rows"] is not None
+    learning = given["learn"] or given["learn_max_rows"] is not None or given["plan"] is not None
     if learning:
         say_settings()
     # A file of settings says who pays; for what is described nobody does.
     unpaid = () if learning else [name for name in ("dataset", "ledger", "purpose", "by") if not is_typed(name)]
     stated = cast("DomainCommand", {name: value for name, value in given.items() if name not in unpaid})
     made, out = domain_file(data, **stated), given["out"]
-    if given["dry_run"]:
+    if given["dry_run"] or given["lock"] is not None:
         for line in made.remarks:
             product(plain(line))
         return

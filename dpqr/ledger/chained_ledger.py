@@ -28,7 +28,7 @@ from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reserv
 from dpqr.ledger.location import ANCHOR, NO_ANCHOR
 from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walk_ledger
 from dpqr.ledger.refusals import has_moved, name_place, require_name, require_text
-from dpqr.ledger.state import Charge, LedgerState, decode_state
+from dpqr.ledger.state import Charge, LedgerState, decode_state, require_printable
 from dpqr.ledger.store import Before, NoLedger, Store, StoreTransaction
 from dpqr.tables.policy import PolicyChange
 
@@ -75,8 +75,14 @@ class Transaction(Struct, kw_only=True):
     clock: Callable[[], str]
 
     def add(self, kind: Any, *, key: bytes | None = None, **content: Any) -> LedgerEntry:
-        """Admit one entry. key: of a reservation. Raises: those of `LedgerState.add`."""
+        """Admit one entry. key: of a reservation.
+
+        Raises: those of `LedgerState.add`; of a job, those of `require_printable`. What all others would find void is
+        not paid: its owner would reject it, and the run would have cost nothing.
+        """
         entry = LedgerEntry(number=self.state.length, kind=kind, time=self.clock(), **content)
+        if not self.session.owns:
+            require_printable(entry)
         text = encode_entry(entry)
         entry = replace(entry, hash=seal(self.state.seal, text))
         self.state.add(entry)

@@ -116,7 +116,7 @@ def approval_missing(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     if not plan:
         return BudgetRefused(
             f"dataset {dataset!r}: its budget pays for approved plans only, and this run follows none\n"
-            f"release, predict or open with --plan, after somebody else has approved the plan with {approve}"
+            f"release, learn, predict or open with --plan, after somebody else has approved the plan with {approve}"
         )
     if not person(reason.by):
         return BudgetRefused(
@@ -128,7 +128,8 @@ def approval_missing(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
         f"than {reason.by!r} for each run; capitals, blanks and dots make no other name\n"
         "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`, of "
-        f"a session `open NAME --lock plan.json`; then {approve}, and release, predict or open with --plan plan.json"
+        "a session `open NAME --lock plan.json`, of what is learned `dpqr domain --learn COLUMN --lock plan.json`; "
+        f"then {approve}, and release, learn, predict or open with --plan plan.json"
     )
 
 

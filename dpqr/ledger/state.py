@@ -106,15 +106,9 @@ class LedgerState:
             number = self.length
             try:
                 entry = decode_entry(link.text, link.seal)
-                # Texts that dpqr does not write would be printed to whoever lists the entries. Whoever reads an export,
-                # or a ledger that was moved, knows no roles: so of a job's entries and of rejected ones.
+                # Whoever reads an export, or a ledger that was moved, knows no roles: so of rejected entries too.
                 if link.job or number in rejected:
-                    if not _TIME.fullmatch(entry.time):
-                        raise LedgerError("an entry without a time")
-                    datetime.fromisoformat(entry.time)
-                    reason = entry.reason
-                    for text in (entry.note, entry.plan, reason.purpose, reason.by, reason.approved_by):
-                        require_text(text, what="a text")
+                    require_printable(entry)
                 self.add(entry)
             except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
                 if number not in rejected:
@@ -275,6 +269,20 @@ class LedgerState:
                 "open one with `dpqr budget init`, or fix the name"
             )
         return self.accounts[dataset]
+
+
+def require_printable(entry: LedgerEntry) -> None:
+    """LedgerError or UsageFault for texts of a job's entry that dpqr does not write, for whoever lists the entries is
+    shown them."""
+    try:
+        if not _TIME.fullmatch(entry.time):
+            raise ValueError
+        datetime.fromisoformat(entry.time)
+    except ValueError:
+        raise LedgerError(f"the clock of this machine says {entry.time[:40]!r}; set it right") from None
+    reason = entry.reason
+    for text in (entry.note, entry.plan, reason.purpose, reason.by, reason.approved_by):
+        require_text(text, what="a text")
 
 
 # The state of one dataset's budget while entries are replayed, and of each of its runs that is not settled.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, cast, get_args
 
 import numpy as np
@@ -61,7 +59,6 @@ from dpqr.prediction.recipes import Stability, StableRecipe
 from dpqr.prediction.third_party import read_third_party
 from dpqr.prediction.tuning import tuning_parts
 from dpqr.prediction.votes import Ensemble
-from dpqr.releases.files.atomic import read_record
 from dpqr.releases.locked_plan import (
     READING_OPTIONS,
     limits_of_plan,
@@ -496,13 +493,6 @@ def _positive(text: str | None, option: str) -> Fraction | None:
     if value <= 0:
         raise UsageFault(f"{option} must be above 0")
     return value
-
-
-def plans_predictions(path: str) -> bool:
-    """Whether a file is a plan of predictions, as far as its first key tells."""
-    with suppress(OSError, ValueError, AttributeError):
-        return bool(read_record(Path(path).parent, Path(path).name).get("dpqr") == PREDICTION_PLAN_FORMAT)
-    return False
 
 
 def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:

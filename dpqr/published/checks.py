@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dpqr import __version__
 from dpqr.domain.domain import LearnedEntry
+from dpqr.domain.text.sources import parse_plain
 from dpqr.kernel.accountants.known import ACCOUNTANTS, RELEASING, available
 from dpqr.kernel.budget import PrivacyBudget, upward, upward_text
 from dpqr.kernel.errors import DocumentError, DpqrError, GoalMissed
@@ -39,7 +40,7 @@ from dpqr.releases.files.atomic import RECORD
 from dpqr.releases.files.read_release import read_release, read_table
 from dpqr.releases.files.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
-from dpqr.releases.record.parts import FigurePart, draws_digest, parsed_events, versions_part, written
+from dpqr.releases.record.parts import FigurePart, draws_digest, learned_digest, parsed_events, versions_part, written
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.record.release_document import Paid, ReleaseRecord, figure_parts, parsed_record
 from dpqr.releases.sentences import budget_words
@@ -187,8 +188,33 @@ def ledger(evidence: ReleaseEvidence) -> str:
         raise GoalMissed(f"entry {paid.number} paid for another plan")
     if paid.reason != recorded_reason(evidence.record):
         raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
-    end = _end(evidence, walked) + require_learned(walked, learned_entries(evidence.document["plan"]["domain"]))
+    end = _end(evidence, walked) + require_learned_domain(walked, evidence.document["plan"])
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {end}"
+
+
+def require_learned_domain(record: Record, plan: Mapping[str, Any]) -> str:
+    """That the entries which a plan's learned domain names have paid for it, in words; empty where it was not learned.
+
+    Raises: GoalMissed as `require_learned`, and where a run has learned this domain that the domain does not name.
+    """
+    named = learned_entries(plan["domain"])
+    for number in () if named else learning_runs(record, plan):
+        paid = record.entries[number]
+        raise GoalMissed(
+            f"entry {number} of dataset {paid.dataset!r} has paid for a run that learned this domain, and the domain "
+            "does not say so"
+        )
+    return require_learned(record, named)
+
+
+def learning_runs(record: Record, plan: Mapping[str, Any]) -> list[int]:
+    """Numbers of the reservations whose runs have learned the domain of a plan, by what they settled."""
+    domain = (plan.get("request") or {}).get("domain")
+    try:
+        digest = learned_digest(parse_plain(domain))
+    except (DpqrError, ValueError, TypeError, AttributeError, RecursionError):  # no domain, or a forged one
+        return []
+    return [each.settles for each in record.entries if each.settles is not None and each.drawn == digest]
 
 
 def learned_entries(domain: Mapping[str, Any]) -> list[LearnedEntry]:

@@ -23,14 +23,14 @@ from dpqr.kernel.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageF
 from dpqr.kernel.events import Composition
 from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
-from dpqr.ledger.record import Record, require_learned
+from dpqr.ledger.record import Record
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import plan_prediction
 from dpqr.prediction.predict import resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.record import PredictionRelease, prediction_document, prediction_plan_document
-from dpqr.published.checks import ROUNDING, learned_entries, names_plan, require_bound, require_one_version
+from dpqr.published.checks import ROUNDING, names_plan, require_bound, require_learned_domain, require_one_version
 from dpqr.published.evidence import (
     NotChecked,
     NotRepeated,
@@ -190,7 +190,7 @@ def ledger(evidence: PredictionEvidence) -> str:
     if settled is not None and Counter(dict(evidence.charged)) - Counter(dict(settled.events)):
         raise GoalMissed(f"entry {settled.number} settled less than the record says was charged")
     end = "it is not settled yet" if settled is None else f"entry {settled.number} settled it"
-    end += require_learned(evidence.walked, learned_entries(evidence.document["plan"]["domain"]))
+    end += require_learned_domain(evidence.walked, evidence.document["plan"])
     return f"{len(entries)} entries are chained and priced; entry {paid.number} paid; {end}"
 
 

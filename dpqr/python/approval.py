@@ -11,10 +11,14 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planner import following_prediction, plans_predictions
+from dpqr.prediction.planner import following_prediction
 from dpqr.prediction.predict import checked_prediction
 from dpqr.prediction.record import prediction_plan_document
-from dpqr.releases.locked_plan import following, require_forecast, require_same_notes
+from dpqr.releases.documents import DomainRequest
+from dpqr.releases.learned.learned_domain import LearnRequest, follow_learning
+from dpqr.releases.learned.learning import LearningPlan, learning_document
+from dpqr.releases.locked_plan import following, plan_format, require_forecast, require_same_notes
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import SEAL, plan_document
 from dpqr.releases.release import checked_plan
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
@@ -22,15 +26,15 @@ from dpqr.sessions.planning import OpenRequest, plan_session
 from dpqr.strategies.plan import Plan
 from dpqr.tables.source import TableSource
 
-Approvable = TypeVar("Approvable", Plan, PredictionPlan)
+Approvable = TypeVar("Approvable", Plan, PredictionPlan, LearningPlan)
 
 
 class ApprovedRun(Struct, frozen=True, kw_only=True):
-    """One release, or one run of predictions, that was approved: by which plan, and its hash; for whose budget; why,
-    and by whom."""
+    """One release, one run of predictions, or one that learns, that was approved: by which plan, and its hash; for
+    whose budget; why, and by whom."""
 
     dataset: str
-    plan: Plan | PredictionPlan
+    plan: Plan | PredictionPlan | LearningPlan
     sha256: str
     reason: Reason
 
@@ -54,10 +58,13 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> ApprovedRun:
     return ApprovedRun(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)
 
 
-def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, dict[str, Any]]:
+def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan | LearningPlan, dict[str, Any]]:
     """The plan, made again, and its document."""
-    nothing = TableSource.unnamed()
-    if plans_predictions(path):
+    nothing, form = TableSource.unnamed(), plan_format(path)
+    if form == LEARNING_PLAN_FORMAT:
+        learning = follow_learning(LearnRequest(described=DomainRequest(payer=payer), plan=path), opened=False)
+        return learning, _require_same_words(learning, learning_document)
+    if form == PREDICTION_PLAN_FORMAT:
         empty = PredictionPlanRequest(target="", epsilon="", domain=None)
         request = PredictionRequest(table=nothing, plan=empty, payer=payer)
         predicting, _, _ = checked_prediction(following_prediction(request, path, opened=False))

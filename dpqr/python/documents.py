@@ -12,7 +12,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.values import replace
 from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import LedgerPlace, ReasonOptions, checks
+from dpqr.python.options import ApprovalOptions, LedgerPlace, ReasonOptions, checks
 from dpqr.python.owner_options import DomainSources, LearnedSources, LearnOptions
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def domain_file(
             a codebook, by its ending.
         dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
         out: a new file.
-        sources: `LearnedSources`. dry_run: what would be learned and paid, as remarks; no row is read.
+        sources: `LearnedSources`. dry_run: what would be learned and paid, as remarks; no row is read. lock: the same,
+            and the plan in a new file, to be reviewed. plan: such a file, which states all but the table.
 
     Returns:
         `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open, left out or learned.
@@ -135,7 +136,8 @@ def domain_file(
     from dpqr.releases.documents import domain_file as made_from
     from dpqr.releases.documents import write_new
 
-    who = payer(dataset, ledger, anchor) if dataset is not None or sources.get("learn") else None
+    learns = sources.get("learn") or sources.get("plan") is not None
+    who = payer(dataset, ledger, anchor) if dataset is not None or learns else None
     learning, described = _learning(sources)
     request = replace(_domain_request(table, described), payer=who)
     if learning is not None:
@@ -171,10 +173,10 @@ def init(
 def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, DomainSources]:
     """What is to be learned, None for nothing, and the other options. UsageFault for options that say how, and not of
     what."""
-    own = {*checks(LearnOptions), *checks(ReasonOptions)}
+    own = {*checks(LearnOptions), *checks(ReasonOptions), *checks(ApprovalOptions)}
     stated = {name: value for name, value in given.items() if name in own and value not in (None, False, (), [])}
     described = cast("DomainSources", {name: value for name, value in given.items() if name not in own})
-    if "learn" in stated or "learn_max_rows" in stated:
+    if stated.keys() & {"learn", "learn_max_rows", "plan"}:
         return stated, described
     if stated:
         raise UsageFault(f"{next(iter(stated))}: is about what is learned; add --learn COLUMN, or leave it out")
@@ -183,18 +185,28 @@ def _learning(given: Mapping[str, object]) -> tuple[dict[str, Any] | None, Domai
 
 def _learned(described: DomainRequest, given: Mapping[str, object], out: Path | None) -> MadeDomain:
     from dpqr.python.ledger import reason
-    from dpqr.releases.learned.learning import LearnRequest, dry_learning, learn_domain
+    from dpqr.releases.documents import DomainRequest
+    from dpqr.releases.learned.learned_domain import LearnRequest, dry_learning, learn_domain, lock_learning
 
-    stated = check_options(
-        {name: value for name, value in given.items() if name not in checks(ReasonOptions)}, checks(LearnOptions)
-    )
-    if "eps" not in stated:
+    about = {*checks(ReasonOptions), *checks(ApprovalOptions)}
+    stated = check_options({name: value for name, value in given.items() if name not in about}, checks(LearnOptions))
+    dry, lock, plan = stated.pop("dry_run", False), stated.pop("lock", None), stated.pop("plan", None)
+    if plan is not None:
+        if lock is not None:
+            raise UsageFault("--lock writes a plan and --plan follows one; give one of them")
+        own = replace(DomainRequest(), data=described.data, payer=described.payer)
+        own = replace(own, delimiter=described.delimiter, encoding=described.encoding)
+        if stated or described != own:
+            raise UsageFault("--plan: states what is learned, and how; leave out all but the table and who pays")
+        request = LearnRequest(described=described, reason=reason(given), plan=os.fspath(plan))
+    elif "eps" not in stated:
         raise UsageFault("--learn, --learn-max-rows: what is learned costs epsilon; add --eps, for example 0.1")
-    dry = stated.pop("dry_run", False)
-    columns = tuple(name for each in stated.pop("learn", ()) for name in each.split(",") if name)
-    request = LearnRequest(
-        described=described, columns=columns, epsilon=stated.pop("eps"), reason=reason(given), **stated
-    )
+    else:
+        columns = tuple(name for each in stated.pop("learn", ()) for name in each.split(",") if name)
+        eps = stated.pop("eps")
+        request = LearnRequest(described=described, columns=columns, epsilon=eps, reason=reason(given), **stated)
+    if lock is not None:
+        return run_sanitised(lambda: lock_learning(request, os.fspath(lock)))
     if dry:
         return run_sanitised(lambda: dry_learning(request))
     return run_sanitised(lambda: learn_domain(request, out=None if out is None else os.fspath(out)))

@@ -434,10 +434,13 @@ class Approval(Readable):
         """What was approved, in a few lines."""
         from dpqr.prediction.plan import PredictionPlan
         from dpqr.prediction.receipt import approved_prediction_facts
-        from dpqr.releases.receipt import approved_facts
+        from dpqr.releases.learned.learning import LearningPlan
+        from dpqr.releases.receipt import approved_facts, approved_learning_facts
 
         found = self._approved
         plan, parts = found.plan, (found.sha256, found.dataset, found.reason)
+        if isinstance(plan, LearningPlan):
+            return Receipt.of_facts(approved_learning_facts(plan.names, plan.lines, *parts))
         if isinstance(plan, PredictionPlan):
             return Receipt.of_facts(approved_prediction_facts(plan, *parts))
         return Receipt.of_facts(approved_facts(plan, *parts))

@@ -9,6 +9,7 @@ from dpqr.domain.periods import EVERY, Every
 from dpqr.python.checks import MOST_RECORDS, Figure, OneOf, Path, Whole, boolean, columns, figure, text, texts
 from dpqr.python.options import (
     NEIGHBOURS,
+    ApprovalOptions,
     CsvOptions,
     DocumentOptions,
     JsonFlag,
@@ -305,9 +306,22 @@ class LearnOptions(TypedDict, total=False):
         ),
     ]
     dry_run: Annotated[bool, learned(boolean, None, "Print what would be learned and paid; no row is read.")]
+    lock: Annotated[
+        Path | None, learned(path, "FILE", "As --dry-run; write the plan to be reviewed and approved.", file=True)
+    ]
+    plan: Annotated[
+        Path | None,
+        learned(
+            path,
+            "FILE",
+            "Learn by this plan (--lock), which states all but the table; refused where anything differs.",
+            file=True,
+            complete="documents",
+        ),
+    ]
 
 
-class LearnedSources(DomainSources, LearnOptions, ReasonOptions, total=False):
+class LearnedSources(DomainSources, LearnOptions, ReasonOptions, ApprovalOptions, total=False):
     """What a domain file is made from, described or learned."""
 
 

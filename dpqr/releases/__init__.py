@@ -25,7 +25,8 @@ Other rooms import these modules, and no others:
     forecast.shares          the share of answers within a distance
     forecast.simulation      the expected error of one plan, on made-up tables
     journal                  draws on the disk before anything depends on them
-    learned.learning         labels, bounds and the rows of each person, learned from the table
+    learned.learned_domain   `dpqr domain --learn`: labels, bounds and the rows of each person, learned by themselves
+    learned.learning         what is learned from a table: its plan, draws and domain file
     locked_plan              plans written to be reviewed, and followed or refused
     loop                     the Iterative Construction, as on the book's page
     paying                   bills, and runs that a ledger pays for

@@ -262,14 +262,18 @@ def _length(line: str) -> int:
 # LedgerJournal: draws in a transcript file whose running hash the ledger holds.
 #
 # The order for each draw: the ledger learns that it begins, and on which transcript; it is made; its value goes to
-# the file and to the disk; the ledger learns the new hash. A crash before the last of these loses the draw: it is
-# paid, and its line says that it is lost. So the file cannot be shortened, edited, or exchanged for an older copy,
-# and no draw can be made until it pleases.
+# the file and to the disk, under a seal that takes the reservation's key; the ledger learns the new hash. A crash
+# between the last two loses nothing: the line whose seal fits is that of the begun draw. A crash before them loses the
+# draw: it is paid, and its line says that it is lost. It is not made again, for nobody knows whether it was seen; and
+# noise that the ledger's key would give again would be none for whoever reads the ledger or a copy of it. So the file
+# cannot be shortened, edited, or exchanged for an older copy, and no draw can be made until it pleases.
 
 FORMAT = "transcript/1"
 HEADER, TABLE = 0, 1
 BEFORE = 2
 """Lines before the first draw: what the run is, and the mark of its table."""
+SEALED = "seal"
+_DRAWN = b"dpqr: a draw"
 
 TUNED_ELSEWHERE = (
     "strategies are tuned in floating point, which may end elsewhere with another processor or library; "
@@ -279,12 +283,13 @@ TUNED_ELSEWHERE = (
 
 
 class LedgerJournal(Struct, kw_only=True):
-    """`Journal` of one run. number: draws that were asked for so far; known: draws of the past; lost: whether any of
-    them was."""
+    """`Journal` of one run. key: of its reservation, which seals its lines; number: draws that were asked for so far;
+    known: draws of the past; lost: whether any of them was."""
 
     file: TranscriptFile
     ledger: ChainedLedger
     paid: Reservation
+    key: bytes
     known: int = 0
     number: int = 0
     lost: bool = False
@@ -339,9 +344,34 @@ class LedgerJournal(Struct, kw_only=True):
         self._record(lost)
         self.number, self.known = 0, self.known + 1
 
+    def find(self, event: PrivacyEvent) -> bool:
+        """Whether the line after the known ones is the one that the begun draw has written; it is known then.
+
+        Privacy:
+            The draw was made once, and its line is taken as it is or not at all. Nobody without the key can write one.
+        """
+        place = BEFORE + self.known
+        try:
+            line = self.file.document(place)
+            stated = str(line.pop(SEALED, "")).encode()
+            written = hmac.compare_digest(stated, self._seal(line, place).encode())
+        except (LedgerError, ValueError, RecursionError):  # no JSON, or what no job has written
+            return False
+        if not written or (line.get("draw"), line.get("event")) != (self.known, _plain(event)):
+            return False
+        self.file.cut(place + 1)
+        self.ledger.record(self.paid, number=self.known, transcript=self.file.digest)
+        self.known += 1
+        return True
+
     def _record(self, line: JSON) -> None:
-        self.file.append(line)
+        self.file.append({**line, SEALED: self._seal(line, len(self.file.lines))})
         self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)
+
+    def _seal(self, line: JSON, place: int) -> str:
+        """Of a line after so many others."""
+        text = b"\n".join((_DRAWN, self.file.digest_of(place).encode(), canonical(line).encode()))
+        return hmac.new(self.key, text, hashlib.sha256).hexdigest()
 
 
 def _elsewhere(found: str) -> UsageFault:
@@ -356,7 +386,7 @@ def _salted(mark: str | None, salt: str | None) -> str | None:
 def begin_journal(file: TranscriptFile, ledger: ChainedLedger, paid: Reservation) -> LedgerJournal:
     """A new run's journal. The file holds from now on what the run is."""
     file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
-    return LedgerJournal(file=file, ledger=ledger, paid=paid)
+    return LedgerJournal(file=file, ledger=ledger, paid=paid, key=ledger.key(paid))
 
 
 def run_of(file: TranscriptFile, ledger: ChainedLedger) -> Run | None:
@@ -374,19 +404,22 @@ def run_of(file: TranscriptFile, ledger: ChainedLedger) -> Run | None:
 def continue_journal(file: TranscriptFile, ledger: ChainedLedger, run: Run) -> LedgerJournal:
     """The journal of a run that died. LedgerError unless the file is what the ledger knows of.
 
-    A draw that was begun and is not known to be recorded is lost, even where its line can be read.
+    A draw that was begun and is not known to be recorded is lost, unless its line lies there under its seal.
     """
+    journal = LedgerJournal(file=file, ledger=ledger, paid=run.reservation, key=ledger.key(run.reservation))
     if not run.transcript:
         file.cut(BEFORE)
-        return LedgerJournal(file=file, ledger=ledger, paid=run.reservation)
+        return journal
     lines = BEFORE + run.recorded
     if len(file.lines) < lines or file.digest_of(lines) != run.transcript:
         raise LedgerError(
             f"the transcript {file.path} was shortened, edited or copied: the ledger knows another one of "
             f"{run.recorded} draws; restore it, or remove it to give the run up, which stays paid"
         )
+    journal.known = run.recorded
+    if run.lost is not None and journal.find(run.lost):
+        return journal
     file.cut(lines)
-    journal = LedgerJournal(file=file, ledger=ledger, paid=run.reservation, known=run.recorded)
     if run.lost is not None:
         journal.lose(run.lost)
     return journal

@@ -1,15 +1,16 @@
 """Locked plans: a plan that was written to a file to be reviewed, and the run that follows it or is refused.
 
-The file is the document of a release's plan (`plan_document`), with what was forecast beside it, or of a plan of
-predictions (`prediction_plan_document`), under one SHA-256. A run that follows it is planned again from the documents
-and options that it holds, with this version of dpqr and under the budget's policy of today. Whatever is public and
-would differ refuses the run before a table is opened.
+The file is the document of a release's plan (`plan_document`), with what was forecast beside it, of a plan of
+predictions (`prediction_plan_document`), or of what is learned alone (`learning_document`), under one SHA-256. A run
+that follows it is planned again from the documents and options that it holds, with this version of dpqr and under the
+budget's policy of today. Whatever is public and would differ refuses the run before a table is opened.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from math import isclose
 from pathlib import Path
@@ -24,7 +25,7 @@ from dpqr.releases.files.atomic import SingleFile, document_text, read_record, r
 from dpqr.releases.files.release_files import file_hash
 from dpqr.releases.journal import TUNED_ELSEWHERE
 from dpqr.releases.reading import LEARNED_DOMAIN, parse_release_request
-from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, seal_document
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.plan import Plan
@@ -37,9 +38,13 @@ UNCOMPARED_KEYS = ("notes", SEAL)
 READING_OPTIONS = ("delimiter", "encoding", "count_column")
 POLICY = ("cells", "columns")
 """Limits that a locked plan states where a ledger pays; the others are the policy's."""
-WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN_FORMAT: "`dpqr predict --lock FILE`"}
+WRITTEN_BY = {
+    PLAN_FORMAT: "`dpqr plan --out FILE`",
+    PREDICTION_PLAN_FORMAT: "`dpqr predict --lock FILE`",
+    LEARNING_PLAN_FORMAT: "`dpqr domain --learn COLUMN --lock FILE`",
+}
 SESSION = "`dpqr interactive open NAME --lock FILE`"
-USE = {PLAN_FORMAT: "released", PREDICTION_PLAN_FORMAT: "predicted by"}
+USE = {PLAN_FORMAT: "released", PREDICTION_PLAN_FORMAT: "predicted by", LEARNING_PLAN_FORMAT: "learned by"}
 FORECAST = "expected"
 """What `dpqr plan` adds to a release's plan; the hash covers it, and it is simulated, not compared."""
 NOTHING = "nothing"
@@ -102,6 +107,13 @@ def read_plan(path: str, form: str = PLAN_FORMAT) -> LockedPlan:
             f"{path}: was edited or is damaged: its sha256 is not that of its content; restore it, or plan anew"
         )
     return LockedPlan(name=path, document=document)
+
+
+def plan_format(path: str) -> str:
+    """Of which form the document of a plan is, as far as its first key tells; empty where it cannot be read."""
+    with suppress(OSError, ValueError, AttributeError):
+        return str(read_record(Path(path).parent, Path(path).name).get("dpqr"))
+    return ""
 
 
 def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> ReleaseRequest:

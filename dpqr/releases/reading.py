@@ -253,15 +253,20 @@ def prediction_inputs(request: PredictionRequest, held: TableReading) -> PublicI
 
 
 def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, notes: tuple[str, ...]) -> JSON:
-    limits = {name: getattr(held.limits, name) for name in LIMITS}
-    stated = {"table": held.source.public, "source": held.source.digest}
-    public = {name: value for name, value in stated.items() if value is not None}
     options = {name: _option(name, getattr(plan, name)) for name in _names(type(plan))}
     return {
         "options": {name: value for name, value in options.items() if name not in ADDED_OPTIONS or value is not None},
-        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits} | public,
+        "reading": reading_part(held),
         "notes": list(notes),
     }
+
+
+def reading_part(held: TableReading) -> JSON:
+    """How the table is read, as a public request holds it."""
+    limits = {name: getattr(held.limits, name) for name in LIMITS}
+    stated = {"table": held.source.public, "source": held.source.digest}
+    public = {name: value for name, value in stated.items() if value is not None}
+    return {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits} | public
 
 
 def _names(plan: type[PlanRequest | PredictionPlanRequest]) -> tuple[str, ...]:
@@ -280,18 +285,25 @@ def _option(name: str, value: object) -> Any:
     return None if name == "delta" and not exact else str(exact.normalize())
 
 
-class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReadingForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The inverse of `reading_part`."""
+
     delimiter: str | None
     encoding: str | None
     limits: Limits
     table: str | None = None
     source: str | None = None
 
+    def of(self, table: TableSource, counts: str | None = None) -> TableSource:
+        """The table, read so."""
+        table = replace(table, public=self.table, digest=self.source)
+        return replace(table, delimiter=self.delimiter, encoding=self.encoding, count_column=counts)
+
 
 class _PublicRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domain: JSON
     options: JSON
-    reading: _Reading
+    reading: ReadingForm
     notes: tuple[str, ...]
 
 
@@ -314,7 +326,7 @@ def parse_release_request(document: Any, table: TableSource, folder: Path) -> Re
 
     Raises: DocumentError where this version of dpqr does not know such a request.
     """
-    with _refuse_unknown():
+    with refuse_unknown():
         found = msgspec.convert(document, _Request)
         # The queries, their files of coefficients named by where they lie.
         queries = parse_plain(found.queries)
@@ -328,22 +340,23 @@ def parse_release_request(document: Any, table: TableSource, folder: Path) -> Re
         files = {"queries": {"queries": placed}, "start": _start(found.options, folder)}
         plan = _plan(PlanRequest, found, **files)
     return ReleaseRequest(
-        source=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
+        source=found.reading.of(table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
     )
 
 
 def parse_prediction_request(document: Any, table: TableSource) -> PredictionRequest:
     """The prediction run that a public request stands for, without its points; as `parse_release_request`."""
-    with _refuse_unknown():
+    with refuse_unknown():
         found = msgspec.convert(document, _Prediction)
         plan = _plan(PredictionPlanRequest, found)
     return PredictionRequest(
-        table=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
+        table=found.reading.of(table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
     )
 
 
 @contextmanager
-def _refuse_unknown() -> Iterator[None]:
+def refuse_unknown() -> Iterator[None]:
+    """DocumentError in the place of a ValidationError."""
     try:
         yield
     except msgspec.ValidationError as error:
@@ -366,9 +379,3 @@ def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
     if start_name(content) != name:
         raise DocumentError(f"{folder / str(name)}: is not the start file that it is named as; restore it")
     return content
-
-
-def _source(found: _PublicRequest, table: TableSource, counts: str | None) -> TableSource:
-    read = found.reading
-    table = replace(table, public=read.table, digest=read.source)
-    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts)

@@ -206,6 +206,17 @@ def approved_facts(plan: Plan, sha256: str, dataset: str, reason: Reason) -> tup
     return (*_question(plan), *forecast, _universe(plan), means, *_notes(plan), ("Plan", sha256), approved)
 
 
+def approved_learning_facts(
+    columns: Sequence[str], lines: Sequence[str], sha256: str, dataset: str, reason: Reason
+) -> tuple[Fact, ...]:
+    """The same of a run that learns labels or bounds of columns, or the rows of each person. lines: its plan."""
+    price, *means = map(plain, lines)
+    learned = plain(", ".join(columns)) or "the rows of each person"
+    approved = ("Approved", plain(f"one run of {dataset!r} that learns by this plan, {reason.words}"))
+    facts = [("Learned", learned), ("Price", price), *(("Note", line) for line in means)]
+    return (*facts, ("Plan", sha256), approved)
+
+
 def _question(plan: Plan) -> Iterator[Fact]:
     problem = plan.problem
     yield from whole_price_facts(plan)

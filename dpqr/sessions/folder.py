@@ -17,11 +17,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from msgspec import Struct, to_builtins
@@ -29,6 +32,7 @@ from msgspec import Struct, to_builtins
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.kernel.files import PIECE, Ballast, fill, sync_directory, write_whole
 from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.refusals import require_name
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.journal import LedgerJournal
@@ -57,6 +61,10 @@ def require_locks() -> None:
             "one threshold at a time, and pass it twice\n"
             "use sessions on Linux, macOS or another POSIX system; `dpqr release` and `dpqr predict` work here"
         )
+
+
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""No link is followed, and no pipe waited for."""
 
 
 class SessionFolder(Struct, frozen=True, kw_only=True):
@@ -109,7 +117,7 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
         if not os.path.isdir(self.path):  # also of a path that is too long
             raise UsageFault(f"session {self.name!r}: there is none beside this ledger; `open` makes one")
         with self.faults():
-            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | _CAREFULLY, 0o600)
         until, locked = time.monotonic() + wait, False
         try:
             while not locked:
@@ -138,11 +146,13 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
         """What the session is; durable on return."""
         self.replace(SESSION, json.dumps(to_builtins(document)).encode())
 
-    def document(self) -> Any:
-        """What the session is. UsageFault: it was never opened to its end."""
+    def document(self) -> JSON:
+        """What the session is. UsageFault: it was never opened to its end. LedgerError: it is damaged."""
         found = self._read(SESSION)
         if found is None:
             raise UsageFault(f"session {self.name!r}: its opening did not end; it is paid, and `close` gives it up")
+        if not isinstance(found, dict):
+            raise self.damaged(SESSION)
         return found
 
     def secret(self) -> Any:
@@ -165,7 +175,7 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
         with suppress(FileNotFoundError):
             if path.lstat().st_size == SECRET_BYTES:
                 return
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _CAREFULLY, 0o600)
         try:
             fill(descriptor, SECRET_BYTES)
         finally:
@@ -175,7 +185,7 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
     def _overwrite(self, content: bytes) -> None:
         """Where that fails, the secret is removed; what is left of it then is unknown only if that fails too."""
         try:
-            descriptor = os.open(self.path / SECRET, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(self.path / SECRET, os.O_WRONLY | _CAREFULLY)
             try:
                 write_whole(descriptor, content)
                 os.fsync(descriptor)
@@ -187,22 +197,22 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
             raise
 
     def log(self) -> list[Any]:
-        """Its whole lines; one that a crash has cut off is left out."""
-        try:
-            text = (self.path / LOG).read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return []
+        """Its whole lines; one that a crash has cut off is left out. LedgerError: one of them is no line of a log."""
         found = []
-        for line in text.splitlines():
+        for line in (self.content(LOG) or b"").decode(errors="replace").splitlines():
             with suppress(ValueError):
-                found.append(json.loads(line))
+                try:
+                    found.append(json.loads(line))
+                except RecursionError:
+                    raise self.damaged(LOG) from None
+        if not all(isinstance(line, dict) for line in found):
+            raise self.damaged(LOG)
         return found
 
     @contextmanager
     def opened_log(self, size: int) -> Iterator[SessionLog]:
         """Its log, with `size` bytes set aside for lines to come. OSError: the disk does not have so much."""
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self.path / LOG, flags, 0o600)
+        descriptor = os.open(self.path / LOG, os.O_RDWR | os.O_CREAT | _CAREFULLY, 0o600)
         try:
             with os.fdopen(os.dup(descriptor), "rb") as opened:
                 opened.seek(0)
@@ -223,20 +233,43 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
                 file.unlink()
             self.path.rmdir()
 
-    def _read(self, name: str) -> Any:
+    def content(self, name: str) -> bytes | None:
+        """Of one of its files; None: it is not there. LedgerError: it is no regular file, or cannot be read."""
         try:
-            return json.loads((self.path / name).read_bytes())
+            descriptor = os.open(self.path / name, os.O_RDONLY | _CAREFULLY)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
-            raise LedgerError(f"session {self.name!r}: its file {name!r} is damaged or was edited") from None
+        except OSError:
+            raise self.damaged(name) from None
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise self.damaged(name)
+            with os.fdopen(os.dup(descriptor), "rb") as opened:
+                return opened.read()
+        finally:
+            os.close(descriptor)
+
+    def damaged(self, name: str) -> LedgerError:
+        """What is said of a file that holds what no job has written."""
+        return LedgerError(f"session {self.name!r}: its file {name!r} is damaged or was edited")
+
+    def _read(self, name: str) -> Any:
+        content = self.content(name)
+        if content is None:
+            return None
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError):
+            found = None
+        if found is None:
+            raise self.damaged(name)
+        return found
 
     def replace(self, name: str, content: bytes) -> None:
         """Written beside, synced and renamed, as mode 0600. UsageFault: the disk failed."""
         beside = self.path / f".{name}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with self.faults():
-            descriptor = os.open(beside, flags, 0o600)
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _CAREFULLY, 0o600)
             try:
                 write_whole(descriptor, content)
                 os.fsync(descriptor)
@@ -529,8 +562,8 @@ def write_rows(folder: SessionFolder, rows: WeightedRows) -> None:
 def read_rows(folder: SessionFolder) -> WeightedRows:
     """LedgerError: the file is damaged or gone."""
     try:
-        with np.load(folder.path / NAME, allow_pickle=False) as held:
+        with np.load(io.BytesIO(folder.content(NAME) or b""), allow_pickle=False) as held:
             shape = tuple(int(size) for size in held["shape"])
             return WeightedRows(shape=shape, codes=held["codes"], shares=held["shares"], total=float(held["total"]))
-    except (OSError, ValueError, KeyError):
+    except (LedgerError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
         raise LedgerError(f"session {folder.name!r}: its file {NAME!r} is damaged or gone; close the session") from None

@@ -37,6 +37,7 @@ from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.requests import LedgerRequest, PlanRequest
 from dpqr.releases.sentences import guarantee
 from dpqr.sessions.folder import (
+    SESSION,
     QuestionWriter,
     SessionFolder,
     WriteSpace,
@@ -333,9 +334,12 @@ def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
 def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
     """The filters of a turn: what was paid, and the guarantee by the session's accountant."""
     with suppress(UsageFault):
-        stated = folder.document()["budget"]
-        budget = PrivacyBudget.parse(stated["epsilon"], stated["delta"])
-        return EveryFilter(filters=(filter_of(stated["accountant"], budget).filter(budget), paid.guard()))
+        try:
+            stated = convert(folder.document().get("budget"), StatedBudget)
+        except ValidationError:
+            raise folder.damaged(SESSION) from None
+        budget = PrivacyBudget.parse(stated.epsilon, stated.delta)
+        return EveryFilter(filters=(filter_of(stated.accountant, budget).filter(budget), paid.guard()))
     return EveryFilter(filters=(paid.guard(),))
 
 

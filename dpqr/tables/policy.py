@@ -218,12 +218,6 @@ def require_learning(policy: Policy) -> None:
             "the owner can allow it: dpqr budget policy NAME --allow-learning; labels need a budget that counts "
             "epsilon and delta: dpqr budget init NAME --eps E --delta D --accounting basic --allow-learning"
         )
-    if policy.approval:
-        raise BudgetRefused(
-            "the budget pays for approved plans only, and what is learned follows none; nothing was opened\n"
-            "learn before the owner asks for approvals (dpqr budget policy NAME --require-approval), and release over "
-            "the domain file that was written"
-        )
 
 
 def require_stricter(policy: Policy, later: Policy) -> None:

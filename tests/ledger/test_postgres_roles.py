@@ -493,6 +493,27 @@ class TestBadEntries:
         assert ledger.account("survey").spent == 1
         assert ledger.walk().entries[good].kind == "reserve"
 
+    @pytest.mark.parametrize(
+        "now", ["1970-01-01T00:00:12+00:00", "3000-01-01T00:00:00+00:00", "2026-02-30T00:00:00+00:00"]
+    )
+    def test_a_job_whose_clock_is_wrong_pays_nothing_and_draws_nothing(self, ledger, now):
+        """Others would find its entry void, and its owner would reject it: a release that has cost nothing."""
+        good = as_role(ledger, "jobs")
+        paid, wrong = (
+            reserve(good, 1),
+            ChainedLedger(store=good.store, unanchored=True, anchor=good.anchor, clock=lambda: now),
+        )
+        for step in (
+            lambda: reserve(wrong, 1),
+            lambda: wrong.begin(paid, HALF, number=0, transcript="a" * 64),
+            lambda: wrong.settle(paid, (), note=""),
+        ):
+            with pytest.raises(LedgerError, match="set it right"):
+                step()
+        assert reserve(as_role(ledger, "other"), "0.5")
+        assert ledger.account("survey").spent == Fraction(3, 2)
+        assert ledger.reject() == ()
+
     def test_nothing_that_was_paid_is_taken_back_by_rejecting_it(self, ledger):
         paid = reserve(as_role(ledger, "jobs"), 1)
         with ledger.transaction() as made:

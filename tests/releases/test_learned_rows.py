@@ -25,8 +25,9 @@ from dpqr.releases.documents import DomainRequest
 from dpqr.releases.files.read_release import read_release
 from dpqr.releases.forecast.by_epsilon import ForecastRequest, forecast_releases
 from dpqr.releases.learned import learned_release
+from dpqr.releases.learned.learned_domain import LearnRequest, learn_domain, plan_learning
 from dpqr.releases.learned.learned_release import plan_both
-from dpqr.releases.learned.learning import LearningPlan, LearnRequest, learn_domain, plan_learning
+from dpqr.releases.learned.learning import LearningPlan
 from dpqr.releases.learned.person_rows import ForecastErrors, RowChoice, chosen_words
 from dpqr.releases.loop import SILENT
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
@@ -400,7 +401,9 @@ def test_a_ledger_pays_once_and_by_its_price(table):
     ],
 )
 def test_what_cannot_be_chosen_by_itself_is_refused_before_a_row_is_read(table, options, words, monkeypatch):
-    monkeypatch.setattr("dpqr.releases.learned.learning.draw_domain", lambda *_, **__: pytest.fail("rows were read"))
+    monkeypatch.setattr(
+        "dpqr.releases.learned.learned_domain.draw_domain", lambda *_, **__: pytest.fail("rows were read")
+    )
     with pytest.raises(UsageFault, match=words):
         learn_domain(learning(**options))
     with pytest.raises(UsageFault, match="below 1"):

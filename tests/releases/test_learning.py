@@ -21,7 +21,8 @@ from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import BudgetRequest, configured_ledger, open_budget, restrict
 from dpqr.releases.documents import DomainRequest
 from dpqr.releases.learned import learning
-from dpqr.releases.learned.learning import LearnRequest, dry_learning, learn_domain, learned_price, plan_learning
+from dpqr.releases.learned.learned_domain import LearnRequest, dry_learning, learn_domain, plan_learning
+from dpqr.releases.learned.learning import learned_price
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.policy import Policy, PolicyChange
 
@@ -188,13 +189,6 @@ def test_an_owner_who_did_not_allow_it_is_asked(table):
     restrict(configured_ledger(LEDGER, "none"), "s", PolicyChange(learning=False))
     with pytest.raises(BudgetRefused, match="--allow-learning"):
         learn_domain(asked("age", epsilon="1", described=payer))
-
-
-def test_a_budget_of_approved_plans_pays_for_none(table):
-    payer = budget(policy=Policy(learning=True, approval=True))
-    with pytest.raises(BudgetRefused, match="what is learned follows none; nothing was opened\nlearn before"):
-        learn_domain(asked(described=payer))
-    assert entries() == ["init"]
 
 
 REFUSED = [

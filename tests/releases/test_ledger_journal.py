@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -70,6 +71,9 @@ class Watched:
     def __init__(self, path):
         self.path, self.told = path, []
 
+    def key(self, paid):
+        return b"key"
+
     def begin(self, paid, event, *, number, transcript):
         self.told.append(("begin", event, number, transcript, self.path.read_text()))
 
@@ -126,6 +130,62 @@ def test_a_draw_that_was_begun_and_not_recorded_is_lost_and_never_made_again(die
     assert len(lines) == 4
     with open_transcript(died[1]) as file:
         assert run_of(file, died[0]).recorded == 2
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """As `died`, but the second draw lies in the file: its job died before the ledger learned of it."""
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    path = tmp_path / ".out.transcript"
+    with open_transcript(path) as file, monkeypatch.context() as patched:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal.same_table("mark")
+        journal.begin(CHOSEN, ())
+        journal.record(3)
+        journal.begin(MEASURED, STRATEGY)
+        patched.setattr(type(ledger), "record", lambda *_, **__: None)
+        journal.record([[7, 8, 9]])
+    return ledger, path
+
+
+def test_a_draw_whose_line_lies_in_the_file_is_found_again(written):
+    journal, lines = continued_from(written)
+    assert (journal.known, len(lines)) == (2, 4)
+    assert journal.past(CHOSEN, ()) == RecordedDraw(value=3)
+    assert journal.past(MEASURED, STRATEGY) == RecordedDraw(value=[[7, 8, 9]])
+    assert not journal.lost
+    again, _ = continued_from(written)
+    assert again.known == 2
+    with open_transcript(written[1]) as file:
+        found = run_of(file, written[0])
+        assert (found.recorded, found.lost, found.transcript) == (2, None, file.digest)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line, _: line.replace("[7,8,9]", "[7,8,8]"),
+        lambda line, _: line.replace('"draw":1', '"draw":2'),
+        lambda line, other: json.dumps(json.loads(line) | {"seal": json.loads(other)["seal"]}),
+        lambda line, _: json.dumps({key: value for key, value in json.loads(line).items() if key != "seal"}),
+        lambda line, other: other,
+        lambda *_: "[]",
+        lambda *_: "{",
+        lambda line, _: json.dumps(json.loads(line) | {"seal": 7}),
+        lambda line, _: json.dumps(json.loads(line) | {"seal": "\u00e4"}),
+        lambda line, _: json.dumps(json.loads(line) | {"seal": "\ud800"}),
+        lambda line, _: line.replace('"draw":1', '"draw":1,"more":NaN'),
+    ],
+)
+def test_a_line_that_its_job_did_not_write_there_is_lost(written, change):
+    _, path = written
+    *before, other, line = path.read_text().splitlines()
+    path.write_text("\n".join([*before, other, change(line, other), ""]))
+    journal, lines = continued_from(written)
+    assert (journal.known, len(lines)) == (2, 4)
+    journal.past(CHOSEN, ())
+    assert journal.past(MEASURED, STRATEGY) == RecordedDraw(value=None)
 
 
 def test_a_line_that_the_ledger_does_not_know_is_not_taken(died):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 
 import numpy as np
@@ -9,7 +10,17 @@ import pytest
 
 from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.models.rows import WeightedRows
-from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, read_rows, write_rows
+from dpqr.sessions.folder import (
+    LOG,
+    SECRET,
+    SECRET_BYTES,
+    SESSION,
+    SessionFolder,
+    load_thresholds,
+    read_rows,
+    write_rows,
+)
+from dpqr.sessions.session import _session_filters
 
 
 @pytest.fixture
@@ -54,6 +65,57 @@ def test_what_is_missing_or_damaged(folder):
         folder.document()
     (folder.path / SECRET).write_text("{")
     assert folder.secret() is None
+
+
+@pytest.fixture
+def impatient():
+    """Whatever waits for a pipe ends."""
+
+    def late(*_):
+        pytest.fail("it waits")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 20, 1)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+PLACED = {
+    "a pipe": os.mkfifo,
+    "a link": lambda path: path.symlink_to("/nowhere"),
+    "a directory": os.mkdir,
+    "nothing": lambda path: path.write_bytes(b""),
+    "no text": lambda path: path.write_bytes(b"\xff\n"),
+    "too deep": lambda path: path.write_text("[" * 10**5 + "\n"),
+    "null": lambda path: path.write_text("null\n"),
+    "a list": lambda path: path.write_text("[]\n"),
+}
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_files_that_no_job_has_written_are_named_and_keep_nobody_waiting(folder, impatient, what):
+    for name in (SESSION, SECRET, LOG, "rows"):
+        PLACED[what](folder.path / name)
+    for read in (folder.document, lambda: read_rows(folder)):
+        with pytest.raises(LedgerError, match="is damaged"):
+            read()
+    assert list(load_thresholds(folder, 0)) == []
+    if what in ("nothing", "no text"):  # as a line that was cut off
+        assert folder.log() == []
+    else:
+        with pytest.raises(LedgerError, match="'log' is damaged"):
+            folder.log()
+    if what == "a pipe":
+        for write in (folder.allocate, lambda: folder.keep([])):
+            with pytest.raises(OSError, match="No such device"):
+                write()
+
+
+def test_a_session_without_a_budget_is_damaged(folder):
+    folder.write({"budget": {"epsilon": 1}})
+    with pytest.raises(LedgerError, match="'session' is damaged"):
+        _session_filters(folder, None)
 
 
 def test_beside_a_ledger_whose_name_is_too_long_there_is_none(tmp_path):

@@ -144,6 +144,12 @@ def plan_both(request: ReleaseRequest) -> LearnedRelease:
         reason=request.reason,
     )
     reading = learning.reading
+    if reading.policy.approval:
+        raise BudgetRefused(
+            "the budget pays for approved plans only, and a release that learns first follows none\n"
+            "learn by a plan of its own: dpqr domain TABLE --learn COLUMN --lock plan.json; then plan over the "
+            "domain file that it writes"
+        )
     bill = replace(release_bill(assumed, reading.policy, reading.source.encoding), reason=request.reason)
     require_affordable(request.payer, learning.bill, locked=True)
     require_affordable(request.payer, bill)

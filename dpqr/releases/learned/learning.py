@@ -1,42 +1,46 @@
-"""`dpqr domain --learn`: labels and bounds that nobody has listed, and the rows of each person that runs may use,
-learned from the table as a paid run."""
+"""Labels and bounds that nobody has listed, and the rows of each person that runs may use, learned from the table as a
+paid run: its plan, its draws, and the domain file that it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from hashlib import sha256
 from math import floor
 from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from dpqr import __version__
 from dpqr.domain.attribute import FAULTS, Attribute, Bins, Labels
 from dpqr.domain.domain import Domain, LearnedRows
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain, learned_part
 from dpqr.domain.form import UnitForm
-from dpqr.domain.text.decoding import Location, decode
+from dpqr.domain.text.decoding import Location
 from dpqr.kernel.accountants.accountant import summed_cost
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import NO_COST, Pricing, PrivacyBudget, exact_decimal, upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition
 from dpqr.kernel.gate import measure
-from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.unit import DeclaredPersons, PrivacyUnit
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.kernel.values import replace
 from dpqr.kernel.wording import count_words
 from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.mechanisms.learning import LabelSelection, LearnedCells, geometric_grid, grid_counts
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.releases.documents import DomainRequest, MadeDomain, domain_file
-from dpqr.releases.files.atomic import SingleFile, reserve_file, write_text
-from dpqr.releases.learned.person_rows import CHOICE_NEEDS_UNIT, RowChoice, choices, chosen_words, used_words
-from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
-from dpqr.releases.planning import failing_notes, fraction, open_part, unit_of
-from dpqr.releases.reading import TableReading, require_source, resolve_reading, resolve_source
+from dpqr.releases.documents import MadeDomain
+from dpqr.releases.files.atomic import SingleFile, write_text
+from dpqr.releases.learned.person_rows import RowChoice, chosen_words, used_words
+from dpqr.releases.paying import Bill, PaidRun, paid_run
+from dpqr.releases.planning import failing_notes, open_part
+from dpqr.releases.reading import TableReading, require_source, resolve_reading
+from dpqr.releases.record.parts import LEARNING_PLAN_FORMAT, BudgetPart, Part, events_part, learned_digest, written
+from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.requests import LedgerRequest
+from dpqr.releases.sentences import budget_words
+from dpqr.strategies.problem import PublicInputs
 from dpqr.tables.label_counts import LONGEST_LABEL, count_labels, require_listable
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -49,33 +53,6 @@ DOUBLINGS = 40
 MOST_BINS = 1000
 STAND_IN = "(any label)"
 """The one label of a column whose labels are not known: cells are not compared with it."""
-
-
-class LearnRequest(Struct, frozen=True, kw_only=True):
-    """What is learned of a table's columns, and what it may cost; figures are decimal text.
-
-    Attributes:
-        described: what is known of the columns, with the table, the unit and the payer.
-        columns: whose labels or bounds are learned.
-        learn_max_rows: the share of epsilon for noisy counts of persons, by which the rows of each that runs may use
-            are chosen, at most `described.max_rows`; None: these are stated.
-        max_labels: m, labels of a column in which a person counts, at most.
-        grid: the smallest step of numbers that matters; None: 1.
-        bins: of a column of numbers.
-        cuts: whether bins are of equal width, or hold nearly equally many records.
-    """
-
-    described: DomainRequest
-    columns: tuple[str, ...]
-    epsilon: str
-    delta: str | None = None
-    learn_max_rows: str | None = None
-    neighbours: str = "add-remove"
-    max_labels: int = 1
-    grid: str | None = None
-    bins: int = 10
-    cuts: Literal["equal", "quantiles"] = "equal"
-    reason: Reason = NO_REASON
 
 
 class OpenColumn(Struct, frozen=True, kw_only=True):
@@ -158,6 +135,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
         made: the domain file with gaps.
         reading: which table is read, and how.
         choice: of the rows of each person; None: their bound is stated, and is that of the unit.
+        inputs: what it was made from; None: it is a part of a release, whose plan no document holds.
     """
 
     made: MadeDomain
@@ -168,6 +146,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
     numbers: tuple[NumberColumn, ...]
     choice: RowChoice | None = None
     reason: Reason = NO_REASON
+    inputs: PublicInputs | None = None
 
     @property
     def columns(self) -> tuple[LabelColumn | NumberColumn, ...]:
@@ -204,6 +183,7 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
             pricing=Pricing(accountant=Basic.name, delta=self.budget.delta),
             guard=lambda: Basic().guard(self.budget, self.events),
             note=f"learned: {names}",
+            plan="" if self.inputs is None else str(learning_document(self)[SEAL]),
             policy=self.reading.policy,
             reason=self.reason,
         )
@@ -224,98 +204,46 @@ class LearningPlan(Struct, frozen=True, kw_only=True):
         )
 
 
-def plan_learning(request: LearnRequest) -> LearningPlan:
-    """Check everything public, and divide the budget; no row is read.
+class LearningPlanPart(Part, frozen=True, kw_only=True):
+    """What a run learns alone, as its plan's document has it. columns: whose labels or bounds are learned. max_rows:
+    whether the rows of each person are chosen. request, sha256: as of `PlanPart`."""
 
-    Raises:
-        UsageFault: options that do not go together, a column that the table lacks or whose cells are stated.
-        BudgetRefused: the budget's owner does not allow it, or another table.
-        InfeasiblePlan: epsilon is too small.
-        DocumentError, DataError: as `domain_file`.
+    dpqr: str
+    version: str
+    guarantee: str
+    unit: str
+    counts: str | None
+    budget: BudgetPart
+    accountant: str
+    columns: tuple[str, ...]
+    max_rows: bool
+    events: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    request: Mapping[str, Any]
 
-    Privacy:
-        A function of the request, the ledger's policy, and the names and types of the table's columns.
-    """
-    described, stated = request.described, None
-    if described.unit is None and described.codebooks:
-        stated = _stated_unit(replace(described, max_rows=None))
-    if stated is not None:
-        described = replace(described, unit=stated.columns, per=stated.per, max_rows=described.max_rows or stated.rows)
-    budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    numbers: tuple[int, ...] = ()
-    if request.learn_max_rows is not None:
-        if described.unit is None:
-            raise UsageFault(CHOICE_NEEDS_UNIT)
-        numbers = choices(described.max_rows)
-        described = replace(described, max_rows=numbers[-1])
-    unit = unit_of(request.neighbours, described.unit, described.max_rows, per=described.per)
-    if len(set(request.columns)) < len(request.columns):
-        raise UsageFault("--learn: names a column twice; name it once")
-    made = domain_file(described)
-    if stated is not None and stated.cell_rows is not None:
-        in_cell = {"max_rows_per_cell": min(stated.cell_rows, unit.rows)}
-        made = replace(made, document=made.document | {"unit": made.document["unit"] | in_cell})
-    fields = {str(each["name"]): each for each in made.document["fields"]}
-    missing = [name for name in request.columns if name not in fields]
-    if missing:
-        raise UsageFault(f"--learn: the table has no column {missing[0]!r}; its columns: {', '.join([*fields][:20])}")
-    listed = [name for name in request.columns if _open_part(fields[name]) == "labels"]
-    columns = []
-    for name in request.columns:
-        # What a field states of how it is learned, where the options leave that as it is usual.
-        own = fields[name].get("dpqr", {}) if open_part(fields[name]) else {}
-        columns.append(
-            OpenColumn(
-                form=fields[name],
-                part="labels" if name in listed else "bounds",
-                grid=request.grid or str(own.get("grid", 1)),
-                bins=own.get("bins", 10) if request.bins == 10 else request.bins,
-                cuts=own.get("cuts", "equal") if request.cuts == "equal" else request.cuts,
-                max_labels=own.get("max_labels", 1) if request.max_labels == 1 else request.max_labels,
-            )
-        )
-    choice = _choice_of_rows(request, budget, unit, numbers, fields.values()) if numbers else None
-    # The table that the request names, or the one that the budget's owner has registered.
-    return plan_columns(
-        columns,
-        made,
-        budget,
-        unit,
-        resolve_source(described.source, described.payer),
-        described.payer,
-        choice=choice,
-        reason=request.reason,
+
+def learning_document(plan: LearningPlan) -> JSON:
+    """The plan of a run that learns alone, under its SHA-256. Plain JSON values. A run that follows a locked plan
+    repeats its document, as `plan_document` does."""
+    if plan.inputs is None:
+        raise AssertionError("what a release learns first has no plan of its own")
+    if plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    part = LearningPlanPart(
+        dpqr=LEARNING_PLAN_FORMAT,
+        version=__version__,
+        guarantee=f"{budget_words(plan.budget)}, for {plan.unit.words}.",
+        unit=plan.unit.words,
+        counts=plan.unit.counted,
+        budget=BudgetPart.of(plan.budget),
+        accountant=Basic.name,
+        columns=plan.names,
+        max_rows=plan.choice is not None,
+        events=tuple(events_part(plan.events)),
+        notes=plan.lines,
+        request=plan.inputs.request,
     )
-
-
-def _stated_unit(described: DomainRequest) -> DeclaredPersons | None:
-    """The unit that a codebook states. Raises: as `domain_file`."""
-    stated = domain_file(described).document.get("unit")
-    return None if stated is None else decode(stated, UnitForm, Location("unit")).declared
-
-
-def _choice_of_rows(
-    request: LearnRequest, budget: PrivacyBudget, unit: PrivacyUnit, numbers: tuple[int, ...], fields: Iterable[JSON]
-) -> RowChoice:
-    """The choice of the rows of each person, among these numbers. Rows are counted by the rules of the columns that are
-    described. UsageFault for a share that leaves nothing, or what nobody spends; where no column is described."""
-    share = exact_decimal(request.learn_max_rows or "", option="--learn-max-rows")
-    if request.columns:
-        fraction(request.learn_max_rows, "--learn-max-rows")
-    elif share != 1:
-        raise UsageFault("--learn-max-rows: without --learn nothing else is bought; state 1, the whole of --eps")
-    counted = [form for form in fields if form["name"] not in request.columns and not _has_gap(form)]
-    if not counted and not request.columns:
-        raise UsageFault(
-            "--learn-max-rows: no column is described, and a domain file has one at least; describe one by --types or "
-            "--from, or learn it by --learn"
-        )
-    return RowChoice(
-        epsilon=budget.epsilon * share,
-        unit=unit,
-        numbers=numbers,
-        counted=tuple(_decoded(form) for form in counted),
-    )
+    return seal_document(written(part))
 
 
 def plan_columns(
@@ -329,9 +257,10 @@ def plan_columns(
     limits: Limits | None = None,
     choice: RowChoice | None = None,
     reason: Reason = NO_REASON,
+    locked: bool = False,
 ) -> LearningPlan:
     """Divide the budget among the columns, after the price of a choice of rows. made: the domain file with its gaps.
-    source: as the owner has registered it.
+    source: as the owner has registered it. locked: as for `resolve_reading`.
 
     Raises, Privacy: as `plan_learning`.
     """
@@ -351,10 +280,9 @@ def plan_columns(
         else:
             numbers.append(_number_column(column, share, unit))
     _ = learned_price(made.document, (), budget, unit.whom)  # refused before anything is paid
-    require_source(source)
     learned = (*(each.attribute for each in labels), *(each.attribute for each in numbers))
     domain = Domain((*learned, *(choice.counted if choice else ())))
-    reading = resolve_reading(source, limits or Limits(), domain, payer)
+    reading = resolve_reading(source, limits or Limits(), domain, payer, locked=locked)
     if payer is not None:
         require_learning(reading.policy)
     if labels:
@@ -371,28 +299,9 @@ def plan_columns(
     )
 
 
-def _open_part(form: JSON) -> Literal["labels", "bounds"]:
-    """What a field of a domain file with gaps leaves open. UsageFault where nothing is, or what cannot be learned."""
-    constraints, kind = form.get("constraints", {}), form["type"]
-    asked = open_part(form)
-    if asked is not None:
-        return asked
-    if constraints.get("enum") == [PLACEHOLDER]:
-        return "labels"
-    ends = [constraints.get("minimum"), constraints.get("maximum")]
-    if kind in ("integer", "number") and ends == [PLACEHOLDER] * 2:
-        return "bounds"
-    if _has_gap(form):
-        raise UsageFault(
-            f"--learn {form['name']!r}: of a column of type {kind} that is partly stated, or of dates, nothing is "
-            "learned; state its bounds or labels"
-        )
-    raise UsageFault(f"--learn {form['name']!r}: its labels or bounds are stated already; leave it out")
-
-
 def _label_attribute(form: JSON) -> Attribute:
     """How the texts of a column of labels are read; a row without a label of its own is kept, in some cell."""
-    found = _decoded(form | {"constraints": {"enum": [STAND_IN]}, "dpqr": _spelling(form) | {"otherwise": "cell"}})
+    found = decode_column(form | {"constraints": {"enum": [STAND_IN]}, "dpqr": _spelling(form) | {"otherwise": "cell"}})
     assert isinstance(found.axis, Labels)
     return found
 
@@ -407,7 +316,7 @@ def _number_column(column: OpenColumn, share: Fraction, unit: PrivacyUnit) -> Nu
     grid = geometric_grid(step, DOUBLINGS, whole=integral)
     rules = {"outside": "clip", "otherwise": "cell"} | ({} if integral else {"infinite": "clip"})
     bounds = {"minimum": 0, "maximum": 1}
-    stated = _decoded(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
+    stated = decode_column(form | {"constraints": bounds, "dpqr": _spelling(form) | {"bins": 1} | rules})
     attribute = replace(stated, axis=Bins(grid, integral=integral), declared=None)
     quantiles = column.cuts == "quantiles"
     even = [Fraction(part, column.bins) for part in range(1, column.bins)] if quantiles else []
@@ -432,41 +341,10 @@ def _spelling(form: JSON) -> JSON:
     return {key: value for key, value in form.get("dpqr", {}).items() if key in ("trim", "caseSensitive")}
 
 
-def _decoded(form: JSON) -> Attribute:
+def decode_column(form: JSON) -> Attribute:
+    """The attribute of one field of a domain file. Raises: DocumentError."""
     name = form["name"]
     return decode_domain({"fields": [form]}, Location(f"column {name!r}")).attributes[0]
-
-
-def learn_domain(
-    request: LearnRequest,
-    *,
-    out: str | None = None,
-    noise: NoiseSource | None = None,
-    progress: Callable[[int], None] = lambda _: None,
-) -> MadeDomain:
-    """A domain file with learned labels and bounds; columns that stay open are left out.
-
-    Order: everything public is checked, then the table's structure; then the budget is reserved, durably where a ledger
-    pays; then rows are read, drawn from through the gate, the file is written, and the run is settled at what was
-    drawn.
-
-    Args:
-        out: a new file.
-        noise: the operating system's, unless a test passes another.
-
-    Raises:
-        DpqrError: as `plan_learning` and `paid_run`.
-
-    Privacy:
-        `request.epsilon` and `request.delta`, for the plan's unit. Released are the kept labels, the two ends, the
-        cuts, and noisy counts of persons where the rows of each are chosen; no other count, no score, and no seed of a
-        draw. All else of the result is public or a function of these.
-    """
-    if request.described.payer and noise and not noise.private:
-        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    plan = plan_learning(request)
-    target = None if out is None else reserve_file(out, option="--out")
-    return draw_domain(plan, request.described.payer, target, noise=noise or SystemNoise(), progress=progress)
 
 
 def draw_domain(
@@ -481,6 +359,7 @@ def draw_domain(
     held, source = plan.reading, noise
 
     def check_input() -> None:
+        require_source(held.source)
         check_table(held.source, plan.domain, held.limits, plan.unit)
 
     with paid_run(payer, plan.bill, None, ready=check_input) as run:
@@ -492,19 +371,8 @@ def draw_domain(
         made = _completed(plan, forms, rows, run)
         if target is not None:
             target.write(lambda draft: write_text(draft, made.text))
-        run.released(sha256(made.text.encode()).hexdigest())
+        run.released(learned_digest(made.document))
     return made
-
-
-def dry_learning(request: LearnRequest) -> MadeDomain:
-    """The domain file with its gaps, and the plan as remarks.
-
-    Raises:
-        DpqrError: where `learn_domain` would refuse before it opens the table.
-    """
-    plan = plan_learning(request)
-    require_affordable(request.described.payer, plan.bill)
-    return replace(plan.made, remarks=plan.lines)
 
 
 def _learned_rows(
@@ -609,7 +477,7 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | N
     for stated in plan.made.document["fields"]:
         name = stated["name"]
         if name not in forms:
-            if _has_gap(stated):
+            if has_gap(stated):
                 left_out.append(name)
             else:
                 fields.append(stated)
@@ -694,12 +562,12 @@ def learned_field(form: JSON, learned: JSON) -> JSON:
     )
 
 
-def _has_gap(form: Any) -> bool:
+def has_gap(form: Any) -> bool:
     """Whether a part of a domain file is still to be filled in."""
     if isinstance(form, dict):
-        return any(map(_has_gap, form.values()))
+        return any(map(has_gap, form.values()))
     if isinstance(form, list):
-        return any(map(_has_gap, form))
+        return any(map(has_gap, form))
     return isinstance(form, str) and form.startswith(PLACEHOLDER)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -19,6 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 from dpqr import __version__
 from dpqr.domain.attribute import Labels
 from dpqr.domain.domain import Domain, LearnedPart
+from dpqr.domain.domain_file import domain_text
 from dpqr.kernel.budget import Price, PrivacyBudget, upward
 from dpqr.kernel.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.noise.law import NoiseLaw
@@ -395,7 +397,17 @@ def draws_digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
+def learned_digest(domain: Mapping[str, Any]) -> str:
+    """The SHA-256 of the canonical JSON of a domain file, but for what it says of its price. The settlement of a run
+    that learned a domain names its file by it, so that the file is known without that part, too."""
+    rest = {name: part for name, part in domain.items() if name != "learned"}
+    return hashlib.sha256(canonical(json.loads(domain_text(rest))).encode()).hexdigest()
+
+
 PREDICTION_PLAN_FORMAT = "prediction-plan/1"
+
+
+LEARNING_PLAN_FORMAT = "learning-plan/1"
 
 
 PREDICTION_FORMAT = "prediction/1"

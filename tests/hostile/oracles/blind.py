@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from dpqr.domain.histogram import DenseHistogram, SparseHistogram
+from dpqr.domain.histogram import DenseHistogram, PersonCounts, SparseHistogram
 from dpqr.kernel import gate
 from dpqr.kernel.exact import ExactEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
+from dpqr.tables.label_counts import LabelCounts
 
 
 def blind(monkeypatch: Any) -> None:
@@ -28,7 +30,11 @@ def blind(monkeypatch: Any) -> None:
 
 
 def empty(counts: Any) -> Any:
-    """A histogram of the same form and shape, without records."""
+    """A histogram of the same form and shape, without records; tables without persons; labels that all tables have."""
+    if isinstance(counts, LabelCounts):
+        return LabelCounts(labels=pa.array([b"F", b"M"]), counts=np.array([10**6, 10**6]))
+    if isinstance(counts, PersonCounts):
+        return PersonCounts(counts.shape, {table: np.zeros_like(values) for table, values in counts.tables.items()})
     shape = counts.shape
     if isinstance(counts, SparseHistogram):
         return SparseHistogram(shape, np.zeros((0, len(shape)), dtype=np.int64), np.zeros(0, dtype=np.int64))

@@ -82,6 +82,11 @@ QUESTIONS = (
 ASKED_ALONE = {"session.json": SHOP, "session-queries.json": {"queries": [{"marginal": ["sex", "buys"]}]}}
 PREDICTED = ("predict", "open", "desk", "DATA", "--target", "buys", "--domain", "d.json", "--eps", "20", *PAYER)
 POINTS_ASKED = (("predict", "ask", *NAMED, "--points", "points.csv"), ("predict", "status", *NAMED))
+LEARNED = (
+    *("domain", "DATA", "--learn", "sex,income", "--types", "income=number"),
+    *("--eps", "1", "--delta", "1e-6", *PAYER, *OUT),
+)
+LEARNING = ("--accounting", "basic", "--allow-learning")
 REPEATABLE = (("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
 """The noise of thresholds: comparisons are paid for, and what passes one is drawn with it."""
 
@@ -214,6 +219,29 @@ OUTPUTS: list[Attempt] = [
         ("predict", "close", *NAMED),
         forgotten,
         codes=(0, 5, 2),
+    ),
+    *(
+        attempt(
+            f"learned-{name}",
+            "a label, a number, n",
+            (usual(), usual(ROWS, row(ROWS, sex="PRIVATEVALUE", income="1e400")), usual(0), csv(*('"F,1', "\x00") * 9)),
+            (*LEARNED, *options),
+            budget=(*("--eps", "100", "--delta", "1e-5"), *LEARNING, *unit),
+        )
+        for name, options, unit in (
+            ("of-rows", (), ()),
+            ("quantiles", ("--cuts", "quantiles"), ()),
+            ("of-persons", ("--unit", "who", "--max-rows", "4", "--max-labels", "2"), OF_PERSONS[2:]),
+            ("rows-of-persons", ("--unit", "who", "--max-rows", "4", "--learn-max-rows", "0.3"), OF_PERSONS[2:]),
+        )
+    ),
+    attempt(
+        "tables-of-persons",
+        "n",
+        NONE_KEPT,
+        release(*PERSONS, *OUT, queries="persons.json"),
+        budget=OF_PERSONS,
+        files={"persons.json": {"queries": [{"persons": {"by": ["sex"]}}, {"persons": {}}], "domain": DROPPING}},
     ),
     attempt("domain", "a value", (usual(), usual(ROWS, '"F,1'), usual(0)), ("domain", "DATA"), budget=None),
     attempt("domain-of-parquet", "a value", (*SIZES, packed(age=[2**40] * ROWS)), ("domain", "DATA"), budget=None),
