@@ -16,7 +16,7 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import MEMORY, Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
-from dpqr.models.fit.local_fits import best_strengths, local_fit, ridge_by_cell
+from dpqr.models.fit.local_fits import best_strengths, fit_in_stages
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
@@ -148,8 +148,7 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
         """The distribution whose marginal is the local fit to `whole` on the base of the lower orders. Its columns are
         independent of all others."""
         base = fitted.marginal(whole.axes) * total
-        ridge = ridge_by_cell(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
-        cells = local_fit(base, whole.values, whole.deviation, ridge)
+        cells = fit_in_stages(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
         cells /= total
         others = (clique.axes for clique in fitted.tree.cliques if not set(clique.axes) <= set(whole.axes))
         tree = JunctionTree.over(fitted.tree.shape, [whole.axes, *others])

@@ -19,7 +19,7 @@ from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
 from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
-from dpqr.models.fit.local_fits import Refinement, by_interaction, local_fit, put_together, ridge_by_cell
+from dpqr.models.fit.local_fits import Refinement, by_interaction, fit_in_stages, put_together
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.models.junction_tree import cells, maximal_cliques, within
@@ -275,8 +275,7 @@ def _whole_table(model: Joint, seen: LinearMeasurement, *, shrinks_hidden: bool)
     """
     base = np.asarray(model.marginal(tuple(range(seen.order))), dtype=np.float64)
     values = seen.values.transpose(np.argsort(seen.axes))
-    ridge = ridge_by_cell(base, values, seen.deviation, hidden=shrinks_hidden)
-    fitted = local_fit(base, values, seen.deviation, ridge)
+    fitted = fit_in_stages(base, values, seen.deviation, hidden=shrinks_hidden)
     return DenseDistribution(
         probabilities=freeze(fitted / fitted.sum()), total=model.total, potentials=model.potentials
     )
