@@ -164,61 +164,6 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, ridge: Flo
     return table if table.any() else base
 
 
-def fit_in_stages(base: FloatArray, values: FloatArray, deviation: float, *, hidden: bool) -> FloatArray:
-    """The local fit to one noisy table, and to sums of its neighbouring cells where it misses them by more than noise."""
-    ridge = ridge_by_cell(base, values, deviation, hidden=hidden)
-    table = local_fit(base, values, deviation, ridge)
-    factors = missed_sums(table, ridge, values, deviation)
-    if factors is None:
-        return table
-    moved = base * factors
-    return local_fit(moved * (base.sum() / moved.sum()), values, deviation, ridge)
-
-
-SUM_VARIANCES = np.array([0.0, *np.geomspace(1e-5, 3.0, 10)])
-
-
-def missed_sums(table: FloatArray, ridge: FloatArray, values: FloatArray, deviation: float) -> FloatArray | None:
-    # What a factor on the base would move of each cell, what is left of its noise, and what the fit leaves.
-    left = ridge / (ridge + table)
-    noise, off = (left * deviation) ** 2, values - table
-    off = off - noise * (off.sum() / noise.sum())
-    stages = [(table * left, noise, off)]
-    while max(stages[-1][0].shape) > 2:
-        stages.append(tuple(_halved(one) for one in stages[-1]))
-    factors, found = np.ones([1] * table.ndim), False
-    for free, noise, off in stages[:0:-1]:
-        factors = _doubled(factors, free.shape)
-        start, target = free * factors, free + off
-        far = (target - start) ** 2
-        logs = np.array([-0.5 * (np.log(noise + start + one * start**2) + far / (noise + start + one * start**2)).sum() for one in SUM_VARIANCES])
-        logs[0] += np.log(len(SUM_VARIANCES) - 1)
-        weights = np.exp(logs - logs.max())
-        likely = float(weights @ SUM_VARIANCES / weights.sum())
-        if weights[0] > 0.5 * weights.sum():
-            continue
-        found = True
-        pull = noise / (1.0 + likely * np.maximum(start, target - 2.0 * np.sqrt(noise)))
-        fitted = local_fit(start, target, 1.0, np.maximum(pull, 1e-3))
-        factors = factors * np.divide(fitted, start, out=np.ones_like(start), where=start > 1e-12)
-    return _doubled(factors, table.shape) if found else None
-
-
-def _doubled(cells: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    for axis, size in enumerate(shape):
-        if cells.shape[axis] < size:
-            cells = np.repeat(cells, 2, axis=axis).take(range(size), axis=axis)
-    return cells
-
-
-def _halved(cells: FloatArray) -> FloatArray:
-    """Sums of neighbouring cells, two and two along each axis."""
-    for axis, size in enumerate(cells.shape):
-        if size > 1:
-            cells = np.add.reduceat(cells, np.arange(0, size, 2), axis=axis)
-    return cells
-
-
 def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[FloatArray]) -> FloatArray:
     """Many tables at once: for each the fit to noisy answers over all its axes, with given one-way sums.
 

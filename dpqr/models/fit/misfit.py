@@ -1,0 +1,255 @@
+"""Misfit: what noisy answers show of a finished fit's errors, beyond their own noise, and how the fit is moved by it.
+
+A fit that leaves a small residual in each cell may leave a large one in their sum, and one that has no room for an
+answer leaves all of it. Where residuals are larger than noise and sampling explain, the fit's log-odds are off by
+something of a variance v, which the residuals themselves show; then they are moved as far as noise allows. A fit that
+misses nothing is left as it is, so no answer loses by more than what chance shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.models.fit.descent import Descent
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION, LinearMeasurement
+from dpqr.models.fit.local_fits import local_fit, ridge_by_cell
+from dpqr.models.fit.log_linear import LOG_ZERO, LogLinear
+from dpqr.models.hypothesis import Hypothesis
+from dpqr.models.junction_tree import JunctionTree, by_size
+
+
+class MisfitTuning(Struct, frozen=True, kw_only=True):
+    """Limits of time and precision; figures: tests/benchmarks/RESULTS.md, "Estimates beside their own draws"."""
+
+    doubt: float = 0.3  # posterior probability that nothing is missed, below which a fit is moved
+    prior: float = 2.0  # kinds of sums that the prior of what is missed counts as
+    rounds: int = 20  # of expectation maximisation
+    cells: int = 2**17  # of a table that is moved to meet queries, at most
+    steps: int = 200  # of its descent, at most
+    tolerance: float = 0.2  # of that, in deviations of noise, as of `MaximumEntropyFit`
+    least: float = 1e-12  # records, below which there is nothing to move
+
+
+TUNING = MisfitTuning()
+VARIANCES = np.array([0.0, *np.geomspace(1e-5, 3.0, 10)])
+"""Variances v of the log-odds that a fit misses. Half of the prior is on 0, the others are alike likely."""
+
+
+class Sums(Struct, frozen=True, kw_only=True, eq=False):
+    """Noisy sums of a kind beside a fit. All of one shape.
+
+    expected: m, what the fit has, records, 0 or more. residuals: answers less m. noise: variances s^2, more than 0.
+    """
+
+    expected: FloatArray
+    residuals: FloatArray
+    noise: FloatArray
+
+    def ridge(self, missed: float) -> FloatArray:
+        """Residuals per unit of log-odds at which they are best moved, s^2 / (1 + v m), as `ridge_by_cell`.
+
+        m is what is expected, or the answer beyond two deviations.
+        """
+        records = self.expected + np.maximum(0.0, self.residuals - 2.0 * np.sqrt(self.noise))
+        ridge: FloatArray = self.noise / (1.0 + missed * records)
+        return ridge
+
+    def likelihoods(self) -> FloatArray:
+        """Logs, of each of `VARIANCES`: a sum is off by N(0, s^2 + m + v m^2), noise, sampling, and what is missed."""
+        squares, known = self.residuals.reshape(-1) ** 2, (self.noise + self.expected).reshape(-1)
+        spread = known + np.multiply.outer(VARIANCES, self.expected.reshape(-1) ** 2)
+        logs: FloatArray = -0.5 * (np.log(spread) + squares / spread).sum(axis=1)
+        return logs
+
+
+def missed_variances(kinds: Sequence[Sums]) -> list[float]:
+    """v, the variance of the log-odds that a fit misses, of each kind: its posterior mean; 0 where that is in doubt.
+
+    How often each of `VARIANCES` occurs among the kinds is learned from them (empirical Bayes).
+
+    Privacy:
+        Post-processing of released answers.
+
+    >>> sides = np.where(np.arange(50) % 2, 1.0, -1.0)
+    >>> of = lambda size: Sums(expected=np.full(50, 1e3), residuals=size * sides, noise=np.full(50, 100.0))
+    >>> [round(one, 2) for one in missed_variances([of(30.0), of(500.0)])]
+    [0.0, 0.18]
+    """
+    logs = np.array([one.likelihoods() for one in kinds])
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    first = np.full(len(VARIANCES), 0.5 / (len(VARIANCES) - 1))
+    first[0] = 0.5
+    weights = first
+    for _ in range(TUNING.rounds):
+        shares = weights * likely
+        shares /= shares.sum(axis=1, keepdims=True)
+        weights = (TUNING.prior * first + shares.sum(axis=0)) / (TUNING.prior + len(kinds))
+    return [float(one @ VARIANCES) if one[0] < TUNING.doubt else 0.0 for one in shares]
+
+
+# Sums of neighbouring cells of one table that was measured cell by cell.
+
+
+def fit_with_sums(base: FloatArray, values: FloatArray, deviation: float, *, hidden: bool) -> FloatArray:
+    """The local fit of a table to its noisy cells, from a base that is moved where sums of neighbours are missed.
+
+    Noise may hide from each cell what the base misses, and not from their sum.
+
+    Args:
+        base, values, deviation, hidden: as of `ridge_by_cell`.
+
+    Returns:
+        Records, of the shape of base.
+
+    Privacy:
+        Post-processing of released answers.
+
+    >>> rising = np.outer(np.ones(16), np.linspace(0.0, 20.0, 16))
+    >>> noise = 30.0 * (-1.0) ** np.add.outer(np.arange(16), np.arange(16))
+    >>> fitted = fit_with_sums(np.full((16, 16), 10.0), rising + noise, 30.0, hidden=False)
+    >>> [round(half.sum()) for half in np.split(fitted, 2, axis=1)], round(rising[:, :8].sum())
+    ([1124, 1436], 597)
+    """
+    ridge = ridge_by_cell(base, values, deviation, hidden=hidden)
+    table = local_fit(base, values, deviation, ridge)
+    factors = _missed_by_sums(table, ridge, values, deviation)
+    if factors is None:
+        return table
+    moved = base * factors
+    return local_fit(moved * (base.sum() / moved.sum()), values, deviation, ridge)
+
+
+def _missed_by_sums(table: FloatArray, ridge: FloatArray, values: FloatArray, deviation: float) -> FloatArray | None:
+    """Factors of the base, by which the fit meets sums of neighbouring cells; None where it misses none of them.
+
+    A log-odds of the base moves a cell of m records by m r / (m + r) alone: where the cell's own answer is better than
+    the base, hardly. So sums are of that, and of what is left of the noise. The sum of all cells is not moved.
+    """
+    left = ridge / (ridge + table)
+    noise, residuals = (left * deviation) ** 2, values - table
+    stages = [(table * left, noise, residuals - noise * (residuals.sum() / noise.sum()))]
+    while max(stages[-1][0].shape) > 2:
+        free, noise, residuals = stages[-1]
+        stages.append((_halved(free), _halved(noise), _halved(residuals)))
+    factors, found = np.ones([1] * table.ndim), False
+    for free, noise, residuals in stages[:0:-1]:
+        factors = _doubled(factors, free.shape)
+        expected = free * factors
+        sums = Sums(expected=expected, residuals=free + residuals - expected, noise=noise)
+        (missed,) = missed_variances([sums])
+        if missed > 0.0:
+            found = True
+            fitted = local_fit(expected, free + residuals, deviation, sums.ridge(missed))
+            some = expected > TUNING.least
+            factors = factors * np.divide(fitted, expected, out=np.ones_like(fitted), where=some)
+    return _doubled(factors, table.shape) if found else None
+
+
+def _halved(cells: FloatArray) -> FloatArray:
+    """Sums of two neighbours along each axis; of an odd number the last one is alone."""
+    for axis, size in enumerate(cells.shape):
+        if size > 1:
+            cells = np.add.reduceat(cells, np.arange(0, size, 2), axis=axis)
+    return cells
+
+
+def _doubled(cells: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Of each cell the sum that holds it: the other way."""
+    for axis, size in enumerate(shape):
+        if cells.shape[axis] < size:
+            cells = np.repeat(cells, 2, axis=axis).take(np.arange(size), axis=axis)
+    return cells
+
+
+# Queries that are no cells, of a model that answers them from tables.
+
+
+class MissedQueries(Struct, frozen=True, kw_only=True, eq=False):
+    """Tables of a model, moved to meet measured queries that are no cells, where it misses some of these.
+
+    A table T over a question's attributes is the maximum-entropy fit, on the model's own table, to all measured queries
+    of these attributes, with the ridges r of `missed_ridge`: it minimises sum (M T - y)^2 / (2 r) + KL(T || base).
+
+    Attributes:
+        shape: cells of each attribute.
+        total: N, records, more than 0.
+        queries: measured ones.
+        ridges: r of each.
+        missed: attributes of those that the model misses.
+
+    Privacy:
+        Post-processing of released answers and public sizes.
+    """
+
+    shape: tuple[int, ...]
+    total: float
+    queries: tuple[LinearMeasurement, ...]
+    ridges: tuple[FloatArray, ...]
+    missed: frozenset[Axes]
+
+    @classmethod
+    def of(
+        cls, evidence: Sequence[LinearMeasurement], model: Hypothesis, shape: tuple[int, ...]
+    ) -> MissedQueries | None:
+        """None: the model misses none of what was measured. Its total is more than 0."""
+        queries, sums = [], []
+        for seen in evidence:
+            if seen.block is not None and math.prod(shape[axis] for axis in seen.axes) <= TUNING.cells:
+                expected = np.maximum(model.answer(seen.block), 0.0)
+                noise = np.full(expected.shape, seen.deviation**2)
+                queries.append(seen)
+                sums.append(Sums(expected=expected, residuals=seen.values - expected, noise=noise))
+        variances = missed_variances(sums) if sums else []
+        if not any(variances):
+            return None
+        return cls(
+            shape=shape,
+            total=model.total,
+            queries=tuple(queries),
+            ridges=tuple(one.ridge(missed) for one, missed in zip(sums, variances, strict=True)),
+            missed=frozenset(seen.axes for seen, missed in zip(queries, variances, strict=True) if missed > 0.0),
+        )
+
+    def touches(self, axes: Axes) -> bool:
+        """Whether a missed query is of these attributes, or of some of them."""
+        held = any(set(one) <= set(axes) for one in self.missed)
+        return held and math.prod(self.shape[axis] for axis in axes) <= TUNING.cells
+
+    def holder(self, axes: Axes) -> Axes | None:
+        """None: each question has a table of its own."""
+        return None
+
+    def refined(self, groups: Sequence[Axes], bases: Sequence[FloatArray]) -> list[FloatArray]:
+        """Fitted tables, in records.
+
+        Args:
+            groups: attributes of each table, ascending.
+            bases: the model's own tables over them, in records.
+        """
+        return [self._fitted(axes, np.asarray(base)) for axes, base in zip(groups, bases, strict=True)]
+
+    def _fitted(self, axes: Axes, base: FloatArray) -> FloatArray:
+        inside = [place for place, seen in enumerate(self.queries) if set(seen.axes) <= set(axes)]
+        evidence = [self.queries[place] for place in inside]
+        shape = tuple(size if axis in axes else 1 for axis, size in enumerate(self.shape))
+        ordered = by_size(self.shape, axes)
+        turn = [axes.index(axis) for axis in ordered]
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(base.transpose(turn) / base.sum()), LOG_ZERO)
+        tree = JunctionTree.over(shape, [ordered])
+        strengths = [self.ridges[place] / max(self.queries[place].deviation, SMALLEST_DEVIATION) for place in inside]
+        model = LogLinear.of(evidence, tree, [(ordered, logs)], self.total, strengths)
+        start = np.zeros(model.targets.size)
+        descent = Descent(tolerance=model.tolerances(TUNING.tolerance), steps=TUNING.steps)
+        end = descent.run(model.objective, start, model.inverse)
+        home = tree.home(ordered)
+        assert home is not None, "the tree is over these attributes"
+        cells = model.beliefs(end)[home]
+        kept = [axis for axis in tree.cliques[home].axes if axis in axes]
+        cells = cells.reshape([self.shape[axis] for axis in kept]).transpose([kept.index(axis) for axis in axes])
+        return np.asarray(cells * base.sum())
