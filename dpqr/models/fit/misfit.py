@@ -26,9 +26,7 @@ from dpqr.models.junction_tree import JunctionTree, by_size
 class MisfitTuning(Struct, frozen=True, kw_only=True):
     """Limits of time and precision; figures: tests/benchmarks/RESULTS.md, "Estimates beside their own draws"."""
 
-    doubt: float = 0.3  # posterior probability that nothing is missed, below which a fit is moved
-    prior: float = 2.0  # kinds of sums that the prior of what is missed counts as
-    rounds: int = 20  # of expectation maximisation
+    doubt: float = 0.05  # posterior probability that nothing is missed, below which a fit is moved
     cells: int = 2**17  # of a table that is moved to meet queries, at most
     steps: int = 200  # of its descent, at most
     tolerance: float = 0.2  # of that, in deviations of noise, as of `MaximumEntropyFit`
@@ -44,52 +42,42 @@ class Sums(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy sums of a kind beside a fit. All of one shape.
 
     expected: m, what the fit has, records, 0 or more. residuals: answers less m. noise: variances s^2, more than 0.
+    before: m as it was before the fit saw these answers' noise, so that large residuals do not make it large.
     """
 
     expected: FloatArray
     residuals: FloatArray
     noise: FloatArray
+    before: FloatArray
 
-    def ridge(self, missed: float) -> FloatArray:
+    @property
+    def missed(self) -> float:
+        """v, the variance of the log-odds that the fit misses: its posterior mean; 0 where it is in doubt.
+
+        A sum is off by N(0, s^2 + m + v m^2): noise, sampling, and what is missed.
+
+        >>> sides, even, noise = np.where(np.arange(50) % 2, 1.0, -1.0), np.full(50, 1e3), np.full(50, 100.0)
+        >>> of = lambda size: Sums(expected=even, residuals=size * sides, noise=noise, before=even).missed
+        >>> round(of(30.0), 2), round(of(500.0), 2)
+        (0.0, 0.18)
+        """
+        squares, before = self.residuals.reshape(-1) ** 2, self.before.reshape(-1)
+        spread = self.noise.reshape(-1) + before + np.multiply.outer(VARIANCES, before**2)
+        logs = -0.5 * (np.log(spread) + squares / spread).sum(axis=1)
+        logs[0] += math.log(len(VARIANCES) - 1)
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        return float(weights @ VARIANCES) if weights[0] < TUNING.doubt else 0.0
+
+    @property
+    def ridge(self) -> FloatArray:
         """Residuals per unit of log-odds at which they are best moved, s^2 / (1 + v m), as `ridge_by_cell`.
 
         m is what is expected, or the answer beyond two deviations.
         """
         records = self.expected + np.maximum(0.0, self.residuals - 2.0 * np.sqrt(self.noise))
-        ridge: FloatArray = self.noise / (1.0 + missed * records)
+        ridge: FloatArray = self.noise / (1.0 + self.missed * records)
         return ridge
-
-    def likelihoods(self) -> FloatArray:
-        """Logs, of each of `VARIANCES`: a sum is off by N(0, s^2 + m + v m^2), noise, sampling, and what is missed."""
-        squares, known = self.residuals.reshape(-1) ** 2, (self.noise + self.expected).reshape(-1)
-        spread = known + np.multiply.outer(VARIANCES, self.expected.reshape(-1) ** 2)
-        logs: FloatArray = -0.5 * (np.log(spread) + squares / spread).sum(axis=1)
-        return logs
-
-
-def missed_variances(kinds: Sequence[Sums]) -> list[float]:
-    """v, the variance of the log-odds that a fit misses, of each kind: its posterior mean; 0 where that is in doubt.
-
-    How often each of `VARIANCES` occurs among the kinds is learned from them (empirical Bayes).
-
-    Privacy:
-        Post-processing of released answers.
-
-    >>> sides = np.where(np.arange(50) % 2, 1.0, -1.0)
-    >>> of = lambda size: Sums(expected=np.full(50, 1e3), residuals=size * sides, noise=np.full(50, 100.0))
-    >>> [round(one, 2) for one in missed_variances([of(30.0), of(500.0)])]
-    [0.0, 0.18]
-    """
-    logs = np.array([one.likelihoods() for one in kinds])
-    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-    first = np.full(len(VARIANCES), 0.5 / (len(VARIANCES) - 1))
-    first[0] = 0.5
-    weights = first
-    for _ in range(TUNING.rounds):
-        shares = weights * likely
-        shares /= shares.sum(axis=1, keepdims=True)
-        weights = (TUNING.prior * first + shares.sum(axis=0)) / (TUNING.prior + len(kinds))
-    return [float(one @ VARIANCES) if one[0] < TUNING.doubt else 0.0 for one in shares]
 
 
 # Sums of neighbouring cells of one table that was measured cell by cell.
@@ -117,14 +105,19 @@ def fit_with_sums(base: FloatArray, values: FloatArray, deviation: float, *, hid
     """
     ridge = ridge_by_cell(base, values, deviation, hidden=hidden)
     table = local_fit(base, values, deviation, ridge)
-    factors = _missed_by_sums(table, ridge, values, deviation)
+    factors = _missed_by_sums(base, table, ridge, values, deviation)
     if factors is None:
         return table
     moved = base * factors
-    return local_fit(moved * (base.sum() / moved.sum()), values, deviation, ridge)
+    again = local_fit(moved * (base.sum() / moved.sum()), values, deviation, ridge)
+    # What explains sums is no further from the cells than before, or than noise; but where noise was rounded to 0.
+    most = max(float(((values - table) ** 2).mean()), deviation**2)
+    return again if ((values - again) ** 2).mean() <= most else table
 
 
-def _missed_by_sums(table: FloatArray, ridge: FloatArray, values: FloatArray, deviation: float) -> FloatArray | None:
+def _missed_by_sums(
+    base: FloatArray, table: FloatArray, ridge: FloatArray, values: FloatArray, deviation: float
+) -> FloatArray | None:
     """Factors of the base, by which the fit meets sums of neighbouring cells; None where it misses none of them.
 
     A log-odds of the base moves a cell of m records by m r / (m + r) alone: where the cell's own answer is better than
@@ -132,19 +125,19 @@ def _missed_by_sums(table: FloatArray, ridge: FloatArray, values: FloatArray, de
     """
     left = ridge / (ridge + table)
     noise, residuals = (left * deviation) ** 2, values - table
-    stages = [(table * left, noise, residuals - noise * (residuals.sum() / noise.sum()))]
+    before = base * ridge / (ridge + base)
+    stages = [(table * left, residuals - noise * (residuals.sum() / noise.sum()), noise, before)]
     while max(stages[-1][0].shape) > 2:
-        free, noise, residuals = stages[-1]
-        stages.append((_halved(free), _halved(noise), _halved(residuals)))
+        free, residuals, noise, before = map(_halved, stages[-1])
+        stages.append((free, residuals, noise, before))
     factors, found = np.ones([1] * table.ndim), False
-    for free, noise, residuals in stages[:0:-1]:
+    for free, residuals, noise, before in stages[:0:-1]:
         factors = _doubled(factors, free.shape)
         expected = free * factors
-        sums = Sums(expected=expected, residuals=free + residuals - expected, noise=noise)
-        (missed,) = missed_variances([sums])
-        if missed > 0.0:
+        sums = Sums(expected=expected, residuals=free + residuals - expected, noise=noise, before=before)
+        if sums.missed > 0.0:
             found = True
-            fitted = local_fit(expected, free + residuals, deviation, sums.ridge(missed))
+            fitted = local_fit(expected, free + residuals, deviation, sums.ridge)
             some = expected > TUNING.least
             factors = factors * np.divide(fitted, expected, out=np.ones_like(fitted), where=some)
     return _doubled(factors, table.shape) if found else None
@@ -203,17 +196,12 @@ class MissedQueries(Struct, frozen=True, kw_only=True, eq=False):
                 expected = np.maximum(model.answer(seen.block), 0.0)
                 noise = np.full(expected.shape, seen.deviation**2)
                 queries.append(seen)
-                sums.append(Sums(expected=expected, residuals=seen.values - expected, noise=noise))
-        variances = missed_variances(sums) if sums else []
-        if not any(variances):
+                sums.append(Sums(expected=expected, residuals=seen.values - expected, noise=noise, before=expected))
+        missed = frozenset(seen.axes for seen, each in zip(queries, sums, strict=True) if each.missed > 0.0)
+        if not missed:
             return None
-        return cls(
-            shape=shape,
-            total=model.total,
-            queries=tuple(queries),
-            ridges=tuple(one.ridge(missed) for one, missed in zip(sums, variances, strict=True)),
-            missed=frozenset(seen.axes for seen, missed in zip(queries, variances, strict=True) if missed > 0.0),
-        )
+        ridges = tuple(each.ridge for each in sums)
+        return cls(shape=shape, total=model.total, queries=tuple(queries), ridges=ridges, missed=missed)
 
     def touches(self, axes: Axes) -> bool:
         """Whether a missed query is of these attributes, or of some of them."""
