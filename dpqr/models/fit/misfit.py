@@ -38,7 +38,7 @@ VARIANCES = np.array([0.0, *np.geomspace(1e-5, 3.0, 10)])
 """Variances v of the log-odds that a fit misses. Half of the prior is on 0, the others are alike likely."""
 
 
-class Sums(Struct, frozen=True, kw_only=True, eq=False):
+class MissedSums(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy sums of a kind beside a fit. All of one shape.
 
     expected: m, what the fit has, records, 0 or more. residuals: answers less m. noise: variances s^2, more than 0.
@@ -57,7 +57,7 @@ class Sums(Struct, frozen=True, kw_only=True, eq=False):
         A sum is off by N(0, s^2 + m + v m^2): noise, sampling, and what is missed.
 
         >>> sides, even, noise = np.where(np.arange(50) % 2, 1.0, -1.0), np.full(50, 1e3), np.full(50, 100.0)
-        >>> of = lambda size: Sums(expected=even, residuals=size * sides, noise=noise, before=even).missed
+        >>> of = lambda size: MissedSums(expected=even, residuals=size * sides, noise=noise, before=even).missed
         >>> round(of(30.0), 2), round(of(500.0), 2)
         (0.0, 0.18)
         """
@@ -134,7 +134,7 @@ def _missed_by_sums(
     for free, residuals, noise, before in stages[:0:-1]:
         factors = _doubled(factors, free.shape)
         expected = free * factors
-        sums = Sums(expected=expected, residuals=free + residuals - expected, noise=noise, before=before)
+        sums = MissedSums(expected=expected, residuals=free + residuals - expected, noise=noise, before=before)
         if sums.missed > 0.0:
             found = True
             fitted = local_fit(expected, free + residuals, deviation, sums.ridge)
@@ -144,7 +144,7 @@ def _missed_by_sums(
 
 
 def _halved(cells: FloatArray) -> FloatArray:
-    """Sums of two neighbours along each axis; of an odd number the last one is alone."""
+    """MissedSums of two neighbours along each axis; of an odd number the last one is alone."""
     for axis, size in enumerate(cells.shape):
         if size > 1:
             cells = np.add.reduceat(cells, np.arange(0, size, 2), axis=axis)
@@ -177,6 +177,10 @@ class MissedQueries(Struct, frozen=True, kw_only=True, eq=False):
 
     Privacy:
         Post-processing of released answers and public sizes.
+
+    >>> from dpqr.models.hypothesis import DenseDistribution
+    >>> MissedQueries.of([], DenseDistribution.uniform((2, 2), 8.0), (2, 2)) is None
+    True
     """
 
     shape: tuple[int, ...]
@@ -196,7 +200,9 @@ class MissedQueries(Struct, frozen=True, kw_only=True, eq=False):
                 expected = np.maximum(model.answer(seen.block), 0.0)
                 noise = np.full(expected.shape, seen.deviation**2)
                 queries.append(seen)
-                sums.append(Sums(expected=expected, residuals=seen.values - expected, noise=noise, before=expected))
+                sums.append(
+                    MissedSums(expected=expected, residuals=seen.values - expected, noise=noise, before=expected)
+                )
         missed = frozenset(seen.axes for seen, each in zip(queries, sums, strict=True) if each.missed > 0.0)
         if not missed:
             return None
@@ -219,25 +225,27 @@ class MissedQueries(Struct, frozen=True, kw_only=True, eq=False):
             groups: attributes of each table, ascending.
             bases: the model's own tables over them, in records.
         """
-        return [self._fitted(axes, np.asarray(base)) for axes, base in zip(groups, bases, strict=True)]
-
-    def _fitted(self, axes: Axes, base: FloatArray) -> FloatArray:
-        inside = [place for place, seen in enumerate(self.queries) if set(seen.axes) <= set(axes)]
-        evidence = [self.queries[place] for place in inside]
-        shape = tuple(size if axis in axes else 1 for axis, size in enumerate(self.shape))
-        ordered = by_size(self.shape, axes)
-        turn = [axes.index(axis) for axis in ordered]
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(base.transpose(turn) / base.sum()), LOG_ZERO)
-        tree = JunctionTree.over(shape, [ordered])
-        strengths = [self.ridges[place] / max(self.queries[place].deviation, SMALLEST_DEVIATION) for place in inside]
-        model = LogLinear.of(evidence, tree, [(ordered, logs)], self.total, strengths)
-        start = np.zeros(model.targets.size)
-        descent = Descent(tolerance=model.tolerances(TUNING.tolerance), steps=TUNING.steps)
-        end = descent.run(model.objective, start, model.inverse)
-        home = tree.home(ordered)
-        assert home is not None, "the tree is over these attributes"
-        cells = model.beliefs(end)[home]
-        kept = [axis for axis in tree.cliques[home].axes if axis in axes]
-        cells = cells.reshape([self.shape[axis] for axis in kept]).transpose([kept.index(axis) for axis in axes])
-        return np.asarray(cells * base.sum())
+        tables = []
+        for axes, base in zip(groups, bases, strict=True):
+            inside = [place for place, seen in enumerate(self.queries) if set(seen.axes) <= set(axes)]
+            evidence = [self.queries[place] for place in inside]
+            shape = tuple(size if axis in axes else 1 for axis, size in enumerate(self.shape))
+            ordered = by_size(self.shape, axes)
+            turn = [axes.index(axis) for axis in ordered]
+            with np.errstate(divide="ignore"):
+                logs = np.maximum(np.log(base.transpose(turn) / base.sum()), LOG_ZERO)
+            tree = JunctionTree.over(shape, [ordered])
+            strengths = [
+                self.ridges[place] / max(self.queries[place].deviation, SMALLEST_DEVIATION) for place in inside
+            ]
+            model = LogLinear.of(evidence, tree, [(ordered, logs)], self.total, strengths)
+            start = np.zeros(model.targets.size)
+            descent = Descent(tolerance=model.tolerances(TUNING.tolerance), steps=TUNING.steps)
+            end = descent.run(model.objective, start, model.inverse)
+            home = tree.home(ordered)
+            assert home is not None, "the tree is over these attributes"
+            cells = model.beliefs(end)[home]
+            kept = [axis for axis in tree.cliques[home].axes if axis in axes]
+            cells = cells.reshape([self.shape[axis] for axis in kept]).transpose([kept.index(axis) for axis in axes])
+            tables.append(np.asarray(cells * base.sum()))
+        return tables
