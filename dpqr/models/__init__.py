@@ -11,6 +11,7 @@ Other rooms import these modules, and no others:
     fit.local_fits       fits of single tables, without a model
     fit.log_linear       log-linear models and belief propagation
     fit.maximum_entropy  the maximum-entropy fit
+    fit.misfit           what noisy answers show of a fit's errors
     hypothesis           dense, signed and linear hypotheses, and what each can answer
     junction_tree        trees of cliques by triangulation
     piecewise            constant probabilities on pieces

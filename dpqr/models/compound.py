@@ -60,7 +60,7 @@ class RefinedDistribution:
     array([4., 4.])
     """
 
-    model: DenseDistribution | FactoredDistribution
+    model: DenseDistribution | FactoredDistribution | RefinedDistribution | ModelAverage
     tables: Tables
     _cache: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
@@ -82,26 +82,32 @@ class RefinedDistribution:
         if source is None:
             return self.model.marginal(axes)
         cached = self._cache.get(source)
-        table = self._refine({source: self.model.joint(source)})[0] if cached is None else cached
+        table = self._refine({source: self._base(source)})[0] if cached is None else cached
         marginal: FloatArray = dense_marginal(table, tuple(source.index(axis) for axis in axes))
         return marginal
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
         """Refine and cache the tables of all of these groups together, up to KEPT cells."""
         sources = dict.fromkeys(source for axes in groups if (source := self._source(axes)) is not None)
-        if isinstance(self.model, FactoredDistribution):
+        if isinstance(self.model, Prefetching):
             self.model.prefetch([*sources, *groups])
         room, some, cells = self._room(), dict[Axes, FloatArray](), 0
         for source in sources:
             if room <= 0:
                 return
             if source not in self._cache:
-                some[source] = self.model.joint(source)
+                some[source] = self._base(source)
                 cells += some[source].size
             if cells >= TOGETHER:
                 self._refine(some)
                 room, some, cells = self._room(), {}, 0
         self._refine(some)
+
+    def _base(self, axes: Axes) -> FloatArray:
+        """The model's own table, not cached."""
+        if isinstance(self.model, FactoredDistribution):
+            return self.model.joint(axes)
+        return np.asarray(self.model.marginal(axes))
 
     def _room(self) -> int:
         """Cells that may still be kept."""

@@ -14,7 +14,7 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import Composition
 from dpqr.kernel.values import replace
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
-from dpqr.models.compound import ModelAverage, ProductDistribution
+from dpqr.models.compound import ModelAverage, ProductDistribution, RefinedDistribution
 from dpqr.models.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.releases.answers.answered import BlockAnswers, Earlier, distance_errors
 from dpqr.releases.answers.errors import ErrorBars, error_bars
@@ -233,6 +233,7 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool, lost: bool = False) -
     """What a reader must know before relying on the figures. lost: whether the tables of persons were drawn in vain."""
     reasons = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
     model = outcome.hypothesis.model if isinstance(outcome.hypothesis, ProductDistribution) else outcome.hypothesis
+    model = model.model if isinstance(model, RefinedDistribution) else model
     averaged = (model.words,) if isinstance(model, ModelAverage) else ()
     sentences = [*plan.notes, *reasons, *averaged, *plan.roles.update.trust]
     if not private:

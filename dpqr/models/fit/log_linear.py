@@ -298,6 +298,9 @@ def _grow(
 Table = tuple[Axes, FloatArray]
 """Attributes in any order, all within one clique, and logs over them."""
 
+LOG_ZERO = -1e15
+"""The log of a structural zero. Finite, so that differences stay numbers; its exponential is exactly 0."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CliqueState:

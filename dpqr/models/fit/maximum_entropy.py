@@ -16,8 +16,9 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import MEMORY, Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
-from dpqr.models.fit.local_fits import best_strengths, local_fit, ridge_by_cell
-from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
+from dpqr.models.fit.local_fits import best_strengths
+from dpqr.models.fit.log_linear import LOG_ZERO, LogLinear, Propagation, Table
+from dpqr.models.fit.misfit import fit_with_sums
 from dpqr.models.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -148,8 +149,7 @@ class MaximumEntropyFit(Struct, frozen=True, kw_only=True):
         """The distribution whose marginal is the local fit to `whole` on the base of the lower orders. Its columns are
         independent of all others."""
         base = fitted.marginal(whole.axes) * total
-        ridge = ridge_by_cell(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
-        cells = local_fit(base, whole.values, whole.deviation, ridge)
+        cells = fit_with_sums(base, whole.values, whole.deviation, hidden=self.shrinks_hidden)
         cells /= total
         others = (clique.axes for clique in fitted.tree.cliques if not set(clique.axes) <= set(whole.axes))
         tree = JunctionTree.over(fitted.tree.shape, [whole.axes, *others])
@@ -278,9 +278,6 @@ def strengths_by_cell(
 
 
 # Constraints: structural zeros and known totals of the domain file, as a fit takes them.
-
-LOG_ZERO = -1e15
-"""The log of a structural zero. Finite, so that differences stay numbers; its exponential is exactly 0."""
 
 KNOWN_DEVIATION = 0.05
 """Records: the standard deviation that a known total enters the fit with, about its tolerance."""

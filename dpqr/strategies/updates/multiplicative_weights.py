@@ -19,8 +19,9 @@ from dpqr.models.compound import Joint, ModelAverage, RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
 from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
-from dpqr.models.fit.local_fits import Refinement, by_interaction, local_fit, put_together, ridge_by_cell
+from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
+from dpqr.models.fit.misfit import MissedQueries, fit_with_sums
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.models.junction_tree import cells, maximal_cliques, within
 from dpqr.models.rows import LISTED, Tilt, WeightedRows
@@ -129,8 +130,9 @@ class MultiplicativeWeights:
     def counted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> float:
         """The number of records, as all measurements say (`records_total`)."""
         # The hypothesis' answers at one record; of a compound one its tree's.
-        tree = hypothesis.tree if isinstance(hypothesis, ModelAverage) else hypothesis
-        model = tree.model if isinstance(tree, RefinedDistribution) else tree
+        model = hypothesis
+        while isinstance(model, RefinedDistribution | ModelAverage):
+            model = model.model if isinstance(model, RefinedDistribution) else model.tree
         return records_total(problem, history, replace(model, total=1.0, _cache={}).answer)
 
     def fitted(
@@ -178,7 +180,8 @@ class MultiplicativeWeights:
         history: Sequence[Measurement],
         like: Hypothesis | None = None,
     ) -> Distribution:
-        """The fit, averaged with latent classes by how well each predicts noise that it has not seen.
+        """The fit, averaged with latent classes by how well each predicts noise that it has not seen, and moved to meet
+        measured queries that the average misses.
 
         Classes satisfy no structural zeros, so with these it is the fit alone.
         """
@@ -197,9 +200,14 @@ class MultiplicativeWeights:
             joined=[block.axes for block in problem.workload.blocks],
             seed=problem.seed,
         )
+        model: Distribution = tree
+        other = like.model if isinstance(like, RefinedDistribution) else like
         if like is None:
-            return averaging.average(tree, measured)
-        return averaging.again(tree, measured, like) if isinstance(like, ModelAverage) else tree
+            model = averaging.average(tree, measured)
+        elif isinstance(other, ModelAverage):
+            model = averaging.again(tree, measured, other)
+        missed = MissedQueries.of(self._whole(problem, measured, total), model, problem.domain.shape)
+        return RefinedDistribution(model=model, tables=missed) if missed else model
 
     def _admitted(
         self, problem: Problem, evidence: tuple[LinearMeasurement, ...]
@@ -275,8 +283,7 @@ def _whole_table(model: Joint, seen: LinearMeasurement, *, shrinks_hidden: bool)
     """
     base = np.asarray(model.marginal(tuple(range(seen.order))), dtype=np.float64)
     values = seen.values.transpose(np.argsort(seen.axes))
-    ridge = ridge_by_cell(base, values, seen.deviation, hidden=shrinks_hidden)
-    fitted = local_fit(base, values, seen.deviation, ridge)
+    fitted = fit_with_sums(base, values, seen.deviation, hidden=shrinks_hidden)
     return DenseDistribution(
         probabilities=freeze(fitted / fitted.sum()), total=model.total, potentials=model.potentials
     )
