@@ -49,9 +49,9 @@ class Tables(Protocol):
 class RefinedDistribution:
     """Answers come from `tables` where they refine the model, and from the model elsewhere.
 
-    Every single answer is that of a distribution; answers from different tables need not agree on shared attributes, nor
-    with the model's own on fewer. Rows are drawn from the model: a distribution over the whole domain with all tables as
-    marginals would not fit into memory, and need not exist.
+    Every single answer is that of a distribution; answers from different tables need not agree on shared attributes,
+    nor with the model's own on fewer. Rows are drawn from the model: a distribution over the whole domain with all
+    tables as marginals would not fit into memory, and need not exist.
 
     >>> class NoTables:
     ...     def touches(self, axes):

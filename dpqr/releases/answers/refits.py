@@ -8,7 +8,8 @@ kind where it has few. It is scaled by what the refits do not show:
 | block      | its errors are larger by                                                                         |
 |------------|--------------------------------------------------------------------------------------------------|
 | measured   | what its answers are further from what was measured than those of refits are (a covariance       |
-|            | penalty: on average what residuals that no fit has seen would show, with less noise)             |
+|            | penalty: on average what residuals that no fit has seen would show, with less noise), first for  |
+|            | answers of each size in all blocks of its kind, then for the block                               |
 | unmeasured | what was bought or selected shows of it (`dpqr.releases.answers.errors`)                         |
 
 Either is a noisy ratio, shrunk towards those of its kind (`shrunk_ratios`).
@@ -155,8 +156,8 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
     """What all refits show of one block, in units of its grid.
 
     place: of the measurement that answers it without the hypothesis. squares: summed over the refits, shape (rows,).
-    cells: how many answers of refits are of each size, and by_size: their summed squares, both of shape (SIZES,).
-    total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
+    cells: how many answers of refits are of each size, by_size: their summed squares, and residuals: the summed squares
+    of what was measured less these answers, all of shape (SIZES,). total: summed L1 errors.
     """
 
     block: QueryBlock
@@ -164,13 +165,15 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
     squares: FloatArray
     cells: FloatArray
     by_size: FloatArray
+    residuals: FloatArray
     total: float = 0.0
-    residual: float = 0.0
 
     @classmethod
     def of(cls, block: QueryBlock, place: tuple[int, int] | None) -> _BlockErrors:
-        nothing = np.zeros(block.rows), np.zeros(SIZES), np.zeros(SIZES)
-        return cls(block=block, place=place, squares=nothing[0], cells=nothing[1], by_size=nothing[2])
+        cells, by_size, residuals = np.zeros((3, SIZES))
+        return cls(
+            block=block, place=place, squares=np.zeros(block.rows), cells=cells, by_size=by_size, residuals=residuals
+        )
 
     def add(self, answers: FloatArray, truth: FloatArray, history: Sequence[Measurement]) -> None:
         """One refit, what it should have answered, and the measurements that it was fitted to."""
@@ -179,14 +182,16 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
         self.cells += np.bincount(sizes, minlength=SIZES)
         self.by_size += np.bincount(sizes, off * off, minlength=SIZES)
         self.total += float(np.abs(off).sum())
-        self.residual += self.off_measured(answers, history)
+        self.residuals += self.off_measured(answers, history)
 
-    def off_measured(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
-        """The mean square of what was measured less the answers; 0 where nothing was."""
+    def off_measured(self, answers: FloatArray, history: Sequence[Measurement]) -> FloatArray:
+        """The squares of what was measured less the answers, summed by size of these, shape (SIZES,); 0 where nothing
+        was."""
         if self.place is None:
-            return 0.0
+            return np.zeros(SIZES)
         one, index = history[self.place[0]], self.place[1]
-        return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+        off = answers_from(self.block, one.blocks[index], one.values[index]) - answers
+        return np.bincount(size_classes(answers), off * off, minlength=SIZES).astype(np.float64)
 
     def ratio(self, answers: FloatArray, squares: FloatArray, history: Sequence[Measurement], refits: int) -> Ratio:
         """Of the mean square error over that by refits, as what was measured shows it: both residuals differ by as
@@ -196,7 +201,8 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
             answers: released.
             squares: their mean square errors by refits.
         """
-        seen, expected, mean = self.off_measured(answers, history), self.residual / refits, float(squares.mean())
+        seen = float(self.off_measured(answers, history).sum()) / self.block.rows
+        expected, mean = float(self.residuals.sum()) / self.block.rows / refits, float(squares.mean())
         noise = (2.0 / self.block.rows * (seen**2 + expected**2 / refits)) ** 0.5
         return Ratio(value=1.0 + (seen - expected) / mean, noise=noise / mean)
 
@@ -223,6 +229,7 @@ def _errors(
         some = np.flatnonzero(cells)
         nearest = some[np.abs(np.arange(SIZES)[:, None] - some).argmin(axis=1)]
         means = (by_size / np.maximum(cells, 1.0))[nearest]
+        larger_by_size = np.ones(SIZES) if alike else _ratios_by_size(of_kind, means, shown, history, refits)
         for one in of_kind:
             # Answers of one refit err together, as prefixes do, where the block itself was not measured.
             together, answers = alike and one.place is None, np.asarray(shown.answer(one.block), dtype=np.float64)
@@ -231,6 +238,8 @@ def _errors(
             if few < TUNING.shared:  # too few to go by size, and no others make up for them
                 known, spread = np.full(SIZES, few), np.full(SIZES, by_size.sum() / few)
             spread *= _student(np.full(SIZES, refits) if together else known) ** 2
+            if one.place is not None:
+                spread *= larger_by_size
             # Between the middles of two sizes a mean of both.
             own = np.interp(np.log2(1.0 + np.abs(answers)) - 0.5, np.arange(SIZES), spread)
             deviations = float(one.cells @ np.sqrt(spread))
@@ -255,6 +264,44 @@ def _errors(
         total = float(np.sqrt(squares[name]).sum()) * parts[name]
         errors[name] = RefitError(each=np.sqrt(each) * times, total=total * times)
     return errors
+
+
+def _ratios_by_size(
+    of_kind: Sequence[_BlockErrors],
+    means: FloatArray,
+    shown: Hypothesis,
+    history: Sequence[Measurement],
+    refits: int,
+) -> FloatArray:
+    """By how much the mean square errors of measured answers of each size are larger than those by refits, shape
+    (SIZES,): what a model smooths away in many small cells it smooths away in refits around itself, too.
+
+    As `_BlockErrors.ratio`, of the answers of all blocks of a kind together, weighed by the precision of residuals.
+
+    Args:
+        means: mean square errors by refits.
+    """
+    # Mean square residuals of refits: of a block's answers about the variance of its noise.
+    residuals = {
+        one.block.name: float(one.residuals.sum() / one.cells.sum()) for one in of_kind if one.place is not None
+    }
+    least = min((each for each in residuals.values() if each > 0.0), default=0.0)
+    more, expected, squares = np.zeros((3, SIZES))
+    for one in of_kind:
+        residual = residuals.get(one.block.name, 0.0)
+        if residual > 0.0:
+            answers, weight = np.asarray(shown.answer(one.block), dtype=np.float64), (least / residual) ** 2
+            count = np.bincount(size_classes(answers), minlength=SIZES)
+            by_refits = np.where(one.cells > 0.0, one.residuals / np.maximum(one.cells, 1.0), residual)
+            more += weight * (one.off_measured(answers, history) - count * by_refits)
+            expected += weight * count * means
+            squares += 2.0 * count * (weight * residual) ** 2 * (1.0 + 1.0 / refits)
+    more, expected, squares = map(_with_neighbours, (more, expected, squares))
+    some = np.flatnonzero(expected > 0.0)
+    values, noise = 1.0 + more[some] / expected[some], np.sqrt(squares[some]) / expected[some]
+    found = np.ones(SIZES)
+    found[some] = shrunk_ratios([Ratio(value=each, noise=own) for each, own in zip(values, noise, strict=True)])
+    return found
 
 
 def size_classes(answers: FloatArray) -> IntArray:

@@ -84,6 +84,21 @@ def test_a_misfit_that_refits_cannot_show_is_added():
     assert np.median(errors.each) == pytest.approx((100**2 + 20**2) ** 0.5, rel=0.1)
 
 
+def test_a_misfit_of_small_answers_is_theirs_alone():
+    """Cells of 1,000 records are met, and those of 0 and 60 are smoothed away, in every refit around 30 as well."""
+    law, large = DiscreteGaussian(Fraction(400)), np.arange(CELLS) % 4 == 0
+    noise = np.rint(np.random.default_rng(1).normal(0.0, 20.0, CELLS))
+    rule, found = MultiplicativeWeights(), {}
+    for name, small in (("met", 30), ("missed", 60 * (np.arange(CELLS) % 4 == 1))):
+        plan, outcome = ended(measured(A, np.where(large, 1000, small) + noise, law), rule=rule)
+        cells = np.where(large, 1000.0, 30.0)[:, None] * np.full((1, 2), 0.5)
+        shown = DenseDistribution(probabilities=cells / cells.sum(), total=float(cells.sum()))
+        found[name] = refit_errors(plan, outcome, shown)["a"].each
+    # Each of the missed ones is off by 30.
+    assert found["missed"][~large].mean() > 2.0 * found["met"][~large].mean()
+    assert found["missed"][large].mean() < 1.5 * found["met"][large].mean()
+
+
 def test_a_pair_that_was_not_measured_errs_by_its_sampling_variation_however_many_records_there_are():
     """Of independent columns: records fall into its cells by chance, noise in the columns is next to nothing."""
     records, size = 4 * TUNING.rows, 64
