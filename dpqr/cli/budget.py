@@ -95,14 +95,14 @@ def policy(dataset: str, given: PolicyCommand) -> None:
 @click.argument("plan", metavar="PLAN", shell_complete=DOCUMENTS)
 @takes(ApproveCommand, unset=("purpose",))
 def approve(dataset: str, plan: str, given: ApproveCommand) -> None:
-    """Approve one release of DATASET by the plan in the file PLAN, which `dpqr plan --out` has written.
+    """Approve one run of DATASET by the plan in the file PLAN, which `dpqr plan --out` or `--lock` has written.
 
     --by says who approves. The plan is made again from the documents that it holds, and refused where it differs. What
     was approved is printed. `dpqr plan` and its --html show more of it before.
     """
     approved = opened(given).approve(dataset, plan, by=given["by"], purpose=given["purpose"])
     product(str(approved))
-    say(f"approved one release of {dataset} by plan {approved.sha256}")
+    say(f"approved one run of {dataset} by plan {approved.sha256}")
 
 
 @command.command("show")
