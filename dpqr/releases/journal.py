@@ -385,8 +385,9 @@ def _salted(mark: str | None, salt: str | None) -> str | None:
 
 def begin_journal(file: TranscriptFile, ledger: ChainedLedger, paid: Reservation) -> LedgerJournal:
     """A new run's journal. The file holds from now on what the run is."""
+    key = ledger.key(paid)  # a ledger that cannot be reached ends the run, so before the file says that one waits
     file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
-    return LedgerJournal(file=file, ledger=ledger, paid=paid, key=ledger.key(paid))
+    return LedgerJournal(file=file, ledger=ledger, paid=paid, key=key)
 
 
 def run_of(file: TranscriptFile, ledger: ChainedLedger) -> Run | None:
