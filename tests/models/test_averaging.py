@@ -99,14 +99,18 @@ def test_what_classes_cannot_follow_is_left_to_the_tree():
 
 
 def test_classes_that_are_far_from_the_tree_at_first_are_doubled_while_they_come_nearer():
-    """Six columns follow one of sixteen values: eight classes gain nothing beside a tree that blurs it a little."""
-    shape, even = (16,) * 6, np.full(16, 1 / 16)
+    """Six columns follow one of sixteen values: four classes gain nothing beside a tree that blurs it a little.
+
+    The values have unlike shares, so that arithmetic does not decide which of them a split takes apart first.
+    """
+    shape, shares = (16,) * 6, 1.2 ** np.arange(16)
+    shares /= shares.sum()
 
     def following(blur):
-        law = (1.0 - blur) * np.eye(16) + blur / 16
-        return LatentClasses(shares=even, laws=(law,) * 6, total=12_000.0)
+        law = (1.0 - blur) * np.eye(16) + blur * shares[:, None]
+        return LatentClasses(shares=shares, laws=(law,) * 6, total=12_000.0)
 
-    exact, tree, noise = following(0.02), following(0.06), np.random.default_rng(5)
+    exact, tree, noise = following(0.02), following(0.15), np.random.default_rng(5)
     pairs = list(combinations(range(6), 2))
     measured = tuple(
         LinearMeasurement(
