@@ -229,10 +229,11 @@ def _errors(
         some = np.flatnonzero(cells)
         nearest = some[np.abs(np.arange(SIZES)[:, None] - some).argmin(axis=1)]
         means = (by_size / np.maximum(cells, 1.0))[nearest]
-        larger_by_size = np.ones(SIZES) if alike else _ratios_by_size(of_kind, means, shown, history, refits)
-        for one in of_kind:
+        shown_answers = [np.asarray(shown.answer(one.block), dtype=np.float64) for one in of_kind]
+        larger_by_size = np.ones(SIZES) if alike else _ratios_by_size(of_kind, shown_answers, means, history, refits)
+        for one, answers in zip(of_kind, shown_answers, strict=True):
             # Answers of one refit err together, as prefixes do, where the block itself was not measured.
-            together, answers = alike and one.place is None, np.asarray(shown.answer(one.block), dtype=np.float64)
+            together = alike and one.place is None
             known = _with_neighbours(one.cells) + TUNING.shared
             spread = (_with_neighbours(one.by_size) + TUNING.shared * means) / known
             if few < TUNING.shared:  # too few to go by size, and no others make up for them
@@ -268,8 +269,8 @@ def _errors(
 
 def _ratios_by_size(
     of_kind: Sequence[_BlockErrors],
+    shown: Sequence[FloatArray],
     means: FloatArray,
-    shown: Hypothesis,
     history: Sequence[Measurement],
     refits: int,
 ) -> FloatArray:
@@ -279,7 +280,8 @@ def _ratios_by_size(
     As `_BlockErrors.ratio`, of the answers of all blocks of a kind together, weighed by the precision of residuals.
 
     Args:
-        means: mean square errors by refits.
+        shown: the released answers of each block.
+        means: mean square errors by refits, by size.
     """
     # Mean square residuals of refits: of a block's answers about the variance of its noise.
     residuals = {
@@ -287,10 +289,10 @@ def _ratios_by_size(
     }
     least = min((each for each in residuals.values() if each > 0.0), default=0.0)
     more, expected, squares = np.zeros((3, SIZES))
-    for one in of_kind:
+    for one, answers in zip(of_kind, shown, strict=True):
         residual = residuals.get(one.block.name, 0.0)
         if residual > 0.0:
-            answers, weight = np.asarray(shown.answer(one.block), dtype=np.float64), (least / residual) ** 2
+            weight = (least / residual) ** 2
             count = np.bincount(size_classes(answers), minlength=SIZES)
             by_refits = np.where(one.cells > 0.0, one.residuals / np.maximum(one.cells, 1.0), residual)
             more += weight * (one.off_measured(answers, history) - count * by_refits)
