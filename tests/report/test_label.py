@@ -82,7 +82,8 @@ def test_labels_of_all_versions(version):
     found = read_label(str(OLD / version))
     assert (line(found, "Epsilon"), line(found, "Delta")) == ("1", "0")
     assert (found.stamp == "") == (
-        version in ("0.13.0", "0.12.0", "0.11.0", "0.10.0", "0.9.0", "0.8.0", "0.7.0", "0.6.0", "0.5.0", "0.4.0")
+        version
+        in ("0.14.0", "0.13.0", "0.12.0", "0.11.0", "0.10.0", "0.9.0", "0.8.0", "0.7.0", "0.6.0", "0.5.0", "0.4.0")
     )
 
 
