@@ -283,8 +283,9 @@ def _refuse_open(field: Field, location: Location) -> None:
     for key in ("labels", "bounds"):
         if getattr(field.dpqr, key) is not UNSET:
             raise own.key(key).fault(
-                f"nobody knows the {key} of {field.name!r} yet, and only `dpqr release` by itself learns them first; "
-                f"give a domain that was learned before: dpqr domain TABLE --learn {field.name}"
+                f"nobody knows the {key} of {field.name!r} yet, and only `dpqr release` learns them first (the plan: "
+                "`dpqr release TABLE --dry-run`); give a domain that was learned before: "
+                f"dpqr domain TABLE --learn {field.name}"
             )
     for key, what in (("grid", "bounds"), ("cuts", "bounds"), ("max_labels", "labels")):
         if getattr(field.dpqr, key) is not UNSET:

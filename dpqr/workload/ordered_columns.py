@@ -211,7 +211,11 @@ def numbers(axis: int, location: Location, frame: EntryContext) -> tuple[Attribu
     bins = scale_of(attribute.axis)
     if isinstance(bins, Labels) or bins.kind != "number":
         held = "labels" if isinstance(bins, Labels) else f"a {bins.kind}, which has no sum"
-        raise location.fault(f"column {attribute.name!r} holds {held}; name a column of numbers")
+        refusal = f"column {attribute.name!r} holds {held}; name a column of numbers"
+        if isinstance(bins, Labels) and bins.values == ("false", "true"):
+            share = f'{{"proportion": "{attribute.name}"}}, in SQL AVG(CASE WHEN {attribute.name} THEN 1 ELSE 0 END)'
+            refusal = f"column {attribute.name!r} holds true and false, not numbers; the share that is true is {share}"
+        raise location.fault(refusal)
     return attribute, bins
 
 

@@ -224,6 +224,7 @@ def test_random_rectangles_cover_ordered_labels(ask) -> None:
         ({"ranges": "school", "between": [["none", "hihg"]]}, "'hihg' is no label of the column; did you mean 'high'?"),
         ({"ranges": "school", "between": [[1, True]]}, "1 is no label of the column; known: 'none', 'primary'"),
         ({"sum": "school"}, "column 'school' holds labels; name a column of numbers"),
+        ({"mean": "b"}, 'the share that is true is {"proportion": "b"}, in SQL AVG(CASE WHEN b THEN 1 ELSE 0 END)'),
     ],
 )
 def test_what_ordered_labels_refuse(asked, message: str, ask) -> None:

@@ -373,6 +373,8 @@ def read_types(texts: Sequence[str]) -> Codebook:
             for part in values:
                 if "=" in part:
                     field["categories"] = _categories(name, kind, part)
+                elif kind == "boolean" and {"0", "1"}.issuperset(part.split("|")):
+                    field |= {"trueValues": ["1"], "falseValues": ["0"]}
             for key, text in keys.items():
                 (field["dpqr"] if key in inner else field)[key] = _member(key, text)
             column = decode(field, CodebookColumn, Location("--types", name))
@@ -384,7 +386,8 @@ def read_types(texts: Sequence[str]) -> Codebook:
             if part == "learn":
                 raise UsageFault(f"--types {name}: 'learn' alone is no label and no bound; {_LEARN}")
             if column.type == "boolean":
-                if not {"true", "false"}.issuperset(part.split("|")):
+                words = set(part.split("|"))
+                if not (words <= {"true", "false"} or words <= {"0", "1"}):
                     raise UsageFault(f"--types {name}: which word is true? write boolean:trueValues=yes:falseValues=no")
             elif dots and has_bins(column.type):
                 sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}

@@ -202,6 +202,7 @@ def of(kind, low=None, high=None, *, enum=None, **keys):
 
 COLUMNS = {
     "a=boolean": of("boolean"),
+    "a=boolean:0|1": of("boolean", trueValues=["1"], falseValues=["0"]),
     "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false": of(
         "boolean", trueValues=["Y", "J"], falseValues=["N"], dpqr={"caseSensitive": False}
     ),
@@ -281,6 +282,7 @@ def test_several_columns_and_several_options():
         ("a=integer:learn", "--types a: 'learn' alone is no label and no bound"),
         ("a=boolean:yes|no", "--types a: which word is true? write boolean:trueValues=yes:falseValues=no"),
         ("a=boolean:0..1", "--types a: which word is true?"),
+        ("a=boolean:1|no", "--types a: which word is true?"),
         ("a=number:x|y", f"--types a: 'x|y' is no range; write LOW..HIGH; for example: {EXAMPLE}"),
         ("a=integer:0..9:bin=3", "--types: a: unknown key 'bin'"),
         ("a=integer:0..9:edgs=0|5|9", "--types: a: unknown key 'edgs'"),
