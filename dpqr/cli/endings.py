@@ -27,8 +27,8 @@ from dpqr.report.html import fault_lines
 USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130
 LINE = 400
 """Signs of an error's line that are shown; of a longer one its middle is left out."""
-RETIRED = {"--force": "--if-exists replace"}
-"""Options of older versions, and what took their place."""
+INSTEAD = {"--force": "--if-exists replace", "--domain": "--from FILE"}
+"""Options of older versions, or of other commands, and what stands for them."""
 NO_TABLE = "plan opens no table; leave {0} out, or plan with its columns: dpqr release {0} ... --dry-run"
 """Where `plan` is given a table."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -139,9 +139,9 @@ def _usage_words(error: click.ClickException) -> str:
 
 def _unknown_option(error: click.NoSuchOption) -> str:
     """In our words: click's own differ from version to version."""
-    found = RETIRED.get(error.option_name, "")
+    found = INSTEAD.get(error.option_name, "")
     if error.ctx and any(found.split()[0] in each.opts for each in error.ctx.command.params if found):
-        return f"no such option {error.option_name!r} any more; give {found}"
+        return f"no such option {error.option_name!r}; give {found}"
     near = "" if found else " or ".join(map(repr, get_close_matches(error.option_name, error.possibilities or (), n=1)))
     return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
 

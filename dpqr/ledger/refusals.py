@@ -97,7 +97,7 @@ def require_unit(terms: BudgetTerms, unit: PrivacyUnit) -> None:
         raise BudgetRefused(
             f"dataset {terms.dataset!r}: a release would protect {unit.whom}, but its budget protects {terms.unit}\n"
             "ask for that unit: --unit COLUMN --max-rows K for persons, neither of them for rows; the domain file may "
-            'state it as "unit"'
+            'state it as "unit"; or pay from a budget for the other: dpqr budget init NAME --unit COLUMN'
         )
 
 

@@ -114,7 +114,7 @@ def row_levers(plan: Plan) -> tuple[str, ...]:
 
 
 def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:
-    """The name of every sum and mean, and what its noise is proportional to, and would be with a bin less."""
+    """The name of every sum and mean, and what its noise is proportional to, and would be over half of that range."""
     workload = plan.problem.workload
     figures = {name: one for one in workload.figures for name in one.blocks}
     errors = {one.name: one.error for one in found.blocks} | {one.name: one.error for one in found.figures}
@@ -124,25 +124,27 @@ def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:
         summed = None if reach == 1.0 or (figure and not mean) else _summed(plan, block, reach, mean=mean)
         if summed is None:
             continue
-        column, values, edge = summed
+        column, bins, values = summed
         name, least = figure.name if figure else block.name, values[0] if mean else Fraction(0)
         words = (
             f"{name}: noise is proportional to the range {decimal_text(least)}..{decimal_text(values[-1])} of {column}"
         )
-        part, error = float((values[-2] - least) / (values[-1] - least)), errors[name]
+        error = errors[name]
         if error is None:
             yield name, words
             continue
-        joined = f"without the last bin, whose records (from {decimal_text(edge)} on) the one before would count"
+        last = max([1, *(place for place, value in enumerate(values) if value - least <= (values[-1] - least) / 2)])
+        part = float((values[last] - least) / (values[-1] - least))
+        joined = f"were all from {decimal_text(bins.bounds(last)[1])} on counted in the bin before"
         fall = f"noise is {part:.2g} of that: an error of {amount(error.mean)} becomes {amount(error.mean * part)}"
         yield name, f"{words}; {joined}, {fall}, where it is noise alone"
 
 
 def _summed(
     plan: Plan, block: QueryBlock, reach: float, *, mean: bool
-) -> tuple[str, tuple[Fraction, ...], Fraction] | None:
-    """The name of the summed column, the midpoints of its bins, and where the last one begins; None: there is no such
-    column of three bins or more whose largest value lies at the top."""
+) -> tuple[str, Bins, tuple[Fraction, ...]] | None:
+    """The name of the summed column, its bins and their midpoints; None: there is no such column of three bins or more
+    whose largest value lies at the top."""
     named = named_axes(block)
     for axis in block.axes:
         attribute = plan.problem.domain.attributes[axis]
@@ -153,5 +155,5 @@ def _summed(
         values = tuple(bins.midpoint(index) for index in range(bins.size))
         most = values[-1] - values[0] if mean else values[-1]
         if values[0] >= 0 and abs(float(most) - reach) <= 1e-6 * reach:
-            return attribute.name, values, bins.bounds(bins.size - 1)[0]
+            return attribute.name, bins, values
     return None
