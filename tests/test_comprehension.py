@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 101738,
+    "lines of the package": 101742,
     "files": 387,
     "folders": 39,
     "files under 60 lines": 45,
@@ -11,10 +11,10 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 8.9,
     "dict[str, Any]": 107,
-    "lines of the tests": 104349,
+    "lines of the tests": 104366,
     "a plain release: modules imported": 216,
-    "a plain release: functions run": 1238,
-    "a plain release: files they lie in": 152,
+    "a plain release: functions run": 1225,
+    "a plain release: files they lie in": 151,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 

@@ -611,11 +611,13 @@ def reader_notes(
             said += [] if note.startswith(WARNING) else [note]
     rounds, words = sum(chosen), f"{count_words(questions, 'question')}{' about rows' if persons else ''}"
     if rounds:
-        before = len(chosen) - rounds
+        before = list(chosen).index(True)
+        after = len(chosen) - before - rounds
         first = f"{count_words(before, 'measurement')} came first. Then the" if before else "The"
+        last = f" {count_words(after, 'more measurement')} followed." if after else ""
         yield (
             f"{first} Iterative Construction ran {count_words(rounds, 'round')}: each chose what lay furthest from its "
-            f"model, up to noise, and measured it. The answers to {words} follow from the model."
+            f"model, up to noise, and measured it.{last} The answers to {words} follow from the model."
         )
     elif chosen and schedule != SESSION:
         why = min(reasons, key=len) if reasons else "its plan had fixed what is measured"

@@ -174,6 +174,10 @@ def test_notes_say_what_was_done_and_what_it_means():
     assert next(reader_notes((), [False, True, True], 4, "rounds")).startswith(
         "1 measurement came first. Then the Iterative Construction ran 2 rounds"
     )
+    assert (
+        "2 rounds: each chose what lay furthest from its model, up to noise, and measured it. 3 more measurements "
+        in (next(reader_notes((), [False, True, True, False, False, False], 4, "marginals")))
+    )
     assert list(reader_notes((), [], 4, "rounds")) == []
     assert "The answers to 4 questions about rows rest on" in next(reader_notes((), [False], 4, "rounds", persons=True))
 

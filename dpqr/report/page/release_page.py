@@ -389,7 +389,7 @@ def certainty_section(found: ReportInput) -> Section:
 def notes_of(found: ReportInput) -> Iterator[str]:
     """What a reader must know of how the figures came about."""
     workload = found.plan.get("workload") or {"blocks": ()}
-    chosen = [bool(each.get("choice")) for each in found.record.get("transcript") or ()]
+    chosen = [each.get("choice") is not None for each in found.record.get("transcript") or ()]
     own = request_notes(found)
     trust = [note for note in found.record.get("trust") or () if note not in own]
     schedule = str((found.plan.get("schedule") or {}).get("name"))

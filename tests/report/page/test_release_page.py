@@ -27,6 +27,7 @@ from dpqr.report.page.release_page import (
     answers_section,
     certainty_section,
     figure_card,
+    notes_of,
     price_section,
     release_page,
     typical,
@@ -140,6 +141,12 @@ def test_estimated_errors_are_called_estimated(found):
     assert "each for one figure alone" in said
     unknown = " ".join(certainty_section(made(error_bars=None)).parts[0].lines)
     assert "Some answers have no error" in unknown
+
+
+def test_a_choice_of_the_first_candidate_is_a_choice(found):
+    transcript = [{"choice": choice} for choice in (None, 0, 3, None)]
+    (said,) = (words for words in notes_of(replace(found, record={"transcript": transcript})) if "came first" in words)
+    assert said.startswith("1 measurement came first. Then the Iterative Construction ran 2 rounds")
 
 
 @pytest.mark.usefixtures("plain")
