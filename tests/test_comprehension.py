@@ -13,8 +13,8 @@ CEILINGS = {
     "dict[str, Any]": 107,
     "lines of the tests": 104366,
     "a plain release: modules imported": 216,
-    "a plain release: functions run": 1225,
-    "a plain release: files they lie in": 151,
+    "a plain release: functions run": 1238,
+    "a plain release: files they lie in": 152,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
 
