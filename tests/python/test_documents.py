@@ -144,3 +144,18 @@ def test_a_schema_and_a_new_project(desk):
     ]
     with pytest.raises(dpqr.AlreadyThere):
         dpqr.init("new")
+
+
+@pytest.mark.parametrize(
+    ("maximum", "outside", "notes"),
+    [
+        ("2024-01-31", "drop", ["seen: ends with 2024-01-31T00:00:00; later times of that day are outside"]),
+        ("2024-01-31", "clip", []),
+        ("2024-01-31T23:59:59", "drop", []),
+    ],
+)
+def test_a_column_of_times_that_ends_with_a_midnight_is_named(maximum, outside, notes):
+    rules = {"every": "day", "outside": outside}
+    seen = {"name": "seen", "type": "datetime", "constraints": {"minimum": "2024-01-01", "maximum": maximum}}
+    checked = dpqr.check({"queries": [{"marginal": ["seen"]}]}, {"fields": [{**seen, "dpqr": rules}]})
+    assert [note for note in checked.notes if note.startswith("seen: ")] == notes

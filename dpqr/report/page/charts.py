@@ -43,7 +43,12 @@ def block_chart(block: AnsweredBlock, salt: str, unit: str = "records") -> Chart
     if is_grid(block):
         return _heat_map(block, salt, unit)
     if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
-        return _curves(block, salt, unit)
+        # Cells for null and the like have no place on the line: their answers stand above it.
+        column = block.columns[0]
+        apart = column.places >= len(column.texts) - column.own
+        others = block.chosen(np.flatnonzero(apart))
+        beside = [f"{_name(others, row)} {amount(float(others.estimate[row]))}" for row in range(others.rows)]
+        return _curves(block.chosen(np.flatnonzero(~apart)), salt, "; ".join([unit, *beside]))
     # Of a long block the largest answers.
     largest = np.argsort(-block.estimate, kind="stable")[:BARS]
     most = BARS if all(len(_name(block, row)) <= BESIDE for row in largest) else LONG_BARS

@@ -191,9 +191,10 @@ def budget_section(found: ReportInput) -> Section:
     if spending is not None:
         account, rows = spending.account, []
         currency = account.terms.currency
-        this = next((charge.number for charge in spending.charges if charge.own), -1)
+        this = max((charge.number for charge in spending.charges if charge.own), default=-1)
         for charge in spending.charges:
-            which = "an earlier one" if charge.number < this else "this release" if charge.own else "a later one"
+            own = "this release" if charge.number == this else "its domain, learned"
+            which = own if charge.own else "an earlier one" if charge.number < this else "a later one"
             rows.append((f"{charge.number}", charge.date, which, currency.figures(charge.cost, upward_text)))
         rows.append(("", "", "left", currency.figures(account.left, downward_text)))
         limit = currency.words(account.terms.limit, downward_text)

@@ -101,6 +101,14 @@ def test_heat_maps_have_a_scale_of_colours_and_every_name_that_fits():
     assert "Not every name has room" not in block_chart(grid(3, 18), "s").alt
 
 
+def test_cells_without_a_place_in_the_order_stand_above_the_line():
+    days = replace(column("a", 40, ordered=True), own=2)
+    drawn = block_chart(block(days), "s")
+    assert drawn.alt.startswith("Steps of 38 answers, in records; a 38 974; a 39 1,000; ")
+    assert "records; a 38 974; a 39 1,000" in drawn.svg
+    assert block_chart(block(replace(days, own=0)), "s").alt.startswith("Steps of 40 answers, in records; largest")
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("steps", [5, 8, 13, 300])
 def test_names_below_curves_are_equally_far_apart_and_do_not_meet(groups, steps):

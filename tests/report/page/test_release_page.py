@@ -25,6 +25,7 @@ from dpqr.report.page.release_page import (
     NOT_PRIVATE,
     REHEARSAL,
     answers_section,
+    budget_section,
     certainty_section,
     figure_card,
     notes_of,
@@ -357,6 +358,13 @@ def test_this_release_others_and_what_is_left_are_told():
     assert chart.alt == ("Budget bar: this release took 25.0%, others 50.0%; spent epsilon 3, left epsilon 1")
     assert "this release 25.0%" in chart.svg
     assert "left 25.0%" in chart.svg
+
+
+def test_a_release_whose_domain_the_budget_has_paid_for_is_two_entries_of_it(found):
+    charges = [replace(each, own=each.number in (2, 6)) for each in spending(5).charges]
+    found = replace(found, spending=replace(spending(5), charges=charges))
+    told = [row[2] for row in budget_section(found).parts[0].rows]
+    assert told == ["an earlier one", "its domain, learned", "an earlier one", "this release", "a later one", "left"]
 
 
 def test_a_budget_of_two_figures_has_no_bar():
