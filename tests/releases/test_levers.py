@@ -65,3 +65,23 @@ def test_a_mean_is_explained_in_its_own_unit_and_not_by_what_it_is_made_of():
     assert (one.name, one.kind, one.answers) == ("mean(cost) by ward", "mean", 2)
     assert (one.error, one.noise) == (found.figures[0].error.mean, plan.forecast[0].deviation)
     assert one.better[-1].startswith("fewer groups")
+
+
+@in_one_test(("delta", "law", "less"), [(None, "8 + 3", 5 / 11), ("1e-6", "the root of 8 + 3", (5 / 11) ** 0.5)])
+def test_the_bound_on_a_person_s_cells_is_a_lever(delta, law, less):
+    def tables(*bounds):
+        fields = [{"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 9}} for name in "ab"]
+        asked = [{"persons": {"by": [name], "max_cells": most}} for name, most in zip("ab", bounds, strict=True)]
+        document = {"dpqr": "queries/1", "domain": {"fields": fields}, "queries": asked}
+        return plan_release(PlanRequest(queries=document, epsilon="0.01", delta=delta, unit="p", max_rows=8))
+
+    wide, narrow = tables(8, 3), tables(2, 3)
+    words = f'noise is in proportion to {law}, the cells that a person counts in; "max_cells" states fewer'
+    assert levers(wide, foreseen(wide))[0] == f"tables of persons: {words}"
+    assert [one.better for one in explain_queries(wide, foreseen(wide))][-2:] == [(words,)] * 2
+    before, after = ([one.deviation for one in plan.person_forecast] for plan in (wide, narrow))
+    fallen = [after[0] / before[0], after[1] / before[1]]
+    assert fallen == pytest.approx([less] * 2, rel=0.01)
+    assert [levers(tables(1, 1), foreseen(tables(1, 1)))[:1]] == [
+        ("noise is proportional to --max-rows 8; several, as --max-rows 1,8, are compared",)
+    ]

@@ -70,8 +70,6 @@ def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ..
             )
         )
     for block, known in zip(plan.persons, plan.person_forecast, strict=True):
-        cells = count_words(block.most_cells or 1, "cell")
-        fewer = (f"each person counts in at most {cells}; noise is in proportion to the sum of these bounds",)
         explained.append(
             ExplainedQuery(
                 name=block.name,
@@ -80,7 +78,7 @@ def explain_queries(plan: Plan, found: PlanForecast) -> tuple[ExplainedQuery, ..
                 noise=known.deviation,
                 error=None,
                 error_bound=None,
-                better=fewer if plan.roles.check.pure else (),
+                better=cell_levers(plan),
             )
         )
     return tuple(explained)
@@ -97,8 +95,19 @@ def price_of(plan: Plan) -> str:
 
 
 def levers(plan: Plan, found: PlanForecast) -> tuple[str, ...]:
-    """A sentence each: the ranges of sums and means, and the bound on each person's rows."""
-    return (*dict.fromkeys(words for _, words in range_levers(plan, found)), *row_levers(plan))
+    """A sentence each: the ranges of sums and means, and the bounds on each person's cells and rows."""
+    ranges = dict.fromkeys(words for _, words in range_levers(plan, found))
+    return (*ranges, *(f"tables of persons: {words}" for words in cell_levers(plan)), *row_levers(plan))
+
+
+def cell_levers(plan: Plan) -> tuple[str, ...]:
+    """What the bounds on each person's cells do to tables of persons, where one could be less."""
+    bounds = [block.most_cells or 1 for block in plan.persons]
+    if max(bounds, default=1) == 1 or any(block.sums_totals for block in plan.persons):
+        return ()
+    law = "" if plan.roles.check.pure else "the root of "
+    counted = " + ".join(map(str, bounds))
+    return (f'noise is in proportion to {law}{counted}, the cells that a person counts in; "max_cells" states fewer',)
 
 
 def row_levers(plan: Plan) -> tuple[str, ...]:
