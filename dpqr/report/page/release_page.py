@@ -14,7 +14,7 @@ from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.unit import whose
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
-from dpqr.releases.answers.errors import BASES
+from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED
 from dpqr.releases.files.tidy import Row
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.report.answers import (
@@ -399,17 +399,32 @@ def notes_of(found: ReportInput) -> Iterator[str]:
 
 
 def _legend(found: ReportInput) -> Iterator[str]:
-    yield (
-        "Orange lines and pale bands are 95% intervals, each for one figure alone: of a hundred, about five miss. Two "
-        "figures whose intervals do not overlap differ, unless one misses; where they overlap, nothing is decided."
-    )
-    alone = sum(int(never_measured(block).sum()) for block in found.blocks)
     whole = sum(block.rows for block in found.blocks)
-    yield (
-        f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once; their intervals are proved "
-        f"over the noise. Hatched: {alone:,} that never were; they come from the model, and their intervals are "
-        "estimated."
-    )
+    alone = sum(int(never_measured(block).sum()) for block in found.blocks)
+    proved = {
+        place: sum(int((never_measured(block) & (block.basis == place)).sum()) for block in found.blocks)
+        for place in (CERTIFIED, COMPARED)
+    }
+    inferred = alone - sum(proved.values())
+    if whole > sum(proved.values()) or found.figures:
+        yield (
+            "Orange lines and pale bands are 95% intervals, each for one figure alone: of a hundred, about five miss. "
+            "Two figures whose intervals do not overlap differ, unless one misses; where they overlap, nothing is "
+            "decided."
+        )
+    measured = f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once; their intervals are"
+    never = f" Hatched: {inferred:,} that never were; they come from the model, and their intervals are estimated."
+    yield f"{measured} proved over the noise.{never if inferred else ''}"
+    if certified := proved[CERTIFIED]:
+        yield (
+            f"{certified:,} were never measured: they come from the model, and their intervals are proved, for all "
+            "answers together, by the certificate."
+        )
+    if compared := proved[COMPARED]:
+        yield (
+            f"{compared:,} were free: the model answered, for the true answer was found near it. Their intervals are "
+            "proved over the noise of that comparison."
+        )
     if words := (found.record.get("error_bars") or {}).get("words"):
         if words not in str(found.record.get("certainty")):
             yield str(words)
@@ -482,7 +497,8 @@ def _figures_table(caption: str, cells: str, rows: Sequence[Sequence[str]]) -> R
 
 def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None, unit: str) -> Card:
     alone = int(never_measured(block).sum())
-    inferred = "estimated from other measurements"
+    free = block.rows and (block.basis == COMPARED).all()
+    inferred = "free: found near the model" if free else "estimated from other measurements"
     how = "measured" if not alone else inferred if alone == block.rows else f"{alone:,} {inferred}"
     error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
     words = (

@@ -15,6 +15,7 @@ from support.pages import Read, made, require_accessible, require_alone, spendin
 
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.values import replace
+from dpqr.releases.answers.errors import CERTIFIED, COMPARED, ESTIMATE
 from dpqr.releases.files.read_release import read_release
 from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.record.plan_document import plan_document, seal_document
@@ -148,6 +149,28 @@ def test_a_choice_of_the_first_candidate_is_a_choice(found):
     transcript = [{"choice": choice} for choice in (None, 0, 3, None)]
     (said,) = (words for words in notes_of(replace(found, record={"transcript": transcript})) if "came first" in words)
     assert said.startswith("1 measurement came first. Then the Iterative Construction ran 2 rounds")
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    ("basis", "told", "words"),
+    [
+        (CERTIFIED, "their intervals are proved, for all answers together, by the certificate", "3 answers, estimated"),
+        (
+            COMPARED,
+            "the model answered, for the true answer was found near it",
+            "3 answers, free: found near the model",
+        ),
+        (ESTIMATE, "Hatched: 3 that never were; they come from the model, and their intervals", "3 answers, estimated"),
+    ],
+)
+def test_intervals_of_answers_that_were_never_measured_say_what_they_rest_on(found, basis, told, words):
+    block = replace(found.blocks[1], basis=np.full(3, basis, dtype=np.int8))
+    found = replace(found, blocks=(found.blocks[0], block))
+    said = " ".join(certainty_section(found).parts[0].lines)
+    assert told in said
+    assert ("intervals are estimated" in said) == (basis == ESTIMATE)
+    assert answers_section(found).parts[-1].cards[1].words.startswith(words)
 
 
 @pytest.mark.usefixtures("plain")
