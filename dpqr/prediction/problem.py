@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -95,7 +96,7 @@ class Target(Struct, frozen=True, kw_only=True):
                 )
             raise InfeasiblePlan(
                 f"--target {self.attribute.name!r}: this learner tells one class from the others; name it with "
-                "--positive LABEL, or choose --learner aggregate"
+                f"--positive LABEL ({_known(self.attribute.titles())}), or choose --learner aggregate"
             )
         return self.positive
 
@@ -118,8 +119,7 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
         return Target(attribute=attribute, axis=axis)
     titles = attribute.titles()
     if positive is not None and positive not in titles:
-        known = ", ".join(map(repr, titles[:SHOWN])) + (" and others" if len(titles) > SHOWN else "")
-        raise UsageFault(f"--positive {positive!r} is no label of the target {name!r}; known: {known}")
+        raise UsageFault(f"--positive {positive!r} is no label of the target {name!r}; {_known(titles)}")
     if positive is not None:
         return Target(attribute=attribute, axis=axis, positive=titles.index(positive))
     return Target(attribute=attribute, axis=axis, positive=1 if len(titles) == 2 else None)
@@ -194,3 +194,7 @@ def require_method(learner: str, method: Method | None, *, loss: bool = False) -
         known = " or ".join(methods)
         hint = f"has {known}" if known else "has one method only; leave it out"
         raise UsageFault(f"--method {method}: --learner {learner} {hint}")
+
+
+def _known(titles: Sequence[str]) -> str:
+    return f"known: {', '.join(map(repr, titles[:SHOWN]))}{' and others' if len(titles) > SHOWN else ''}"

@@ -43,7 +43,7 @@ def test_of_two_labels_the_last_is_positive():
 
 
 def test_of_three_labels_one_must_be_named():
-    with pytest.raises(InfeasiblePlan, match="--positive"):
+    with pytest.raises(InfeasiblePlan, match=r"--positive LABEL \(known: 'a', 'b', 'c'\)"):
         read_target(DOMAIN, "three", None).signs()
     assert read_target(DOMAIN, "three", "b").signs().tolist() == [-1, 1, -1]
 
