@@ -322,7 +322,9 @@ def _texts(cells: AnyArray) -> Any:
     # Each as a CSV would hold it. Any object has some text, for none may end a run.
     found = []
     for cell, gone in zip(cells, missing, strict=True):
-        text = cell if isinstance(cell, bytes) else cell_text(cell).encode("utf-8", "surrogatepass")
+        text = cell_text(cell).encode("utf-8", "surrogatepass")
+        with suppress(Exception):
+            text = bytes(cell) if isinstance(cell, bytes | bytearray | memoryview) else text  # for Arrow they are texts
         found.append(None if gone else text)
     return pa.array(found, type=pa.large_binary()).view(pa.large_string())
 

@@ -299,6 +299,8 @@ def read(values, dtype=object, part=EVERYTHING):
     [
         ("x", "x"),
         (b"x", "x"),
+        (bytearray(b"x"), "x"),
+        (memoryview(b"x"), "x"),
         (7, "7"),
         (np.int8(7), "7"),
         (7.0, "7"),
