@@ -154,7 +154,8 @@ class NumberEncoder(Struct, frozen=True, eq=False):
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
-        fits = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        exact = types.is_decimal(kind) and kind.scale >= 0  # Arrow compares no others: any cell would end the run
+        fits = types.is_integer(kind) or types.is_floating(kind) or exact
         fits = fits or (is_text(kind) and not self.spelling.plain)
         hint = '; texts are read where the field says how they are written: "bareNumber": false, or a "groupChar"'
         wanted = "numbers (bins), in an integer, floating-point or decimal type"

@@ -236,8 +236,6 @@ class StreamFrame:
 
 Reader = Callable[[slice], Any]
 """Rows of one column as an Arrow array."""
-_SAMPLE = 2**10
-"""Cells by which it is guessed whether few texts stand in many; the guess changes nothing but the time."""
 _LARGEST = 10**40
 """Larger whole numbers are no cells: Python prints none of more than 4,300 digits."""
 
@@ -307,13 +305,16 @@ def _dictionary(codes: AnyArray, categories: Any) -> Any:
 
 def _texts(cells: AnyArray) -> Any:
     """Python objects as texts; those that cannot be written in UTF-8 are bytes that are none, so that their rows are
-    malformed."""
+    malformed.
+
+    **Privacy** Nothing of pandas compares texts here: up to version 3.0 its hash tables end a text at its first NUL, so
+    that the first of two such texts stood in the rows of both, and one row decided the cells of all others.
+    """
     import pandas
     import pyarrow as pa
 
     with suppress(Exception):  # also what an object of somebody else's type raises
-        few = _few_texts(cells)
-        return pa.array(cells, type=pa.large_string(), from_pandas=True) if few is None else few
+        return pa.array(cells, type=pa.large_string(), from_pandas=True)
     try:
         missing = pandas.isna(cells)
     except Exception:
@@ -321,7 +322,9 @@ def _texts(cells: AnyArray) -> Any:
     # Each as a CSV would hold it. Any object has some text, for none may end a run.
     found = []
     for cell, gone in zip(cells, missing, strict=True):
-        text = cell if isinstance(cell, bytes) else cell_text(cell).encode("utf-8", "surrogatepass")
+        text = cell_text(cell).encode("utf-8", "surrogatepass")
+        with suppress(Exception):
+            text = bytes(cell) if isinstance(cell, bytes | bytearray | memoryview) else text  # for Arrow they are texts
         found.append(None if gone else text)
     return pa.array(found, type=pa.large_binary()).view(pa.large_string())
 
@@ -334,26 +337,6 @@ def _is_missing(cell: AnyArray) -> bool:
         return bool(pandas.isna(cell)[0])
     except Exception:
         return isinstance(cell[0], Decimal)
-
-
-def _few_texts(cells: AnyArray) -> Any:
-    """A dictionary, where few texts stand in many cells; None elsewhere.
-
-    Only texts: 1, 1.0 and True are equal, and stand for different cells.
-    """
-    import pandas
-    import pyarrow as pa
-
-    try:
-        sample = cells[:_SAMPLE].tolist()
-        if 2 * len(set(sample)) >= len(sample):
-            return None
-        codes, found = pandas.factorize(cells)
-    except Exception:  # an object without a hash, such as a list, or whose own hash fails
-        return None
-    if not all(type(text) is str for text in found):
-        return None
-    return _dictionary(codes, pa.array(found, type=pa.large_string()))
 
 
 def cell_text(cell: object) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
@@ -162,7 +163,7 @@ def label_texts(cells: Any, attribute: Attribute) -> Any:
 
     Texts as they are, without blanks at both ends or without their case where the column says so; whole numbers by
     their decimal text, booleans as "true" and "false", dates in ISO form. Null: no value, a text that means null,
-    a text of more than LONGEST_LABEL bytes.
+    a text of more than LONGEST_LABEL bytes, or that no domain file may hold: with a null character, or as PLACEHOLDER.
     """
     import pyarrow as pa
     from pyarrow import compute, types
@@ -183,6 +184,8 @@ def label_texts(cells: Any, attribute: Attribute) -> Any:
         cells = changed.take(places)
     found = as_text(cells)
     good = not_null(found) & ~null & (numpy_values(compute.binary_length(found)) <= LONGEST_LABEL)
+    good &= ~numpy_values(compute.match_substring(found, "\0"))
+    good &= ~numpy_values(compute.starts_with(found, PLACEHOLDER))
     return compute.if_else(mask(good), found, pa.scalar(None, found.type))
 
 

@@ -108,6 +108,19 @@ def test_the_labels_are_learned_and_the_answers_are_asked_over_them(table):
     assert not kept_place(asked(out="out")).exists()
 
 
+def test_a_text_that_means_null_in_all_columns_is_learned_in_none(table):
+    """Once learned as a label it is none of the domain's, and the release ended after it was paid."""
+    Path(table).write_text(Path(table).read_text() + "\n".join([*(f"{each},f,NA,-99" for each in range(999)), ""]))
+    domain = {"fields": [REGION, PAY], "missingValues": ["", "NA", "-99"]}
+    queries = [{"marginal": ["region", "pay"]}]
+    region, pay = made(asked(domain=domain, queries=queries), SeededNoise(1)).plan.problem.domain.attributes
+    assert region.titles() == ("north", "south", "(null)", "(outside)")
+    assert pay.axis.edges[0] >= 0
+    own = {**REGION, "missingValues": ["south"]}
+    found = made(asked(domain=domain | {"fields": [own]}), SeededNoise(1)).plan.problem.domain.attributes[0]
+    assert found.titles() == ("NA", "north", "(null)", "(outside)")
+
+
 def test_what_was_learned_of_the_domain_before_counts_too_and_is_no_part_of_this_budget(table):
     whom = "one row of the table added or removed (the number of rows is private)"
     before = {"columns": ["sex"], "epsilon": "1.5", "delta": "1e-7", "unit": whom}

@@ -150,10 +150,10 @@ def test_cells_of_each_type_and_their_codes(axis, cells, rules, expected) -> Non
         (
             LABELS,
             [pa.string(), pa.bool_(), pa.int8(), pa.large_string()],
-            [pa.float64(), pa.timestamp("s"), pa.binary()],
+            [pa.float64(), pa.timestamp("s"), pa.binary(), pa.list_(pa.int8())],
         ),
         (Codes(3), [pa.int8(), pa.uint64(), pa.float32()], [pa.string(), pa.bool_(), pa.decimal128(3, 0)]),
-        (TENS, [pa.int8(), pa.float16(), pa.decimal256(50, 3)], [pa.string(), pa.date32(), pa.list_(pa.int8())]),
+        (TENS, [pa.int8(), pa.float16(), pa.decimal256(50, 3)], [pa.string(), pa.date32(), pa.decimal128(5, -2)]),
         (DAYS, [pa.date32(), pa.date64(), pa.timestamp("ns", "UTC")], [pa.string(), pa.int64(), pa.time32("s")]),
     ],
 )

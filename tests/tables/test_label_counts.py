@@ -53,6 +53,7 @@ CELLS = [
     (column(), pa.array([0, 19_000], pa.date32()), ["1970-01-01", "2022-01-08"]),
     (column(), pa.array(["b", None, "b"]).dictionary_encode(), ["b", None, "b"]),
     (column(), pa.array(["é" * 64, "é" * 65, "x" * 128, "x" * 129]), ["é" * 64, None, "x" * 128, None]),
+    (column(), pa.array(["\0", "a\0", "FILL-IN", "FILL-IN: x", "fill-in"]), [None, None, None, None, "fill-in"]),
     (column(), pa.array([None, None]), [None, None]),
     (column(), pa.array([], pa.large_string()), []),
 ]

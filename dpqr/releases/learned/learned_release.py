@@ -309,6 +309,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
     where a query names a value of one: it might be none of its cells."""
     columns, entries = [], queries_entries(plan)
     named, quantiles = queried_columns(entries).values, asked_quantiles(entries)
+    shared = {key: document[key] for key in ("missingValues",) if key in document}  # of fields that state none
     for place, form in enumerate(document["fields"]):
         part = open_part(form)
         if part is None:
@@ -325,7 +326,7 @@ def _open_columns(plan: PlanRequest, document: JSON) -> tuple[OpenColumn, ...]:
             raise at.fault(f"its {part} are to be learned, and {stated[0]!r} states them, or needs them; leave one out")
         columns.append(
             OpenColumn(
-                form=form,
+                form=shared | form,
                 part=part,
                 grid=str(own.get("grid", 1)),
                 bins=own.get("bins", 10),
