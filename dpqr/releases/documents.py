@@ -12,7 +12,6 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from dpqr.domain.attribute import Bins, Rule
-from dpqr.domain.columns import DAY
 from dpqr.domain.domain import possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER, domain_text
 from dpqr.domain.form import UnitForm
@@ -87,9 +86,11 @@ def check_closed(queries: GivenDocument, domain: GivenDocument | None, *, strict
         columns.append(column | {"rules": {fault: each.rule(fault).value for fault in possible_faults(each.axis)}})
     notes = [*document.notes, *failing_notes(document.domain)]
     for each in document.domain.attributes:
-        axis, clipped = each.axis, each.rule("outside") is Rule.CLIP
-        if isinstance(axis, Bins) and axis.kind == "datetime" and axis.edges[-1] % DAY == 0 and not clipped:
-            notes.append(f"{each.name}: ends with {axis.mark(axis.edges[-1])}; later times of that day are outside")
+        axis = each.axis
+        if isinstance(axis, Bins) and axis.kind == "datetime" and each.rule("outside") is not Rule.CLIP:
+            end = axis.mark(axis.edges[-1])
+            if end.endswith("T00:00:00"):
+                notes.append(f"{each.name}: ends with {end}; later times of that day are outside")
     if unstated:
         listed = ", ".join(map(repr, unstated))
         notes.append(f"--neighbours replace would need every rule stated; not all are for: {listed}")
