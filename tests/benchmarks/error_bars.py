@@ -1,11 +1,12 @@
 """Error bars: how often they cover, how wide they are, and what they cost.
 
 python tests/benchmarks/error_bars.py [--half report] [--tables 68] [--rows 300] [--eps 0.1 1 10] [--error-bars free]
-    [--data adult-coded.csv --ways 2 --runs 7]
+    [--tails] [--data adult-coded.csv --ways 2 --runs 7]
 
 Releases of marginals of made-up tables, each at its own number of rows and at --rows; where --data is given, of Adult's
 91 pairs or of the 20 triples of 6 of its columns (--ways 3). The tables come from public seeds, in two halves that
-share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
+share none: constants were set on `constants`, RESULTS.md shows `report`. --tails: pairs of tables whose cells are
+mostly small (zero-inflated, Zipf tails, mixtures, independent columns). One line an epsilon:
 
 measured    part of the proved intervals that hold the true answer; nominal .95
 estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks (left out);
@@ -33,6 +34,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from adult import OTHERS, SIZES
+from makers import mixture, zipf
 from shapes import Table, chain, classes, independent, skewed
 from task import Task
 
@@ -47,7 +49,25 @@ from dpqr.releases.requests import PlanRequest
 from dpqr.releases.result import FinishedRun, assemble
 from dpqr.strategies.guard import make_filter
 
+
+def inflated(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Counts, 0 for most rows: what makes one large makes the others large."""
+    filled = generator.random((rows, len(sizes))) < generator.choice((0.1, 0.3, 0.6))
+    scale = generator.gamma(0.7, 1.0, rows)[:, None] * filled
+    return np.minimum(generator.poisson(scale * np.array(sizes) / 6), np.array(sizes) - 1)
+
+
+def tailed(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Zipf tails, weakly dependent."""
+    exponent = generator.uniform(0.8, 1.6)
+    codes = np.stack([zipf(generator, rows, size, exponent) for size in sizes], axis=1)
+    for place in range(1, len(sizes)):
+        codes[:, place] = np.where(generator.random(rows) < 0.2, codes[:, 0] % sizes[place], codes[:, place])
+    return codes
+
+
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
+TAILS: tuple[Table, ...] = (inflated, tailed, mixture, independent)
 CLASSES = {"<10": (-np.inf, 10), "10-50": (10, 50), "50-500": (50, 500), ">500": (500, np.inf)}
 """Bounds of the sizes of true answers."""
 COVERAGE, WORST, SPREAD = (0.93, 0.98), (0.88, 1.0), (0.85, 1.1)
@@ -97,6 +117,16 @@ def made(number: int, rows: int | None = None) -> Task:
     codes = MAKERS[number // 2 % 5 % len(MAKERS)](generator, rows or own, sizes)
     named = {f"c{place:02}": size for place, size in enumerate(sizes)}
     return Task(name=f"{number}", sizes=named, codes=codes, marginals=tuple(combinations(named, 3 if triples else 2)))
+
+
+def of_tails(number: int, rows: int | None = None) -> Task:
+    """A made-up table of mostly small cells, asked for pairs, as `made`."""
+    generator = np.random.default_rng([number, 23])
+    sizes = tuple(int(size) for size in generator.choice((4, 8, 16, 32, 64), generator.integers(4, 7)))
+    own = int(np.exp(generator.uniform(np.log(3000), np.log(500_000))))
+    codes = TAILS[number // 2 % len(TAILS)](generator, rows or own, sizes)
+    named = {f"c{place:02}": size for place, size in enumerate(sizes)}
+    return Task(name=f"{number}", sizes=named, codes=codes, marginals=tuple(combinations(named, 2)))
 
 
 def adult(path: Path, ways: int) -> Task:
@@ -179,8 +209,9 @@ def groups(given: argparse.Namespace) -> dict[str, list[Task]]:
     if given.data:
         return {"": [adult(given.data, given.ways)] * given.runs}
     numbers = [2 * number + (given.half == "report") for number in range(given.tables)]
-    few = {f", {rows} rows": [made(number, rows) for number in numbers] for rows in given.rows}
-    return {"": [made(number) for number in numbers]} | few
+    table = of_tails if given.tails else made
+    few = {f", {rows} rows": [table(number, rows) for number in numbers] for rows in given.rows}
+    return {"": [table(number) for number in numbers]} | few
 
 
 def main() -> None:
@@ -191,6 +222,7 @@ def main() -> None:
     parser.add_argument("--eps", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--delta", default="1e-9")
     parser.add_argument("--error-bars")
+    parser.add_argument("--tails", action="store_true")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--ways", type=int, choices=(2, 3), default=2)
     parser.add_argument("--runs", type=int, default=1)

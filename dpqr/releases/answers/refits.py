@@ -9,10 +9,11 @@ kind where it has few. It is scaled by what the refits do not show:
 |------------|--------------------------------------------------------------------------------------------------|
 | measured   | what its answers are further from what was measured than those of refits are (a covariance       |
 |            | penalty: on average what residuals that no fit has seen would show, with less noise), first for  |
-|            | answers of each size in all blocks of its kind, then for the block                               |
+|            | answers of each size in all blocks of its kind, by the likelihood of all residuals under the     |
+|            | law of the noise (`_larger_by_size`), then for the block                                         |
 | unmeasured | what was bought or selected shows of it (`dpqr.releases.answers.errors`)                         |
 
-Either is a noisy ratio, shrunk towards those of its kind (`shrunk_ratios`).
+That of a block is a noisy ratio, shrunk towards those of its kind (`shrunk_ratios`).
 
 References:
     Efron 2004, The estimation of prediction error: covariance penalties and cross-validation.
@@ -29,6 +30,8 @@ from msgspec import Struct
 
 from dpqr.domain.histogram import Packing, SparseHistogram
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.values import replace
@@ -65,6 +68,7 @@ class RefitTuning(Struct, frozen=True, kw_only=True):
     rows: int = 2**16  # synthetic rows, at most
     deviations: float = 0.6  # posterior deviations that are added to the mean of a ratio
     prior: float = 0.8  # by how much the ratios of a release differ from 1, as far as nothing shows it
+    unlike: float = 2.0  # by which the log-probability falls of each doubling of a ratio from one size to the next
     alike: float = 0.1  # least relative spread of the ratios of one kind
 
 
@@ -73,6 +77,8 @@ LARGEST = 2**61
 """Of an answer, in its grid."""
 SIZES = 64
 """Classes of answers by powers of two."""
+LARGER = 2.0 ** np.arange(12)
+"""Ratios of mean square errors to those by refits. Half of the prior is on 1, the others are alike likely."""
 
 AnswerBlock = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
@@ -189,21 +195,37 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
         was."""
         if self.place is None:
             return np.zeros(SIZES)
-        one, index = history[self.place[0]], self.place[1]
-        off = answers_from(self.block, one.blocks[index], one.values[index]) - answers
+        off = self.measured(history) - answers
         return np.bincount(size_classes(answers), off * off, minlength=SIZES).astype(np.float64)
 
-    def ratio(self, answers: FloatArray, squares: FloatArray, history: Sequence[Measurement], refits: int) -> Ratio:
-        """Of the mean square error over that by refits, as what was measured shows it: both residuals differ by as
-        much as both errors, on average. Residuals are taken to be about normal.
+    def measured(self, history: Sequence[Measurement]) -> FloatArray:
+        """What was measured, shape (rows,); something was."""
+        assert self.place is not None, "the block was measured"
+        one, index = history[self.place[0]], self.place[1]
+        return answers_from(self.block, one.blocks[index], one.values[index])
+
+    def own_law(self, history: Sequence[Measurement]) -> NoiseLaw | None:
+        """Of the noise in what was measured; None where that is sums of other answers, and about normal."""
+        if self.place is None:
+            return None
+        measured, index = history[self.place[0]], self.place[1]
+        return measured.law if measured.blocks[index].name == self.block.name else None
+
+    def ratio(
+        self, answers: FloatArray, squares: FloatArray, excess: float, history: Sequence[Measurement], refits: int
+    ) -> Ratio:
+        """Of the mean square error over `squares`, as what was measured shows it: both residuals differ by as much as
+        both errors, on average. Residuals are taken to be distributed about as their noise.
 
         Args:
             answers: released.
-            squares: their mean square errors by refits.
+            squares: their mean square errors, so far.
+            excess: by how much these are larger than by refits, on average.
         """
         seen = float(self.off_measured(answers, history).sum()) / self.block.rows
-        expected, mean = float(self.residuals.sum()) / self.block.rows / refits, float(squares.mean())
-        noise = (2.0 / self.block.rows * (seen**2 + expected**2 / refits)) ** 0.5
+        expected, mean = float(self.residuals.sum()) / self.block.rows / refits + excess, float(squares.mean())
+        variance = 5.0 if isinstance(self.own_law(history), DiscreteLaplace) else 2.0  # of squares, over their mean's
+        noise = (variance / self.block.rows * (seen**2 + expected**2 / refits)) ** 0.5
         return Ratio(value=1.0 + (seen - expected) / mean, noise=noise / mean)
 
 
@@ -225,22 +247,20 @@ def _errors(
         cells, by_size = (np.sum([getattr(one, name) for one in of_kind], axis=0) for name in ("cells", "by_size"))
         few = float(cells.sum())
         cells, by_size = _with_neighbours(cells), _with_neighbours(by_size)
-        # Where there are no answers of a size, those of the nearest size that has some.
-        some = np.flatnonzero(cells)
-        nearest = some[np.abs(np.arange(SIZES)[:, None] - some).argmin(axis=1)]
-        means = (by_size / np.maximum(cells, 1.0))[nearest]
+        means = (by_size / np.maximum(cells, 1.0))[_nearest(cells)]
         shown_answers = [np.asarray(shown.answer(one.block), dtype=np.float64) for one in of_kind]
-        larger_by_size = np.ones(SIZES) if alike else _ratios_by_size(of_kind, shown_answers, means, history, refits)
+        larger = np.ones(SIZES) if alike else _larger_by_size(of_kind, shown_answers, means, history)
         for one, answers in zip(of_kind, shown_answers, strict=True):
             # Answers of one refit err together, as prefixes do, where the block itself was not measured.
             together = alike and one.place is None
-            known = _with_neighbours(one.cells) + TUNING.shared
-            spread = (_with_neighbours(one.by_size) + TUNING.shared * means) / known
+            known, spread = _with_neighbours(one.cells) + TUNING.shared, _of_size(one.by_size, one.cells, means)
             if few < TUNING.shared:  # too few to go by size, and no others make up for them
                 known, spread = np.full(SIZES, few), np.full(SIZES, by_size.sum() / few)
-            spread *= _student(np.full(SIZES, refits) if together else known) ** 2
+            by_refits = spread
             if one.place is not None:
-                spread *= larger_by_size
+                spread = spread * larger
+            excess = float((spread - by_refits)[size_classes(answers)].mean())
+            spread = spread * _student(np.full(SIZES, refits) if together else known) ** 2
             # Between the middles of two sizes a mean of both.
             own = np.interp(np.log2(1.0 + np.abs(answers)) - 0.5, np.arange(SIZES), spread)
             deviations = float(one.cells @ np.sqrt(spread))
@@ -256,54 +276,115 @@ def _errors(
                 squares[one.block.name] = np.full(one.block.rows, margins.of_total)
                 parts[one.block.name] = math.sqrt(2.0 / math.pi)  # mean over deviation of a normal error
             elif one.place is not None and own.mean() > 0.0:
-                ratios[one.block.name] = one.ratio(answers, own, history, refits)
-    larger = dict(zip(ratios, shrunk_ratios([*ratios.values()]), strict=True))
+                ratios[one.block.name] = one.ratio(answers, own, excess, history, refits)
+    factors = dict(zip(ratios, shrunk_ratios([*ratios.values()]), strict=True))
     errors = {}
     for one in found:
-        name, times = one.block.name, larger.get(one.block.name, 1.0) ** 0.5 * float(one.block.scale)
+        name, times = one.block.name, factors.get(one.block.name, 1.0) ** 0.5 * float(one.block.scale)
         each = np.maximum(squares[name], one.squares / refits) if refits >= TUNING.own else squares[name]
         total = float(np.sqrt(squares[name]).sum()) * parts[name]
         errors[name] = RefitError(each=np.sqrt(each) * times, total=total * times)
     return errors
 
 
-def _ratios_by_size(
-    of_kind: Sequence[_BlockErrors],
-    shown: Sequence[FloatArray],
-    means: FloatArray,
-    history: Sequence[Measurement],
-    refits: int,
+def _of_size(sums: FloatArray, cells: FloatArray, means: FloatArray) -> FloatArray:
+    """Means of a block's squares by size, shape (SIZES,), from their sums; where it has few cells, near `means`."""
+    found: FloatArray = (_with_neighbours(sums) + TUNING.shared * means) / (_with_neighbours(cells) + TUNING.shared)
+    return found
+
+
+def _larger_by_size(
+    of_kind: Sequence[_BlockErrors], shown: Sequence[FloatArray], means: FloatArray, history: Sequence[Measurement]
 ) -> FloatArray:
     """By how much the mean square errors of measured answers of each size are larger than those by refits, shape
     (SIZES,): what a model smooths away in many small cells it smooths away in refits around itself, too.
 
-    As `_BlockErrors.ratio`, of the answers of all blocks of a kind together, weighed by the precision of residuals.
+    A ratio r of `LARGER` adds (r - 1) e^2 to the variance of residuals, e^2 the mean square error by refits. Their
+    likelihood is that of the noise's own law: beside the peak of Laplace noise errors of a fifth of its deviation show,
+    which hardly change its variance. Ratios of neighbouring sizes are about alike (a Markov chain, Rabiner 1989), for
+    of many sizes noise hides all but their neighbours' ratios. Posterior mean and a part of the deviation.
 
     Args:
         shown: the released answers of each block.
         means: mean square errors by refits, by size.
     """
-    # Mean square residuals of refits: of a block's answers about the variance of its noise.
-    residuals = {
-        one.block.name: float(one.residuals.sum() / one.cells.sum()) for one in of_kind if one.place is not None
-    }
-    least = min((each for each in residuals.values() if each > 0.0), default=0.0)
-    more, expected, squares = np.zeros((3, SIZES))
+    # Blocks whose answers' noise is independent, with their mean square residual in refits; and what these are by size,
+    # in those of their block.
+    known, sums, cells = list[tuple[_BlockErrors, FloatArray, float]](), np.zeros(SIZES), np.zeros(SIZES)
     for one, answers in zip(of_kind, shown, strict=True):
-        residual = residuals.get(one.block.name, 0.0)
-        if residual > 0.0:
-            weight = (least / residual) ** 2
-            count = np.bincount(size_classes(answers), minlength=SIZES)
-            by_refits = np.where(one.cells > 0.0, one.residuals / np.maximum(one.cells, 1.0), residual)
-            more += weight * (one.off_measured(answers, history) - count * by_refits)
-            expected += weight * count * means
-            squares += 2.0 * count * (weight * residual) ** 2 * (1.0 + 1.0 / refits)
-    more, expected, squares = map(_with_neighbours, (more, expected, squares))
-    some = np.flatnonzero(expected > 0.0)
-    values, noise = 1.0 + more[some] / expected[some], np.sqrt(squares[some]) / expected[some]
-    found = np.ones(SIZES)
-    found[some] = shrunk_ratios([Ratio(value=each, noise=own) for each, own in zip(values, noise, strict=True)])
+        residual = float(one.residuals.sum() / one.cells.sum())
+        if residual > 0.0 and (one.block.is_marginal or one.own_law(history) is not None):
+            known.append((one, answers, residual))
+            sums += one.residuals / residual
+            cells += one.cells
+    if not known:
+        return np.ones(SIZES)
+    sums, cells = _with_neighbours(sums), _with_neighbours(cells)
+    relative = np.divide(sums, cells, out=np.ones(SIZES), where=cells > 0.0)
+    logs, seen = np.zeros((SIZES, len(LARGER))), np.zeros(SIZES)
+    for one, answers, residual in known:
+        sizes = size_classes(answers)
+        counts = np.bincount(sizes, minlength=SIZES)
+        seen += counts
+        noise = np.maximum(_of_size(one.residuals, one.cells, residual * relative), 1e-9 * residual)
+        missed = np.multiply.outer(_of_size(one.by_size, one.cells, means), LARGER - 1.0)
+        if isinstance(one.own_law(history), DiscreteLaplace):
+            off = np.abs(one.measured(history) - answers)
+            for place in range(len(LARGER)):
+                each = _log_two_laplace(off, noise[sizes], missed[sizes, place])
+                logs[:, place] += np.bincount(sizes, each, minlength=SIZES)
+        else:
+            spread = noise[:, None] + missed
+            squares = one.off_measured(answers, history)
+            logs -= 0.5 * (counts[:, None] * np.log(spread) + squares[:, None] / spread)
+    posterior = _along_sizes(logs)
+    found = posterior @ LARGER
+    found += TUNING.deviations * np.sqrt(np.maximum(posterior @ LARGER**2 - found**2, 0.0))
+    return found[_nearest(seen)]
+
+
+def _nearest(counts: FloatArray) -> IntArray:
+    """Of each size the nearest that has some answers, shape (SIZES,)."""
+    some = np.flatnonzero(counts)
+    nearest: IntArray = some[np.abs(np.arange(SIZES)[:, None] - some).argmin(axis=1)]
+    return nearest
+
+
+def _along_sizes(logs: FloatArray) -> FloatArray:
+    """The posterior of each size's ratio, shape (sizes, ratios), from log-likelihoods of this shape: forwards and
+    backwards along a Markov chain."""
+    places = np.arange(len(LARGER))
+    moves = np.exp(-TUNING.unlike * np.abs(np.subtract.outer(places, places)))
+    moves /= moves.sum(axis=1, keepdims=True)
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    before = np.where(places == 0, 0.5, 0.5 / (len(places) - 1))
+    after, found = np.ones(len(places)), np.empty_like(logs)
+    for size, each in enumerate(likely):
+        found[size] = before * each
+        found[size] /= found[size].sum()
+        before = found[size] @ moves
+    for size in reversed(range(len(likely))):
+        found[size] *= after
+        found[size] /= found[size].sum()
+        after = moves @ (likely[size] * after)
+        after /= after.sum()
     return found
+
+
+def _log_two_laplace(sizes: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+    """Log-densities at +- `sizes` of sums of two Laplace variables, of variances `one`, positive, and `other`.
+
+    >>> np.exp(_log_two_laplace(np.zeros(2), np.full(2, 2.0), np.array([0.0, 8.0]))).round(3).tolist()
+    [0.5, 0.167]
+    """
+    scale = np.sqrt(one / 2.0)
+    second = np.maximum(np.sqrt(other / 2.0), 1e-6 * scale)
+    second = np.where(np.abs(second - scale) < 1e-3 * scale, 1.001 * scale, second)
+    low, high = np.minimum(scale, second), np.maximum(scale, second)
+    with np.errstate(under="ignore"):
+        falling = high - low * np.exp(-sizes * (1.0 / low - 1.0 / high))
+    logs: FloatArray = np.log(falling / (2.0 * (high**2 - low**2))) - sizes / high
+    return logs
 
 
 def size_classes(answers: FloatArray) -> IntArray:

@@ -243,3 +243,23 @@ def test_a_measured_sum_near_0_errs_by_what_noise_in_its_columns_leaves():
         released = [smallest(eps=".3", delta="1e-6") for _ in range(8)]
     assert min(one["estimate"] for one in released) < true / 2
     assert max(abs(one["estimate"] - true) / one["error"] for one in released) < 4
+
+
+def test_errors_that_squares_hide_show_beside_the_peak_of_laplace_noise():
+    """A model of 8 records a cell, of which every other one has none. The noise is its law's quantiles, so that no
+    chance moves its variance; to this, errors of 8 add a twentieth."""
+    cells, law = 2**12, DiscreteLaplace(Fraction(25))
+    domain = Domain((Attribute(name="a", axis=Codes(cells)),))
+    block = QueryBlock(name="a", factors=(Factor.identity(0, cells),))
+    places = (np.arange(cells) + 0.5) / cells - 0.5
+    noise = -25.0 * np.sign(places) * np.log1p(-2.0 * np.abs(places))
+    noise = np.rint(np.random.default_rng(1).permutation(noise))
+    shown, found = DenseDistribution.uniform((cells,), 8.0 * cells), {}
+    for name, counts in (("met", np.full(cells, 8)), ("missed", 16 * (np.arange(cells) % 2))):
+        one, rule, transcript = measured(block, counts + noise, law), MultiplicativeWeights(), Transcript()
+        plan = make_plan(domain, (block,))
+        plan = replace(plan, roles=replace(plan.roles, update=rule))
+        transcript.add(Round(choice=None, measurement=one, charges=()))
+        found[name] = refit_errors(plan, Outcome(hypothesis=shown, transcript=transcript), shown)["a"].each.mean()
+    assert found["met"] < 8.0 < found["missed"]
+    assert found["met"] < 0.5 * found["missed"]
