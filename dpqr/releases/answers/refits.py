@@ -31,7 +31,6 @@ from msgspec import Struct
 from dpqr.domain.histogram import Packing, SparseHistogram
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.values import replace
@@ -204,12 +203,13 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
         one, index = history[self.place[0]], self.place[1]
         return answers_from(self.block, one.blocks[index], one.values[index])
 
-    def own_law(self, history: Sequence[Measurement]) -> NoiseLaw | None:
-        """Of the noise in what was measured; None where that is sums of other answers, and about normal."""
+    def is_laplace(self, history: Sequence[Measurement]) -> bool | None:
+        """Whether the noise in what was measured is Laplace; None: that is sums of other answers, its noise about
+        normal, or nothing was."""
         if self.place is None:
             return None
         measured, index = history[self.place[0]], self.place[1]
-        return measured.law if measured.blocks[index].name == self.block.name else None
+        return isinstance(measured.law, DiscreteLaplace) if measured.blocks[index].name == self.block.name else None
 
     def ratio(
         self, answers: FloatArray, squares: FloatArray, excess: float, history: Sequence[Measurement], refits: int
@@ -224,7 +224,7 @@ class _BlockErrors(Struct, kw_only=True, eq=False):
         """
         seen = float(self.off_measured(answers, history).sum()) / self.block.rows
         expected, mean = float(self.residuals.sum()) / self.block.rows / refits + excess, float(squares.mean())
-        variance = 5.0 if isinstance(self.own_law(history), DiscreteLaplace) else 2.0  # of squares, over their mean's
+        variance = 5.0 if self.is_laplace(history) else 2.0  # of squares, over their mean's
         noise = (variance / self.block.rows * (seen**2 + expected**2 / refits)) ** 0.5
         return Ratio(value=1.0 + (seen - expected) / mean, noise=noise / mean)
 
@@ -313,7 +313,7 @@ def _larger_by_size(
     known, sums, cells = list[tuple[_BlockErrors, FloatArray, float]](), np.zeros(SIZES), np.zeros(SIZES)
     for one, answers in zip(of_kind, shown, strict=True):
         residual = float(one.residuals.sum() / one.cells.sum())
-        if residual > 0.0 and (one.block.is_marginal or one.own_law(history) is not None):
+        if residual > 0.0 and (one.block.is_marginal or one.is_laplace(history) is not None):
             known.append((one, answers, residual))
             sums += one.residuals / residual
             cells += one.cells
@@ -328,7 +328,7 @@ def _larger_by_size(
         seen += counts
         noise = np.maximum(_of_size(one.residuals, one.cells, residual * relative), 1e-9 * residual)
         missed = np.multiply.outer(_of_size(one.by_size, one.cells, means), LARGER - 1.0)
-        if isinstance(one.own_law(history), DiscreteLaplace):
+        if one.is_laplace(history):
             off = np.abs(one.measured(history) - answers)
             for place in range(len(LARGER)):
                 each = _log_two_laplace(off, noise[sizes], missed[sizes, place])
