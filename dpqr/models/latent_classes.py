@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from dpqr.domain.histogram import Packing
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator, public_normals
@@ -75,7 +76,7 @@ class LatentClasses:
         """Draw `count` synthetic records in random order: the class, then every column by its law in that class."""
         generator = public_generator(seed)
         classes = np.sort(systematic_draws(self.shares[None, :], np.zeros(count, dtype=np.int64), generator))
-        codes: CodeArray = np.zeros((count, len(self.laws)), dtype=np.int64, order="F")
+        codes = np.zeros((count, len(self.laws)), dtype=Packing(self.shape).code_type, order="F")
         starts = np.searchsorted(classes, np.arange(self.shares.size + 1))
         for axis, law in enumerate(self.laws):
             drawn = systematic_draws(law.T, classes, generator)

@@ -175,4 +175,5 @@ def test_rows_come_from_every_model_by_its_share():
     np.testing.assert_allclose(mean.weights(), [[15.0, 0.0], [0.0, 25.0]])
     np.testing.assert_allclose(mean.marginal((1,)), [15.0, 25.0])
     assert mean.rows(0, seed=1).shape == (0, 2)
+    assert codes.dtype == np.uint8
     assert "of the noisy answers: the maximum-entropy fit 0.75, independence 0.25; the weights" in mean.words
