@@ -314,12 +314,13 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
 class _Pairs(Struct, frozen=True, kw_only=True, eq=False):
     """Measured tables of one attribute with others, side by side, so that they are fitted together.
 
-    own: the attribute's cells among all cells. others: those of the other attributes, shape (columns,). values: parts
-    of all records, shape (own cells, columns). weights: inverse variances of these, shape (columns,).
+    own: the attribute's cells among all cells. others: those of the other attributes, shape (columns,), or where they
+    are in one run a slice, which numpy need not copy. values: parts of all records, shape (own cells, columns).
+    weights: inverse variances of these, shape (columns,).
     """
 
     own: slice
-    others: IntArray
+    others: IntArray | slice
     values: FloatArray
     weights: FloatArray
 
@@ -365,12 +366,15 @@ def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], tota
         if seen.block is None and seen.order == 2:
             by_first.setdefault(seen.axes[0], []).append(seen)
     cells = np.arange(places[-1].stop)
-    return tuple(
-        _Pairs(
+    found = []
+    for axis, held in by_first.items():
+        others = np.concatenate([cells[places[seen.axes[1]]] for seen in held])
+        together = (np.diff(others) == 1).all()
+        pairs = _Pairs(
             own=places[axis],
-            others=np.concatenate([cells[places[seen.axes[1]]] for seen in held]),
+            others=slice(int(others[0]), int(others[-1]) + 1) if together else others,
             values=np.concatenate([seen.values for seen in held], axis=1) / total,
             weights=np.concatenate([np.full(seen.values.shape[1], (total / seen.deviation) ** 2) for seen in held]),
         )
-        for axis, held in by_first.items()
-    )
+        found.append(pairs)
+    return tuple(found)

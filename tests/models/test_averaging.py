@@ -1,5 +1,6 @@
 """Averaging: noise is split without bias, shares are the best of all, and the model that predicts is trusted."""
 
+import weakref
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpqr.models.averaging import Averaging, HeldOutAnswers, split_noise
 from dpqr.models.compound import ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.models.latent_classes import LatentClasses
+from dpqr.models.latent_classes import LatentClasses, LatentClassFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.workload import Workload
 
@@ -164,6 +165,32 @@ def test_a_table_that_would_take_too_long_is_left_to_the_tree(monkeypatch):
     assert RULE.averaged(given, last, history) is last
     monkeypatch.setattr(averaging, "TUNING", replace(averaging.TUNING, work=1200))
     assert RULE.averaged(given, last, history) is not last
+
+
+def test_classes_are_doubled_for_fits_alone_and_what_is_held_out_is_gone_before_the_last_ones(monkeypatch):
+    """On wide tables a split costs a tenth of a fit, and what is held out several times what is released."""
+    steps, held = [], []
+
+    def watched(kind, name, step):
+        real = getattr(kind, name)
+
+        def watching(self, *given):
+            steps.append(step)
+            if step == "add":
+                held.append(weakref.ref(self.evidence[0].values))
+            elif step == "fit" and held and all(one() is None for one in held):
+                steps.append("free")
+            return real(self, *given)
+
+        monkeypatch.setattr(kind, name, watching)
+
+    watched(HeldOutAnswers, "add", "add")
+    watched(LatentClassFit, "fitted", "fit")
+    watched(LatentClassFit, "split", "split")
+    _, _, _, mean, _ = fitted(np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5)), PAIRS, 20.0, 2)
+    tried = steps.count("add") - 1
+    assert tried >= 3
+    assert steps == ["add", "fit", "add", *(tried - 1) * ["split", "fit", "add"], *len(mean.classes) * ["fit", "free"]]
 
 
 def test_rows_come_from_every_model_by_its_share():
