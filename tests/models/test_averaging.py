@@ -130,6 +130,17 @@ def test_classes_that_are_far_from_the_tree_at_first_are_doubled_while_they_come
     assert distance(mean) < 0.5 * distance(tree)
 
 
+def test_classes_of_a_slight_share_are_not_fitted_again(monkeypatch):
+    """Their share goes to the others, and the tree's stays."""
+    counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
+    shares = np.array([0.5, 0.03125, 0.34375, 0.125])
+    weighed = Averaging._weighed
+    monkeypatch.setattr(Averaging, "_weighed", lambda *given: ((*weighed(*given)[0],)[:3], shares))
+    mean = fitted(counts, PAIRS, 20.0, 2)[3]
+    assert [len(one.shares) for one in mean.classes] == [2, 4]
+    assert mean.shares.tolist() == [0.5, 0.375, 0.125]
+
+
 def test_an_average_is_repeated_and_made_again_from_other_answers():
     counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
     given, history, last, mean, blocks = fitted(counts, PAIRS, 20.0, 2)
