@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
-CodeArray = NDArray[np.int64]
+CodeArray = NDArray[np.integer]
 AnyArray = NDArray[Any]
 
 Axes = tuple[int, ...]

@@ -13,7 +13,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from statistics import median
 
 import numpy as np
@@ -36,7 +36,7 @@ class AveragingTuning(Struct, frozen=True, kw_only=True):
 
     part: float = 0.5  # a, by which the noise is split: the first parts have (1 + a^2) of the variance
     least: int = 4  # classes that are tried at least
-    slight: float = 0.05  # of all classes together: a smaller share moves no answer enough to pay for its fits
+    slight: float = 0.05  # of some classes, or of all: a smaller share moves no answer enough to pay for its fits
     optimism: float = 2.0  # squared residuals that a free share saves on the noise it was fitted to, beside new noise
     work: int = 2**25  # fitted cells times classes, at most: of larger tables the tree is released alone
     again: int = 10  # steps of a fit that starts from one to similar answers
@@ -94,6 +94,25 @@ class Averaging(Struct, frozen=True, kw_only=True, eq=False):
         cells += sum(self.shape[one] * self.shape[other] for one, other in joined)
         if cells * TUNING.least > TUNING.work:
             return tree
+        found, shares = self._weighed(measured, joined, cells)
+        if shares[1:].sum() < TUNING.slight:
+            return tree
+        shares = without_slight(shares)
+        chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
+        fit = self._classes(tree, measured, joined)
+        classes = tuple(fit.fitted(found[place].point) for place in chosen)
+        kept = freeze(shares[[0, *(1 + place for place in chosen)]])
+        return ModelAverage(tree=tree, classes=classes, shares=kept, joined=joined)
+
+    def _weighed(
+        self, measured: Evidence, joined: frozenset[Axes], cells: int
+    ) -> tuple[Sequence[LatentClasses], FloatArray]:
+        """Latent classes that were fitted to the first parts, 1, 2, 4, ... of them, and by the second parts the shares
+        of the tree and of each. What is held out takes more memory than all that is released, and ends here.
+
+        Args:
+            cells: measured, and of the pairs that are joined.
+        """
         first, second = split_noise(measured, TUNING.part, self.seed + SPLIT)
         fitted = self.fit(first)
         unseen = HeldOutAnswers.of(second)
@@ -102,23 +121,16 @@ class Averaging(Struct, frozen=True, kw_only=True, eq=False):
         found, start, losses = list[LatentClasses](), fit.first(), [unseen.best()[0]]
         # A point holds a number for each cell of a column, and one, for every class.
         most = min(sum(seen.values.size for seen in fit.evidence), TUNING.work // cells * start.size)
-        while not found or start.size <= most:
+        while True:
             found.append(fit.fitted(start))
             unseen.add(found[-1])
             losses.append(unseen.best()[0])
             before, alone = np.diag(unseen.products)[-2:]
             gains = alone < before or losses[-2] - losses[-1] > TUNING.optimism
-            if len(found[-1].shares) >= TUNING.least and not gains:
-                break
+            ends = len(found[-1].shares) >= TUNING.least and not gains
+            if ends or 2 * start.size > most:
+                return found, self._cautious(unseen.best()[1], losses[0] - losses[-1])
             start = fit.split(found[-1].point)
-        shares = self._cautious(unseen.best()[1], losses[0] - losses[-1])
-        if shares[1:].sum() < TUNING.slight:
-            return tree
-        chosen = [place for place, share in enumerate(shares[1:]) if share > 0.0]
-        fit = self._classes(tree, measured, joined)
-        classes = tuple(fit.fitted(found[place].point) for place in chosen)
-        kept = freeze(shares[[0, *(1 + place for place in chosen)]])
-        return ModelAverage(tree=tree, classes=classes, shares=kept, joined=joined)
 
     def _cautious(self, shares: FloatArray, saved: float) -> FloatArray:
         """Shares nearer to the tree alone, by the part of what they save that is chance (Mallows 1973, James and Stein
@@ -212,8 +224,12 @@ class HeldOutAnswers(Struct, kw_only=True, eq=False):
         """One more model, which was not fitted to these answers."""
         if isinstance(model, Prefetching):
             model.prefetch([seen.axes for seen in self.evidence])
-        answers = (seen.apply(np.asarray(model.marginal(seen.axes))) / seen.deviation for seen in self.evidence)
-        self.gaps.append(np.concatenate([*answers]) - self.values)
+        gap, start = -self.values, 0
+        for seen in self.evidence:
+            stop = start + seen.values.size
+            gap[start:stop] += seen.apply(np.asarray(model.marginal(seen.axes))) / seen.deviation
+            start = stop
+        self.gaps.append(gap)
         self.products = np.pad(self.products, (0, 1))
         self.products[-1] = self.products[:, -1] = [np.einsum("i,i->", gap, self.gaps[-1]) for gap in self.gaps]
 
@@ -262,3 +278,18 @@ def nearest_mean(products: FloatArray) -> FloatArray:
         shares *= 1.0 - 1e-9
         shares[joining] += 1e-9
     return shares
+
+
+def without_slight(shares: FloatArray) -> FloatArray:
+    """Shares of the tree and of classes, where the largest of the latter has the slight ones too: each takes a fit, and
+    another in every refit.
+
+    >>> without_slight(np.array([0.5, 0.01, 0.39, 0.1])).round(9).tolist()
+    [0.5, 0.0, 0.4, 0.1]
+    >>> without_slight(np.array([0.91, 0.03, 0.04, 0.02])).round(9).tolist()
+    [0.91, 0.0, 0.09, 0.0]
+    """
+    classes = shares[1:]
+    kept = np.where(classes < TUNING.slight, 0.0, classes)
+    kept[classes.argmax()] += classes.sum() - kept.sum()
+    return np.append(shares[0], kept)

@@ -225,7 +225,7 @@ class ModelAverage(Struct, frozen=True, kw_only=True, eq=False):
         for place, (model, start, stop) in enumerate(zip(self.models, [0, *ends], ends, strict=False)):
             if start < stop:
                 codes[start:stop] = model.rows(stop - start, seed + place)
-        return codes[public_generator(seed).permutation(count)].astype(np.int64)
+        return codes[public_generator(seed).permutation(count)]
 
 
 class ProductDistribution(Struct, frozen=True, kw_only=True, eq=False):

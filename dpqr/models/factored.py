@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from dpqr.domain.histogram import Packing
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
@@ -31,7 +32,7 @@ def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: i
         seed: public.
     """
     generator = public_generator(seed)
-    codes: CodeArray = np.zeros((count, len(tree.shape)), dtype=np.int64, order="F")
+    codes = np.zeros((count, len(tree.shape)), dtype=Packing(tree.shape).code_type, order="F")
     for clique, cells in zip(tree.cliques, beliefs, strict=True):
         # The clique's table, shape (cells of the separator, cells of the other attributes).
         shared = [place for place in range(cells.ndim) if place not in clique.dropped]

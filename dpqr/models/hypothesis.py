@@ -41,7 +41,8 @@ class Sampleable(Hypothesis, Protocol):
         ...
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """Draw `count` synthetic records from the public `seed`; cell codes, shape (count, attributes)."""
+        """Draw `count` synthetic records from the public `seed`; cell codes, shape (count, attributes), of any type of
+        integers."""
         ...
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from dpqr.domain.histogram import Packing
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator, public_normals
@@ -75,7 +76,7 @@ class LatentClasses:
         """Draw `count` synthetic records in random order: the class, then every column by its law in that class."""
         generator = public_generator(seed)
         classes = np.sort(systematic_draws(self.shares[None, :], np.zeros(count, dtype=np.int64), generator))
-        codes: CodeArray = np.zeros((count, len(self.laws)), dtype=np.int64, order="F")
+        codes = np.zeros((count, len(self.laws)), dtype=Packing(self.shape).code_type, order="F")
         starts = np.searchsorted(classes, np.arange(self.shares.size + 1))
         for axis, law in enumerate(self.laws):
             drawn = systematic_draws(law.T, classes, generator)
@@ -313,12 +314,13 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
 class _Pairs(Struct, frozen=True, kw_only=True, eq=False):
     """Measured tables of one attribute with others, side by side, so that they are fitted together.
 
-    own: the attribute's cells among all cells. others: those of the other attributes, shape (columns,). values: parts
-    of all records, shape (own cells, columns). weights: inverse variances of these, shape (columns,).
+    own: the attribute's cells among all cells. others: those of the other attributes, shape (columns,), or where they
+    are in one run a slice, which numpy need not copy. values: parts of all records, shape (own cells, columns).
+    weights: inverse variances of these, shape (columns,).
     """
 
     own: slice
-    others: IntArray
+    others: IntArray | slice
     values: FloatArray
     weights: FloatArray
 
@@ -364,12 +366,15 @@ def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], tota
         if seen.block is None and seen.order == 2:
             by_first.setdefault(seen.axes[0], []).append(seen)
     cells = np.arange(places[-1].stop)
-    return tuple(
-        _Pairs(
+    found = []
+    for axis, held in by_first.items():
+        others = np.concatenate([cells[places[seen.axes[1]]] for seen in held])
+        together = (np.diff(others) == 1).all()
+        pairs = _Pairs(
             own=places[axis],
-            others=np.concatenate([cells[places[seen.axes[1]]] for seen in held]),
+            others=slice(int(others[0]), int(others[-1]) + 1) if together else others,
             values=np.concatenate([seen.values for seen in held], axis=1) / total,
             weights=np.concatenate([np.full(seen.values.shape[1], (total / seen.deviation) ** 2) for seen in held]),
         )
-        for axis, held in by_first.items()
-    )
+        found.append(pairs)
+    return tuple(found)

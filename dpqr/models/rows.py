@@ -71,9 +71,9 @@ class WeightedRows:
             whole = float(weights.sum())
             shares = weights / whole if whole > 0 else np.full(weights.size, 1 / weights.size)
             return cls(shape=shape, codes=_small(codes, shape), shares=shares, total=model.total)
-        codes = model.rows(LISTED, seed)
+        drawn = model.rows(LISTED, seed)
         return cls(
-            shape=shape, codes=_small(codes, shape), shares=np.full(len(codes), 1 / len(codes)), total=model.total
+            shape=shape, codes=_small(drawn, shape), shares=np.full(len(drawn), 1 / len(drawn)), total=model.total
         )
 
     def coefficients(self, block: QueryBlock) -> AnyArray:
@@ -110,8 +110,7 @@ class WeightedRows:
         edges = np.cumsum(self.shares)
         points = (np.arange(count) + generator.random()) / count * edges[-1]
         drawn = np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1)
-        picked: CodeArray = self.codes[generator.permutation(drawn)].astype(np.int64)
-        return picked
+        return self.codes[generator.permutation(drawn)]
 
 
 def _small(codes: AnyArray, shape: tuple[int, ...]) -> AnyArray:
@@ -322,7 +321,7 @@ def reachable(shape: tuple[int, ...], groups: Iterable[Axes]) -> list[Axes]:
     return sorted(axes for axes in distinct if math.prod(shape[axis] for axis in axes) <= TUNING.largest_table)
 
 
-def _best(values: IntArray, places: Sequence[IntArray], faces: Sequence[Face]) -> tuple[IntArray, IntArray]:
+def _best(values: CodeArray, places: Sequence[IntArray], faces: Sequence[Face]) -> tuple[IntArray, IntArray]:
     """For each record the value of largest gain, other than its own, and this gain."""
     width, every = faces[0].gap.shape[1], np.arange(len(values))
     coming = np.zeros((len(values), width), dtype=np.int16)
@@ -343,7 +342,7 @@ def _best(values: IntArray, places: Sequence[IntArray], faces: Sequence[Face]) -
 
 def _places(codes: CodeArray, axes: Axes, shape: tuple[int, ...]) -> IntArray:
     """Each record's cell in a flat table over `axes`."""
-    place: IntArray = codes[:, axes[0]]
+    place = codes[:, axes[0]].astype(np.int64)
     for axis in axes[1:]:
         place = place * shape[axis] + codes[:, axis]
     return place

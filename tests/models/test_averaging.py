@@ -1,5 +1,6 @@
 """Averaging: noise is split without bias, shares are the best of all, and the model that predicts is trusted."""
 
+import weakref
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpqr.models.averaging import Averaging, HeldOutAnswers, split_noise
 from dpqr.models.compound import ModelAverage
 from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.models.latent_classes import LatentClasses
+from dpqr.models.latent_classes import LatentClasses, LatentClassFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.workload import Workload
 
@@ -129,6 +130,17 @@ def test_classes_that_are_far_from_the_tree_at_first_are_doubled_while_they_come
     assert distance(mean) < 0.5 * distance(tree)
 
 
+def test_classes_of_a_slight_share_are_not_fitted_again(monkeypatch):
+    """Their share goes to the others, and the tree's stays."""
+    counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
+    shares = np.array([0.5, 0.03125, 0.34375, 0.125])
+    weighed = Averaging._weighed
+    monkeypatch.setattr(Averaging, "_weighed", lambda *given: ((*weighed(*given)[0],)[:3], shares))
+    mean = fitted(counts, PAIRS, 20.0, 2)[3]
+    assert [len(one.shares) for one in mean.classes] == [2, 4]
+    assert mean.shares.tolist() == [0.5, 0.375, 0.125]
+
+
 def test_an_average_is_repeated_and_made_again_from_other_answers():
     counts = np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5))
     given, history, last, mean, blocks = fitted(counts, PAIRS, 20.0, 2)
@@ -166,6 +178,32 @@ def test_a_table_that_would_take_too_long_is_left_to_the_tree(monkeypatch):
     assert RULE.averaged(given, last, history) is not last
 
 
+def test_classes_are_doubled_for_fits_alone_and_what_is_held_out_is_gone_before_the_last_ones(monkeypatch):
+    """On wide tables a split costs a tenth of a fit, and what is held out several times what is released."""
+    steps, held = [], []
+
+    def watched(kind, name, step):
+        real = getattr(kind, name)
+
+        def watching(self, *given):
+            steps.append(step)
+            if step == "add":
+                held.append(weakref.ref(self.evidence[0].values))
+            elif step == "fit" and held and all(one() is None for one in held):
+                steps.append("free")
+            return real(self, *given)
+
+        monkeypatch.setattr(kind, name, watching)
+
+    watched(HeldOutAnswers, "add", "add")
+    watched(LatentClassFit, "fitted", "fit")
+    watched(LatentClassFit, "split", "split")
+    _, _, _, mean, _ = fitted(np.random.default_rng(3).poisson(2.0, (5, 5, 5, 5)), PAIRS, 20.0, 2)
+    tried = steps.count("add") - 1
+    assert tried >= 3
+    assert steps == ["add", "fit", "add", *(tried - 1) * ["split", "fit", "add"], *len(mean.classes) * ["fit", "free"]]
+
+
 def test_rows_come_from_every_model_by_its_share():
     tree = DenseDistribution(probabilities=np.array([[0.5, 0.0], [0.0, 0.5]]), total=40.0)
     other = LatentClasses(shares=np.ones(1), laws=(np.array([[0.0], [1.0]]),) * 2, total=40.0)
@@ -175,4 +213,5 @@ def test_rows_come_from_every_model_by_its_share():
     np.testing.assert_allclose(mean.weights(), [[15.0, 0.0], [0.0, 25.0]])
     np.testing.assert_allclose(mean.marginal((1,)), [15.0, 25.0])
     assert mean.rows(0, seed=1).shape == (0, 2)
+    assert codes.dtype == np.uint8
     assert "of the noisy answers: the maximum-entropy fit 0.75, independence 0.25; the weights" in mean.words

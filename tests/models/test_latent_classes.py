@@ -48,6 +48,7 @@ def test_rows_hold_every_cell_of_a_class_as_often_as_expected():
     assert np.bincount(codes[:, 0] * 2 + codes[:, 1]).tolist() == [20, 20, 30, 90]
     assert (codes == model.rows(160, seed=3)).all()
     assert model.rows(0, seed=3).shape == (0, 2)
+    assert codes.dtype == np.uint8
 
 
 def test_columns_are_independent_within_a_class():

@@ -62,8 +62,11 @@ def test_few_records_in_many_cells_come_near_too():
 
     codes, wanted = drawn(), tables(drawn())
     before = distance(codes)
+    small = codes.astype(np.uint8, order="F")
     RowFit(shape=(20, 20, 20), wanted=wanted).run(codes)
     assert distance(codes) < before / 5
+    RowFit(shape=(20, 20, 20), wanted=wanted).run(small)
+    assert np.array_equal(small, codes), "400 cells of a pair have numbers beyond the codes' own type"
 
 
 def test_tables_of_three_columns_and_columns_in_none():

@@ -18,6 +18,7 @@ from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.values import replace
+from dpqr.models.factored import FactoredDistribution
 from dpqr.releases.files import release_files as synthetic
 from dpqr.releases.files.release_files import require_sampleable, sampled, synthesise
 from dpqr.releases.record.release_document import Synthetic
@@ -149,6 +150,15 @@ def test_midpoints_keep_the_kind_of_the_column_and_own_cells_become_null(release
     assert made["sex"].to_pylist() == ["F"] * 3
     titles = synthesise(over(release, domain, tensor), "cells").table
     assert titles["age"].to_pylist() == ["[0, 20)", "[20, 45]", "(null)"]
+
+
+def test_the_last_of_256_bins_holds_its_own_values(release):
+    """Codes of as many bins are bytes, and one more than the last of them is none."""
+    domain = Domain((Attribute(name="income", axis=Bins((*map(Fraction, range(256)), Fraction(513, 2)))),))
+    tree = FactoredDistribution.uniform((256,), 2560.0)
+    drawn = synthesise(replace(over(release, domain, np.ones(256)), hypothesis=tree), "rows", bins="sampled").table
+    incomes = np.sort(drawn["income"].to_numpy())
+    assert (np.floor(np.minimum(incomes, 255)) == np.arange(256).repeat(10)).all()
 
 
 def test_an_attribute_called_weight_moves_aside_in_cells_only(release):

@@ -165,7 +165,7 @@ def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[Line
 def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:
     """The marginal of some attributes of `seen`: sums of its cells, axes in its own order."""
     gone = tuple(position for position, axis in enumerate(seen.axes) if axis not in axes)
-    values = seen.values.sum(axis=gone)
+    values = seen.values.sum(axis=gone) if gone else seen.values
     deviation = seen.deviation * (seen.values.size / max(values.size, 1)) ** 0.5
     return LinearMeasurement(key=axes, axes=axes, values=values, deviation=deviation)
 

@@ -366,7 +366,7 @@ def synthesise(release: FinishedRun, form: SyntheticForm, bins: BinForm = "title
     moved = _fit(release, hypothesis, codes)
     uniforms = public_generator(seed).spawn(1)[0].random
     columns = {
-        attribute.name: _column(attribute, codes[:, axis], bins, uniforms)
+        attribute.name: _column(attribute, codes[:, axis].astype(np.int64), bins, uniforms)
         for axis, attribute in enumerate(release.plan.problem.domain.attributes)
     }
     stands_for = count / drawn if drawn else 1.0

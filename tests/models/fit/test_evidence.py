@@ -62,6 +62,8 @@ def test_lower_orders_sum_cells_and_their_noise():
     assert singles[(1,)].deviation == pytest.approx(2 * 4**0.5)
     assert {seen.axes for seen in lower_order(evidence, 2)} == {(1, 0), (2, 0)}
     assert lower_order(evidence, 3) == ()
+    # Of all pairs of many columns, as many numbers again.
+    assert np.shares_memory(lower_order(evidence, 2)[0].values, evidence[0].values)
 
 
 # Earlier tables: at today's size, and believed as far as today's measurements agree.
