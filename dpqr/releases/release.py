@@ -129,7 +129,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     # Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning.
     directory, payer = request.output.directory, request.payer
     resumed = payer is not None and payer.resume and directory is not None
-    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    before = waiting_receipt(Path(os.path.abspath(directory or "")), payer) if resumed else None
     paying = tuple(paid_notes(payer, plan.problem.period, before))
     plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:

@@ -170,7 +170,7 @@ def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in
     def failed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "begin_journal", failed)
+    monkeypatch.setattr(release_module, "_open_table", failed)
     with pytest.raises(KeyboardInterrupt) as ended:
         run(place)
     *_, reserved, settled = ledger_in(place).entries()
@@ -347,7 +347,8 @@ STAGES = [
     *((ChainedLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
     *((ChainedLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
     *((TranscriptFile, "append", count, after) for count in (2, 3, 6) for after in (False, True)),
-    (TranscriptFile, "append", 1, True),
+    (ChainedLedger, "reserve", 1, True),
+    (module, "table_mark", 1, True),
     (release_module, "load_table", 1, False),
     (release_module, "assemble", 1, False),
     (release_module, "write_release", 1, True),
@@ -389,6 +390,61 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage
     assert made.charged == "", "a lost draw is no function of the transcript, so nothing comes back"
     assert unsound(place) is None
     assert not transcript(place).exists()
+
+
+@pytest.mark.parametrize(
+    "moment", [(TranscriptFile, "append", 1, True), (ChainedLedger, "reserve", 1, False)], ids=named
+)
+def test_a_release_that_was_killed_before_it_was_paid_is_paid_once(place, moment):
+    """--resume pays for nothing: of a release that it finds no more it says so."""
+    assert killed_at(place, moment) == 9
+    assert len(lines(place)) == 1
+    with pytest.raises(UsageFault, match="no killed release waits there; leave --resume out"):
+        run(place, resume=True)
+    assert kinds(place) == []
+    run(place)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+    assert unsound(place) is None
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_connection_that_breaks_while_it_is_paid_costs_no_price_twice(place, monkeypatch, made):
+    """Whether the reservation was made is not known to its job, and is to the next one."""
+    reserve = ChainedLedger.reserve
+
+    def breaking(*given, **more):
+        if made:
+            reserve(*given, **more)
+        raise LedgerError("the connection is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ChainedLedger, "reserve", breaking)
+        with pytest.raises(LedgerError, match="is gone"):
+            run(place)
+    with pytest.raises(UsageFault, match="--resume continues it" if made else "no killed release waits there"):
+        run(place, resume=not made)
+    run(place, resume=made)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+    assert not transcript(place).exists()
+
+
+def test_a_claim_is_kept_where_another_ledger_is_named_by_mistake(place, tmp_path_factory):
+    assert killed_at(place, (ChainedLedger, "reserve", 1, True)) == 9
+    before, other = transcript(place).read_text(), tmp_path_factory.mktemp("other")
+    lay(other)
+    for resume in (True, False):
+        transcript(other).write_text(before)
+        with pytest.raises(LedgerError, match="was to be paid from another ledger; name that"):
+            run(other, resume=resume)
+        assert transcript(other).read_text() == before
+    assert kinds(other) == []
+
+
+def test_a_transcript_that_was_cut_to_its_claim_before_the_first_draw_is_continued(place):
+    assert killed_at(place, (ChainedLedger, "begin", 1, False)) == 9
+    rewritten(transcript(place), lambda found: found[:1])
+    run(place, resume=True)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
 
 
 STAGED = {"schedule": "theory", "rounds": None, "n": 20_000, "no_count_dropped": True}
@@ -508,7 +564,8 @@ TAMPERED = {
     "marked as lost": lambda found: [*found[:-1], found[-1].split('"value":')[0] + '"value":null}'],
     "another table": lambda found: [found[0], '{"table":null}', *found[2:]],
     "another dataset": lambda found: [found[0].replace("survey", "census"), *found[1:]],
-    "another entry": lambda found: [found[0].replace('"entry":2', '"entry":1'), *found[1:]],
+    "another ledger, before its table": lambda found: [found[0].replace('"ledger":"', '"ledger":"0')],
+    "another entry": lambda found: [found[0], found[1].replace('"entry":2', '"entry":1'), *found[2:]],
     "no JSON": lambda found: ["x", *found[1:]],
     "a list": lambda found: ["[]", *found[1:]],
     "deep": lambda found: ["[" * 100_000, *found[1:]],
@@ -729,7 +786,5 @@ def test_a_full_disk_leaves_nothing_half(tmp_path):
     assert len(set(ended.values())) > 1
     for room, code in ended.items():
         assert (code == 0) == (tmp_path / f"out{room}").exists()
-        if transcript(tmp_path, f"out{room}").exists():
-            run(tmp_path, out=f"out{room}", resume=True)
-    assert unsound(tmp_path) is None
+    continue_all(tmp_path)
     assert not list(tmp_path.glob(".*"))
