@@ -47,6 +47,7 @@ from dpqr.published.verify import verify
 from dpqr.releases import fingerprints
 from dpqr.releases import paying as module
 from dpqr.releases import release as release_module
+from dpqr.releases.files import atomic
 from dpqr.releases.journal import TranscriptFile
 from dpqr.releases.loop import SILENT
 from dpqr.releases.paying import ledger_request
@@ -426,6 +427,13 @@ def test_a_connection_that_breaks_while_it_is_paid_costs_no_price_twice(place, m
     run(place, resume=made)
     assert (account(place).spent, account(place).reservations) == (1, 1)
     assert not transcript(place).exists()
+
+
+def test_what_a_killed_release_has_half_written_is_removed_by_the_run_that_continues_it(place):
+    assert killed_at(place, (atomic, "_finish", 1, True)) == 9
+    assert len([*place.glob(".out.*.draft")]) == 1
+    run(place, resume=True)
+    assert not [*place.glob(".*")]
 
 
 def test_a_claim_is_kept_where_another_ledger_is_named_by_mistake(place, tmp_path_factory):
