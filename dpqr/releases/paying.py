@@ -263,7 +263,7 @@ def paid_run(
 
 def transcript_path(directory: Path) -> Path:
     """Where the transcript of a release to `directory` lies until it is settled."""
-    return directory.with_name(f".{directory.name}{ENDING}")
+    return directory.parent / f".{directory.name}{ENDING}"
 
 
 def is_published(directory: Path) -> bool:

@@ -1,5 +1,6 @@
 """A release that a ledger pays for: order, refunds, and what a kill at each stage leaves to be continued."""
 
+import contextlib
 import io
 import json
 import os
@@ -36,7 +37,7 @@ from support.paid_releases import (
 from support.process_races import run_module
 
 from dpqr.kernel.budget import Cost, Pricing, upward_text
-from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, AlreadyThere, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
@@ -528,6 +529,31 @@ def test_a_kill_after_settling_leaves_nothing_to_continue(place, kept):
     assert (account(place).spent, account(place).reservations) == (1, 1)
     run(place, out="out" if not kept else "more")
     assert account(place).spent == 2
+
+
+def test_what_is_cut_of_a_finished_release_is_named_by_resume(place):
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
+    rewritten(transcript(place), lambda found: found[:1])
+    with pytest.raises(AlreadyThere, match=r"--resume: .*/out is not known to be the release of .* been cut"):
+        run(place, resume=True)
+    transcript(place).unlink()
+    with pytest.raises(AlreadyThere, match="out is there, and no killed release waits; leave --resume out"):
+        run(place, resume=True)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "skip", "replace"])
+def test_the_root_is_no_place_for_a_release(place, if_exists):
+    asked = ReleaseRequest(
+        source=TableSource(paths=(str(place / "table.csv"),)),
+        plan=request(place),
+        output=OutputRequest(directory="/", if_exists=if_exists),
+        payer=payer(place, resume=True),
+    )
+    for door in (release_module.already_released, lambda asked: release_module.release(asked, SILENT)):
+        with contextlib.suppress(UsageFault, DataError):
+            assert door(asked) is False
+    assert kinds(place) == []
 
 
 @pytest.fixture

@@ -30,6 +30,8 @@ from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
 from dpqr.releases.files.formats import ENDINGS
 
+STDOUT = "-"
+"""What other programs call standard output; no release and no file is called so by mistake."""
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
 FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
@@ -165,10 +167,7 @@ class ReleaseDirectory(Struct, frozen=True, kw_only=True):
             except FileExistsError:
                 continue
             except OSError as error:
-                raise self._fault(
-                    f"cannot be written in {str(self.path.parent)!r} ({_reason(error)}); create that directory or "
-                    "choose another"
-                ) from None
+                raise self._fault(_unwritable(self.path, error)) from None
             return sibling
         raise self._fault(f"too many leftovers of killed runs beside it (.{self.path.name}.*); remove them")
 
@@ -184,6 +183,8 @@ def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     """
     if not given or "\0" in given:
         raise UsageFault("--out: give the name of a directory, for example --out release")
+    if given == STDOUT:
+        raise UsageFault(f"--out {given}: a release is a directory of files; give its name, for example --out release")
     target = ReleaseDirectory(path=Path(os.path.abspath(given)), given=given, force=force)
     try:
         target.require_free()
@@ -265,6 +266,10 @@ def _kept(draft: Path) -> Path:
     return draft
 
 
+def _unwritable(path: Path, error: OSError) -> str:
+    return f"cannot be written in {str(path.parent)!r} ({_reason(error)}); create that directory or choose another"
+
+
 def _permitted(mode: int) -> int:
     """What the umask leaves of a mode. Reading the umask sets it, for that moment to the strictest."""
     umask = os.umask(0o077)
@@ -339,7 +344,7 @@ class SingleFile(Struct, frozen=True, kw_only=True):
             prefix = f".{self.path.name[:_ROOM_NAME]}.{_job()}"
             return Path(mkdtemp(prefix=prefix, suffix=".draft", dir=self.path.parent))
         except OSError as error:
-            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+            raise self._fault(_unwritable(self.path, error)) from None
 
     def _fault(self, text: str) -> UsageFault:
         return UsageFault(f"{self.option} {self.given}: {text}")
@@ -348,8 +353,14 @@ class SingleFile(Struct, frozen=True, kw_only=True):
 def reserve_file(given: str, *, force: bool = False, option: str = "--out") -> SingleFile:
     """A place for a new file. AlreadyThere where one exists (unless `force`); UsageFault where its directory cannot be
     written."""
-    if not given or "\0" in given or not Path(given).name:
+    if not given or "\0" in given:
         raise UsageFault(f"{option}: give the name of a file, for example {option} predictions.csv")
+    if given == STDOUT:
+        raise UsageFault(
+            f"{option} {given}: writes a file, not to standard output; give its name, or leave {option} out"
+        )
+    if os.path.isdir(given):
+        raise UsageFault(f"{option} {given}: is a directory; give the name of a new file, in it or elsewhere")
     target = SingleFile(path=Path(os.path.abspath(given)), given=given, force=force, option=option)
     if os.path.lexists(target.path) and not force:
         raise AlreadyThere(f"{option} {given}: the file exists; choose another name or remove it")
