@@ -302,9 +302,10 @@ class ChainedLedger:
 
     @property
     def identity(self) -> str:
-        """The seal of the first entry, by which a transcript names its ledger, wherever that is moved."""
+        """The seal of the first entry, and the role of the database that this job has, where it has roles: by which a
+        transcript names its ledger and who pays there."""
         with self._reading() as session:
-            return str(session.stored_seal(1))
+            return f"{session.stored_seal(1)} {session.role}"
 
     def claimed_run(self, dataset: str, claim: str, identity: str) -> Run | None:
         """Return the run that is paid under the key of this claim (`claim_of`) and not settled; None: there is none.
@@ -312,17 +313,18 @@ class ChainedLedger:
         Looked up behind the lock: a payment that its job did not live to hear of is made by then, or never.
 
         Raises:
-            LedgerError: the claim is of a ledger of another identity.
+            LedgerError: the claim is of another ledger, or of another role's run, whose key this job may not see.
         """
         with self.transaction() as transaction:
-            if transaction.session.stored_seal(1) != identity:
+            session, (seal_of_first, _, role) = transaction.session, identity.partition(" ")
+            if session.stored_seal(1) != seal_of_first or not (session.owns or role == session.role):
                 raise LedgerError(
-                    f"--ledger {self.store.place}: the release that waits there was to be paid from another ledger; "
-                    "name that, or choose another --out"
+                    f"--ledger {self.store.place}: the release that waits there was to be paid from another ledger, or "
+                    f"by another role{role and ', ' + repr(role)}; name that, or choose another --out"
                 )
             held = transaction.state.accounts.get(dataset)
             runs = held.runs if held else {}
-            number = transaction.session.claimed(runs, claim)
+            number = session.claimed(runs, claim)
         return None if number is None else self.run(dataset, number, runs[number].paid.hash)
 
     def key(self, reservation: Reservation) -> bytes:

@@ -47,6 +47,11 @@ class StoreTransaction(ABC):
         """Whether this job may store states, and see all keys: it has the rights of the ledger's owner."""
         return True
 
+    @property
+    def role(self) -> str:
+        """The role of the database that this job has; "" where there are none."""
+        return ""
+
     @abstractmethod
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one statement, with `?` for each value; the rows that it gives."""
@@ -140,8 +145,12 @@ class StoreTransaction(ABC):
 
     def claimed(self, reservations: Iterable[int], claim: str) -> int | None:
         """The one of them that a transcript claims (`claim_of`); None: none of those whose keys this job may see."""
-        keys = ((number, self._key(number)) for number in reservations)
-        return next((number for number, key in keys if key is not None and claim_of(key) == claim), None)
+        for number in reservations:
+            with suppress(LedgerError):  # another role of the database has paid for it
+                key = self._key(number)
+                if key is not None and claim_of(key) == claim:
+                    return number
+        return None
 
     def _key(self, reservation: int) -> bytes | None:
         found = self.key_rows(reservation)
