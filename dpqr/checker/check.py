@@ -1169,9 +1169,22 @@ def claims_of_ledger(e: Evidence) -> Iterator[Claim]:
             yield "ledger.charged", text, Range(cost, cost * (1 + Fraction(1, 10**5)))
 
 
+def plain_number(part: Document) -> Any:
+    """A number that a record holds in more digits than a double; any other object as it is."""
+    return json.loads(part["$decimal"]) if part.keys() == {"$decimal"} else part
+
+
 def claims_of_learned(e: Evidence, lines: list[Document]) -> Iterator[Claim]:
-    """The entries that paid for what was learned of the domain cost no more than it states."""
-    for number, stated in enumerate(e.plan["domain"].get("learned", {}).get("ledger", [])):
+    """The entries that paid for what was learned of the domain cost no more than it states. Of a domain that names none
+    no settlement names the file: the hash of all but what it says of its price."""
+    named, domain = e.plan["domain"].get("learned", {}).get("ledger", []), (e.plan.get("request") or {}).get("domain")
+    if not named and isinstance(domain, dict):
+        text = canonical({key: part for key, part in domain.items() if key != "learned"})
+        digest = sha256(json.loads(text, object_hook=plain_number))
+        entries = [line.get("entry", {}) for line in lines]
+        runs = [entry["settles"] for entry in entries if entry.get("drawn") == digest]
+        yield "plan.domain.learned: entries whose runs learned this domain", [], runs
+    for number, stated in enumerate(named):
         where = f"plan.domain.learned.ledger.{number}"
         paid = next((line["entry"] for line in lines if line["seal"] == stated["seal"]), None)
         if paid is None:

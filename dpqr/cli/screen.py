@@ -66,7 +66,7 @@ class Screen:
         """Make a plan, show it, and save it in the new file `lock`, which is looked at before anything is planned."""
         from dpqr.releases.locked_plan import plan_file
 
-        place = None if lock is None else plan_file(lock)
+        place = None if lock is None else plan_file(lock, "--lock")
         plan, more = make()
         self.show(shown(plan, more))
         if place:

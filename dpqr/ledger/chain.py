@@ -10,6 +10,7 @@ that is ahead, or off the chain, means rollback, truncation, an edit or a swap.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import re
@@ -27,6 +28,7 @@ from dpqr.ledger.codec import canonical, decode_entry
 from dpqr.ledger.refusals import has_moved
 
 BEGINNING = ""
+_CLAIM = b"dpqr: a claim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,11 @@ def seal(previous: str, text: str) -> str:
 def digest(text: str) -> str:
     """SHA-256, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def claim_of(key: bytes) -> str:
+    """What a transcript states before its run is paid under this key, in hexadecimal digits; it tells nothing of it."""
+    return hmac.new(key, _CLAIM, hashlib.sha256).hexdigest()
 
 
 def chain_segment(rows: Sequence[tuple[object, ...]], first: int = 0, before: str = BEGINNING) -> ChainSegment:

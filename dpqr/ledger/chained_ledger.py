@@ -223,15 +223,20 @@ class ChainedLedger:
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
-    def reserve(self, charge: Charge, *, note: str) -> Reservation:
-        """Pay for a run, in full. note: the words that the entry holds.
+    def reserve(self, charge: Charge, *, note: str, key: bytes | None = None) -> Reservation:
+        """Pay for a run, in full.
+
+        Args:
+            charge: what is paid for.
+            note: the words that the entry holds.
+            key: of `new_key`, which a transcript claims already; None: a new one.
 
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
                 the run was resolved, or it asks for an approval that is not there.
         """
         require_text(note, what="a note")
-        key = _words(4)  # before the lock, for it brings numpy
+        key = key or new_key()  # before the lock, for it brings numpy
         with self.transaction(before=charge.content) as transaction:
             content = charge.content(transaction.state)
             content["reason"] = replace(charge.reason, approved_by=transaction.state.approver(charge))
@@ -294,6 +299,33 @@ class ChainedLedger:
                 "nothing; `dpqr budget verify` says what the ledger's owner must run"
             )
         return runs[number].public() if number in runs else None
+
+    @property
+    def identity(self) -> str:
+        """The seal of the first entry, and the role of the database that this job has, where it has roles: by which a
+        transcript names its ledger and who pays there."""
+        with self._reading() as session:
+            return f"{session.stored_seal(1)} {session.role}"
+
+    def claimed_run(self, dataset: str, claim: str, identity: str) -> Run | None:
+        """Return the run that is paid under the key of this claim (`claim_of`) and not settled; None: there is none.
+
+        Looked up behind the lock: a payment that its job did not live to hear of is made by then, or never.
+
+        Raises:
+            LedgerError: the claim is of another ledger, or of another role's run, whose key this job may not see.
+        """
+        with self.transaction() as transaction:
+            session, (seal_of_first, _, role) = transaction.session, identity.partition(" ")
+            if session.stored_seal(1) != seal_of_first or not (session.owns or role == session.role):
+                raise LedgerError(
+                    f"--ledger {self.store.place}: the release that waits there was to be paid from another ledger, or "
+                    f"by another role{role and ', ' + repr(role)}; name that, or choose another --out"
+                )
+            held = transaction.state.accounts.get(dataset)
+            runs = held.runs if held else {}
+            number = session.claimed(runs, claim)
+        return None if number is None else self.run(dataset, number, runs[number].paid.hash)
 
     def key(self, reservation: Reservation) -> bytes:
         """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
@@ -492,6 +524,11 @@ class ChainedLedger:
                 f"--ledger {self.store.place}: is gone, and the anchor {self.anchor.path} knows {marked.entries} "
                 "entries of it; restore it, or fix the name"
             )
+
+
+def new_key() -> bytes:
+    """Return the random key of a new reservation."""
+    return _words(4)
 
 
 def _words(count: int) -> bytes:

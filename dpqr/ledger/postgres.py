@@ -97,6 +97,10 @@ class PostgresSession(StoreTransaction):
     def owns(self) -> bool:
         return self.standing.owns
 
+    @property
+    def role(self) -> str:
+        return self.connection.info.user
+
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         done = self.connection.execute(statement.replace("?", "%s").encode(), values or None)
         return done.fetchall() if done.description else []

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from dpqr.kernel.errors import LedgerError, UsageFault
-from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, Mark, chain_segment
+from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, Mark, chain_segment, claim_of
 from dpqr.ledger.location import create, require_location
 from dpqr.ledger.refusals import name_place
 
@@ -46,6 +46,11 @@ class StoreTransaction(ABC):
     def owns(self) -> bool:
         """Whether this job may store states, and see all keys: it has the rights of the ledger's owner."""
         return True
+
+    @property
+    def role(self) -> str:
+        """The role of the database that this job has; "" where there are none."""
+        return ""
 
     @abstractmethod
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -131,12 +136,25 @@ class StoreTransaction(ABC):
 
     def stored_key(self, reservation: int) -> bytes:
         """LedgerError where there is none."""
-        found = self.key_rows(reservation)
-        if not found or not _is_sound(found[0][0]):
+        key = self._key(reservation)
+        if key is None:
             raise LedgerError(
                 f"the key of reservation {reservation} is missing or damaged, so its run cannot be continued"
             )
-        return bytes(found[0][0][:KEY_BYTES])
+        return key
+
+    def claimed(self, reservations: Iterable[int], claim: str) -> int | None:
+        """The one of them that a transcript claims (`claim_of`); None: none of those whose keys this job may see."""
+        for number in reservations:
+            with suppress(LedgerError):  # another role of the database has paid for it
+                key = self._key(number)
+                if key is not None and claim_of(key) == claim:
+                    return number
+        return None
+
+    def _key(self, reservation: int) -> bytes | None:
+        found = self.key_rows(reservation)
+        return bytes(found[0][0][:KEY_BYTES]) if found and _is_sound(found[0][0]) else None
 
     def key_rows(self, reservation: int) -> list[tuple[Any, ...]]:
         """The stored key of a reservation, with its check; no row, or NULL: there is none for this job."""

@@ -197,7 +197,7 @@ def require_learned_domain(record: Record, plan: Mapping[str, Any]) -> str:
 
     Raises: GoalMissed as `require_learned`, and where a run has learned this domain that the domain does not name.
     """
-    named = learned_entries(plan["domain"])
+    named = learned_entries(plan.get("domain", {}))
     for number in () if named else learning_runs(record, plan):
         paid = record.entries[number]
         raise GoalMissed(

@@ -12,18 +12,18 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from msgspec import UNSET, Struct, field
 
-from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.errors import BudgetRefused, DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.kernel.noise.source import SystemNoise
-from dpqr.ledger.chain import BEGINNING, seal
+from dpqr.ledger.chain import BEGINNING, claim_of, seal
 from dpqr.ledger.codec import JSON, canonical, encode_events
 from dpqr.ledger.ledger import Reservation, Run
 from dpqr.releases.draws import Blocks, Plain, RecordedDraw
@@ -261,6 +261,11 @@ def _length(line: str) -> int:
 
 # LedgerJournal: draws in a transcript file whose running hash the ledger holds.
 #
+# Before a run is paid, the file claims on the disk what will be paid under a key that its job has just drawn. The
+# ledger takes the key with the reservation, so a kill at any moment between the two leaves a claim that finds what it
+# has paid, or nothing that is paid. The claim is a keyed hash that tells nothing of the key: nobody can forge one of
+# another run without the ledger's own keys, and a copy of one finds the same run, whose draws are made once.
+#
 # The order for each draw: the ledger learns that it begins, and on which transcript; it is made; its value goes to
 # the file and to the disk, under a seal that takes the reservation's key; the ledger learns the new hash. A crash
 # between the last two loses nothing: the line whose seal fits is that of the begun draw. A crash before them loses the
@@ -268,7 +273,8 @@ def _length(line: str) -> int:
 # noise that the ledger's key would give again would be none for whoever reads the ledger or a copy of it. So the file
 # cannot be shortened, edited, or exchanged for an older copy, and no draw can be made until it pleases.
 
-FORMAT = "transcript/1"
+FORMAT, NAMED = "transcript/2", "transcript/1"
+"""The header holds the claim, and the line of the table names the entry. By dpqr 0.14 the header names the entry."""
 HEADER, TABLE = 0, 1
 BEFORE = 2
 """Lines before the first draw: what the run is, and the mark of its table."""
@@ -310,7 +316,8 @@ class LedgerJournal(Struct, kw_only=True):
         """
         if len(self.file.lines) <= TABLE:
             salt = SystemNoise().words(4).tobytes().hex()
-            self.file.append({"table": _salted(mark, salt), "salt": salt})
+            named = {"entry": self.paid.number, "receipt": self.paid.receipt}
+            self.file.append({"table": _salted(mark, salt), "salt": salt, **named})
             return True
         marked = self.file.document(TABLE)
         found, made = marked.get("table"), _salted(mark, str(marked["salt"]) if "salt" in marked else None)
@@ -383,23 +390,39 @@ def _salted(mark: str | None, salt: str | None) -> str | None:
     return mark if mark is None or salt is None else hmac.new(mark.encode(), salt.encode(), hashlib.sha256).hexdigest()
 
 
-def begin_journal(file: TranscriptFile, ledger: ChainedLedger, paid: Reservation) -> LedgerJournal:
-    """A new run's journal. The file holds from now on what the run is."""
-    key = ledger.key(paid)  # a ledger that cannot be reached ends the run, so before the file says that one waits
-    file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
+def begin_journal(
+    file: TranscriptFile, ledger: ChainedLedger, dataset: str, pay: Callable[[bytes], Reservation]
+) -> LedgerJournal:
+    """A new run's journal; `pay` reserves under the key that the file claims by then.
+
+    Raises: those of `pay`. Where it refuses, the claim is taken back; after any other fault it stays, for the answer to
+    a payment may have been lost.
+    """
+    from dpqr.ledger.chained_ledger import new_key
+
+    key = new_key()
+    file.append({"dpqr": FORMAT, "ledger": ledger.identity, "dataset": dataset, "claim": claim_of(key)})
+    try:
+        paid = pay(key)
+    except (BudgetRefused, UsageFault):
+        file.cut(0)
+        raise
     return LedgerJournal(file=file, ledger=ledger, paid=paid, key=key)
 
 
 def run_of(file: TranscriptFile, ledger: ChainedLedger) -> Run | None:
-    """The run that the file is the transcript of, as the ledger knows it; None: it is settled.
+    """The run that the file is the transcript of, as the ledger knows it; None: it is settled, or was never paid.
 
     LedgerError where the ledger knows no such run.
     """
-    header = file.document(HEADER)
-    dataset, number, receipt = header.get("dataset"), header.get("entry"), header.get("receipt")
-    if header.get("dpqr") != FORMAT or not isinstance(dataset, str) or not isinstance(receipt, str):
-        raise LedgerError(f"{file.path} is no transcript of dpqr; move it away, or choose another --out")
-    return ledger.run(dataset, number if isinstance(number, int) else -1, receipt)
+    stated = (file.document(TABLE) if len(file.lines) > TABLE else {}) | file.document(HEADER)
+    dataset, number, receipt, claim = (stated.get(name) for name in ("dataset", "entry", "receipt", "claim"))
+    if stated.get("dpqr") in (FORMAT, NAMED) and isinstance(dataset, str):
+        if isinstance(receipt, str):
+            return ledger.run(dataset, number if isinstance(number, int) else -1, receipt)
+        if isinstance(claim, str):
+            return ledger.claimed_run(dataset, claim, str(stated.get("ledger")))
+    raise LedgerError(f"{file.path} is no transcript of dpqr; move it away, or choose another --out")
 
 
 def continue_journal(file: TranscriptFile, ledger: ChainedLedger, run: Run) -> LedgerJournal:

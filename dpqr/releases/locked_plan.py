@@ -51,9 +51,9 @@ NOTHING = "nothing"
 _ABSENT = object()
 
 
-def plan_file(given: str) -> SingleFile:
-    """A place for a new plan. Raises: AlreadyThere, UsageFault."""
-    return reserve_file(given)
+def plan_file(given: str, option: str = "--out") -> SingleFile:
+    """A place for a new plan. option: that named it. Raises: AlreadyThere, UsageFault."""
+    return reserve_file(given, option=option)
 
 
 def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = None) -> str:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dpqr.ledger.state import Charge
 
 ENDING = ".transcript"
+NOTHING_WAITS = "--resume: no killed release waits there; leave --resume out to make one"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are read before its form is checked."""
@@ -243,13 +244,17 @@ def paid_run(
             bill.require_fit(ledger, payer.dataset, locked=True)
         ready()
         if continued is None:
-            paid = bill.reserve(ledger, payer.dataset)
-            run = PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
+            kept = (
+                begin_journal(file, ledger, payer.dataset, partial(bill.reserve, ledger, payer.dataset))
+                if file
+                else None
+            )
+            paid = kept.paid if kept else bill.reserve(ledger, payer.dataset)
+            guard = EveryFilter(filters=(bill.guard(), paid.guard()))
+            run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=kept)
         else:
             run = continued
         try:
-            if file and not run.kept and run.paid:
-                run.kept = begin_journal(file, ledger, run.paid)
             yield run
         except BaseException as error:
             run.failed(error)
@@ -258,7 +263,7 @@ def paid_run(
 
 def transcript_path(directory: Path) -> Path:
     """Where the transcript of a release to `directory` lies until it is settled."""
-    return directory.with_name(f".{directory.name}{ENDING}")
+    return directory.parent / f".{directory.name}{ENDING}"
 
 
 def is_published(directory: Path) -> bool:
@@ -270,16 +275,28 @@ def is_published(directory: Path) -> bool:
         return False
 
 
-def waiting_receipt(directory: Path) -> str | None:
-    """The receipt of the reservation whose transcript lies beside `directory`; None where none does."""
+def waiting_receipt(directory: Path, payer: LedgerRequest | None = None) -> str | None:
+    """The receipt of the reservation whose transcript lies beside `directory`; None where none does.
+
+    payer: whose ledger is asked where the transcript claims a reservation and does not name it yet; None: it is not.
+    """
     transcript = transcript_path(directory)
     try:
         if not transcript.is_file():  # a pipe would let the job wait for ever
             return None
         with transcript.open(encoding="utf-8") as opened:
-            return str(json.loads(opened.readline(_FIRST_LINE))["receipt"])
+            stated = json.loads(opened.readline(_FIRST_LINE))
+            if "receipt" not in stated and (line := opened.readline(_FIRST_LINE)).endswith("\n"):
+                stated |= json.loads(line)
+        if payer is None or "receipt" in stated:
+            return str(stated["receipt"])
+        dataset, claim, identity = (str(stated[name]) for name in ("dataset", "claim", "ledger"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    from dpqr.ledger.budgets import configured_ledger
+
+    run = configured_ledger(payer.ledger, payer.anchor).claimed_run(dataset, claim, identity)
+    return None if run is None else run.reservation.receipt
 
 
 def _continue_run(
@@ -288,7 +305,7 @@ def _continue_run(
     """The run whose transcript lies there; None where there is none, and none was asked for."""
     if file is None or not file.lines:
         if payer.resume:
-            raise UsageFault("--resume: no killed release waits there; leave --resume out to make one")
+            raise UsageFault(NOTHING_WAITS)
         return None
     run = run_of(file, ledger)
     if run is None and not payer.resume:
@@ -318,8 +335,11 @@ def _continue_run(
 
 
 def _already_settled(file: TranscriptFile) -> UsageFault:
-    """The answer to --resume for a run that was settled before its job was killed, or closed."""
+    """The answer to --resume for a run that was settled before its job was killed, or closed, or never paid."""
     directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
+    if waiting_receipt(directory) is None:
+        file.cut(0)
+        return UsageFault(NOTHING_WAITS)
     if not is_published(directory):
         return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
     file.cut(0)
@@ -366,9 +386,9 @@ class Bill(Struct, frozen=True, kw_only=True):
         before = None if after is None else after._charge(dataset)
         ledger.require_fit(charge if locked else replace(charge, plan=""), after=before)
 
-    def reserve(self, ledger: ChainedLedger, dataset: str) -> Reservation:
-        """Pay, in full. BudgetRefused where the budget does not."""
-        return ledger.reserve(self._charge(dataset), note=self.note)
+    def reserve(self, ledger: ChainedLedger, dataset: str, key: bytes | None = None) -> Reservation:
+        """Pay, in full. BudgetRefused where the budget does not. key: as for `ChainedLedger.reserve`."""
+        return ledger.reserve(self._charge(dataset), note=self.note, key=key)
 
     def _charge(self, dataset: str) -> Charge:
         from dpqr.ledger.state import Charge

@@ -129,7 +129,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     # Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning.
     directory, payer = request.output.directory, request.payer
     resumed = payer is not None and payer.resume and directory is not None
-    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    before = waiting_receipt(Path(os.path.abspath(directory or "")), payer) if resumed else None
     paying = tuple(paid_notes(payer, plan.problem.period, before))
     plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
@@ -274,7 +274,18 @@ def _reserve_directory(output: OutputRequest, payer: LedgerRequest | None) -> Re
     """The directory of the release. A run that was killed after it had published may replace its own files."""
     if output.directory is None:
         return None
-    again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
+    place, resumed = Path(os.path.abspath(output.directory)), payer is not None and payer.resume
+    again = resumed and is_published(place)
+    if resumed and not again and output.if_exists != "replace" and place.is_dir():
+        transcript = transcript_path(place)
+        if not transcript.exists():
+            raise AlreadyThere(
+                f"--resume: {output.directory} is there, and no killed release waits; leave --resume out"
+            )
+        raise AlreadyThere(
+            f"--resume: {output.directory} is not known to be the release of {transcript}, which may have been cut\n"
+            "if it is an older release, which shall be replaced, add --if-exists replace; else move it away"
+        )
     return reserve(output.directory, force=output.if_exists == "replace" or again)
 
 

@@ -20,9 +20,10 @@ import yaml
 from msgspec import Struct, field
 
 from dpqr.kernel.budget import upward, upward_text
-from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.codec import JSON
+from dpqr.published.checks import require_learned_domain
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
 from dpqr.releases.files.atomic import RECORD
@@ -376,9 +377,11 @@ def reported_release(release: FinishedRun, record: dict[str, object]) -> ReportI
 
 
 def read_spending(published: JSON, place: str, ledger: str, anchor: str | None = None) -> Spending | None:
-    """What the budget has paid for that paid for a release; None where none did. UsageFault where another one did.
+    """What the budget has paid for that paid for a release; None where none did.
 
     published: the record of the release. place: where it lies.
+
+    Raises: UsageFault where another budget paid; GoalMissed where the record states less than was paid for its domain.
     """
     paid = published.get("ledger")
     if not isinstance(paid, dict):
@@ -386,6 +389,10 @@ def read_spending(published: JSON, place: str, ledger: str, anchor: str | None =
     record = configured_ledger(ledger, anchor).walk()
     if not any(entry.number == paid["entry"] and entry.hash == paid["seal"] for entry in record.entries):
         raise UsageFault(f"--ledger {ledger}: did not pay for {place}; name the ledger that did")
+    try:
+        require_learned_domain(record, published["plan"])
+    except GoalMissed as fault:
+        raise GoalMissed(f"{place}: {fault}\nits whole price is not known; `dpqr verify` checks all of it") from None
     account = record.state.account(paid["dataset"])
     # What the release states as its whole price: its own entry, and those that paid for its learned domain.
     learned = (published["plan"].get("domain", {}).get("learned") or {}).get("ledger") or ()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, structs
@@ -258,8 +258,8 @@ def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Sessi
     folder = _folder(ledger, name)
     folder.make()
     with folder.turn(), open_transcript(folder.transcript) as file:
-        paid = bill.reserve(ledger, payer.dataset)
-        journal = begin_journal(file, ledger, paid)
+        journal = begin_journal(file, ledger, payer.dataset, partial(bill.reserve, ledger, payer.dataset))
+        paid = journal.paid
         guard = EveryFilter(filters=(bill.guard(), paid.guard()))
         run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=journal)
         yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run)

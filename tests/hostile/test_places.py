@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.cases import slow_but
-from support.command_desk import QUERIES, TABLE, Desk
+from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
 from support.refusal_form import assert_refusal
 
 NOBODY = 65534
@@ -87,4 +87,31 @@ def test_a_skeleton_goes_to_no_device_link_or_pipe(desk, target):
     os.mkfifo(desk.path / "pipe")
     before = desk.everything()
     assert_refusal(desk.run("domain", "table.csv", "--out", target), 8, "the file exists")
+    assert desk.everything() == before
+
+
+ASKED = ("--queries", "q.json", "--eps", "1")
+DOORS = [
+    ("domain", "table.csv", "--out"),
+    ("domain", "table.csv", "--learn", "sex", "--eps", "1", "--delta", "1e-6", "--lock"),
+    ("release", "table.csv", *ASKED, "--out"),
+    *(("plan", *ASKED, "--runs", "2", option) for option in ("--out", "--svg", "--html")),
+    ("predict", "table.csv", "--domain", "d.json", "--target", "sex", "--eps", "1", "--lock"),
+    ("check", "--queries", "q.json", "--out"),
+    ("answer", "made", "--queries", "q.json", "--out"),
+    ("label", "made", "--out"),
+    *(("report", "made", option) for option in ("--html", "--croissant")),
+]
+
+
+def test_names_that_are_no_place_for_a_file_are_refused_by_the_option_that_gave_them(desk):
+    desk.write(d__json=DOMAIN)
+    (desk.path / "dir").mkdir()
+    assert desk.release("--out", "made").code == 0
+    before = desk.everything()
+    for *door, option in DOORS:
+        for name in ("-", ".", "dir", "/", "no/x", "no/x.csv"):
+            ended = desk.run(*door, option, name)
+            assert (ended.code in (2, 8), ended.out) == (True, ""), (door, option, name, ended)
+            assert ended.err.startswith(f"dpqr: {option} {name}: "), (door, option, name, ended)
     assert desk.everything() == before

@@ -23,8 +23,8 @@ from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import postgres as postgres_schema
 from dpqr.ledger import postgres as postgres_store
 from dpqr.ledger.budgets import ledger_store
-from dpqr.ledger.chain import Anchor, digest, seal
-from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.chain import Anchor, claim_of, digest, seal
+from dpqr.ledger.chained_ledger import ChainedLedger, move, new_key
 from dpqr.ledger.codec import canonical, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.postgres import PostgresSession
@@ -352,6 +352,18 @@ class TestEntriesOfOnesOwnMaking:
         assert appended(ledger, "other", on("settle", paid.number)) == 4
         with pytest.raises(psycopg.Error):
             appended(ledger, "other", on(kind, paid.number))
+
+    def test_a_claim_is_found_by_the_role_that_pays_and_by_the_owner(self, ledger):
+        """Another role may not see the key, so it cannot tell whether the run was paid, and says so."""
+        reserve(as_role(ledger, "other"), 1)
+        job, key = as_role(ledger, "jobs"), new_key()
+        stated = ("survey", claim_of(key), job.identity)
+        assert job.claimed_run(*stated) is None
+        paid = reserve(job, 1, key=key)
+        for one in (job, ledger):
+            assert one.claimed_run(*stated).reservation.number == paid.number
+        with pytest.raises(LedgerError, match="by another role, 'jobs'"):
+            as_role(ledger, "other").claimed_run(*stated)
 
     @pytest.mark.parametrize("kind", ["draw", "record", "settle"])
     @pytest.mark.parametrize("run_of", [0, 1, 2, 99, -1, None, "3", 3.5, True, [3], 10**30])

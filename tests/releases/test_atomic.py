@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.files.atomic import read_record, reserve, reserve_file
+from dpqr.releases.files import atomic as module
+from dpqr.releases.files.atomic import _job, _machine, read_record, reserve, reserve_file
 
 
 def record_of(**texts):
@@ -102,16 +103,82 @@ def test_a_run_that_is_killed_leaves_no_release_and_the_next_one_succeeds(tmp_pa
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out"), instant], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists()
-    assert [re.fullmatch(r"\.out\.\d+-0\.draft", name.name) is not None for name in tmp_path.iterdir()] == [True]
+    assert [re.fullmatch(r"\.out\.\w+-\d+-0\.draft", name.name) is not None for name in tmp_path.iterdir()] == [True]
     publish(reserve(str(tmp_path / "out")))
+    assert os.listdir(tmp_path) == ["out"]
     assert (tmp_path / "out" / "answers.csv").read_text() == "new"
 
 
 def test_leftovers_of_the_same_process_number_are_passed_over(tmp_path):
-    (tmp_path / f".out.{os.getpid()}-0.draft").mkdir()
-    (tmp_path / f".out.{os.getpid()}-0.draft" / "half").touch()
+    draft = tmp_path / f".out.{_job()}0.draft"
+    draft.mkdir()
+    (draft / "half").touch()
     publish(reserve(str(tmp_path / "out")))
     assert (tmp_path / "out" / "answers.csv").exists()
+
+
+@pytest.fixture
+def dead():
+    """The number of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def test_drafts_of_killed_jobs_of_this_machine_and_name_are_removed_and_no_others(tmp_path, dead):
+    mine, here = f"{_machine()}-{dead}", _machine()
+    gone = [f".out.{mine}-0.draft", f".out.{mine}-1.draft", f".a.csv.{mine}-ab_c.draft"]
+    kept = [
+        f".out.{here}-{os.getpid()}-7.draft",
+        f".out.{here}-{os.getppid()}-0.draft",
+        f".out.01234567-{dead}-0.draft",
+        f".out.{dead}-0.draft",  # of an earlier version, which named no machine
+        f".out.x.{mine}-0.draft",
+        f".more.{mine}-0.draft",
+        f".out.{mine}-0.replaced",
+        f".out.{mine}-0.0.finished",
+    ]
+    for name in (*gone, *kept):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "half").touch()
+    (tmp_path / f".out.{mine}-2.draft").symlink_to(tmp_path / kept[0])
+    (tmp_path / f".out.{mine}-3.draft").touch()
+    reserve(str(tmp_path / "out"))
+    reserve_file(str(tmp_path / "a.csv"))
+    left = {*kept, f".out.{mine}-2.draft", f".out.{mine}-3.draft"}
+    assert set(os.listdir(tmp_path)) == left
+    assert (tmp_path / kept[0] / "half").exists()
+
+
+def test_nothing_is_removed_where_the_machine_cannot_be_told(tmp_path, dead, monkeypatch):
+    monkeypatch.setattr(module, "_machine", lambda: "0")
+    (tmp_path / f".out.0-{dead}-0.draft").mkdir()
+    reserve(str(tmp_path / "out"))
+    assert os.listdir(tmp_path) == [f".out.0-{dead}-0.draft"]
+
+
+def test_a_finished_release_that_found_its_place_taken_outlives_its_job(tmp_path):
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from dpqr.kernel.errors import UsageFault\n"
+        "from dpqr.releases.files.atomic import reserve, reserve_file\n"
+        "targets = reserve('out'), reserve('out'), reserve_file('a.csv')\n"
+        "Path('out').mkdir(); Path('out', 'theirs').touch(); Path('a.csv').touch()\n"
+        "for target in targets[:2]:\n"
+        "    try:\n"
+        "        with target.filled() as place: (place / 'release.json').touch()\n"
+        "    except UsageFault as fault: print(str(fault).split(repr(str(Path.cwd()))[1:-1])[-1][1:-1])\n"
+        "try: targets[2].write(lambda path: path.touch())\n"
+        "except UsageFault as fault: print(str(fault).split(str(Path.cwd()))[-1][1:])\n"
+    )
+    named = subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, text=True, capture_output=True)
+    for path in (tmp_path / "out", tmp_path / "a.csv"):
+        path.rename(path.with_name(f"moved-{path.name}"))
+    reserve(str(tmp_path / "out"))
+    reserve_file(str(tmp_path / "a.csv"))
+    kept = named.stdout.split()
+    assert len(set(kept)) == 3
+    assert all((tmp_path / name).exists() and ".finished" in name for name in kept), kept
 
 
 def test_everything_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
@@ -303,7 +370,7 @@ def test_a_place_that_is_taken_meanwhile_keeps_the_finished_release_beside_it(tm
     (tmp_path / "out" / "theirs").touch()
     with pytest.raises(UsageFault) as refused:
         publish(target)
-    draft = tmp_path / f".out.{os.getpid()}-0.draft"
+    draft = tmp_path / f".out.{_job()}0.0.finished"
     assert str(refused.value) == (
         f"--out {tmp_path / 'out'}: cannot be put in place (it is not free any more); the finished release is in "
         f"{str(draft)!r}"
@@ -317,7 +384,7 @@ def test_a_replacement_that_fails_half_way_puts_the_older_release_back(older, mo
     rename = Path.rename
 
     def fail_for_drafts(here, there):
-        if here.name.endswith(".draft"):
+        if here.name.endswith(".draft") and there == older:
             raise OSError(5, "Input/output error")
         return rename(here, there)
 

@@ -12,10 +12,10 @@ from msgspec import UNSET
 from support.cases import in_one_test
 from support.ledger_jobs import ledger_in, reserve, terms
 
-from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.errors import BudgetRefused, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
 from dpqr.releases.draws import RecordedDraw
-from dpqr.releases.journal import FORMAT, RecordJournal, begin_journal, continue_journal, open_transcript, run_of
+from dpqr.releases.journal import FORMAT, NAMED, RecordJournal, begin_journal, continue_journal, open_transcript, run_of
 from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -32,14 +32,18 @@ def sums(*rows, name="strategy(v)"):
 STRATEGY, OTHER = sums((2, 0), (0, 1), (0, 1)), sums((2, 0), (0, 1), (0, -1))
 
 
+def begun(file, told, ledger=None):
+    """The journal of a new run. ledger: that pays, where it is not the one that is told of draws."""
+    return begin_journal(file, told, "survey", lambda key: reserve(ledger or told, 1, key=key))
+
+
 @pytest.fixture
 def continued(tmp_path):
     """The journal of a run that chose and measured before its job died."""
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
-    paid = reserve(ledger, 1)
     with open_transcript(tmp_path / ".out.transcript") as file:
-        journal = begin_journal(file, ledger, paid)
+        journal = begun(file, ledger)
         journal.same_table("mark")
         for event, blocks, value in ((CHOSEN, (), 3), (MEASURED, STRATEGY, [[7, 8, 9]])):
             journal.begin(event, blocks)
@@ -68,11 +72,10 @@ def test_answers_to_other_sums_of_the_same_price_are_not_taken(continued):
 class Watched:
     """A ledger that writes down what it is told, and what the file holds at that moment."""
 
+    identity = "a seal"
+
     def __init__(self, path):
         self.path, self.told = path, []
-
-    def key(self, paid):
-        return b"key"
 
     def begin(self, paid, event, *, number, transcript):
         self.told.append(("begin", event, number, transcript, self.path.read_text()))
@@ -86,7 +89,7 @@ def test_the_ledger_learns_of_a_draw_before_it_is_made_and_after_it_lies_in_the_
     ledger.open(terms())
     path = tmp_path / ".out.transcript"
     with open_transcript(path) as file:
-        journal = begin_journal(file, Watched(path), reserve(ledger, 1))
+        journal = begun(file, Watched(path), ledger)
         assert not journal.begun
         for number, (event, blocks, value) in enumerate(((CHOSEN, (), 3), (MEASURED, STRATEGY, [[7]]))):
             before, digest = path.read_text(), file.digest
@@ -106,7 +109,7 @@ def died(tmp_path):
     ledger.open(terms())
     path = tmp_path / ".out.transcript"
     with open_transcript(path) as file:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal = begun(file, ledger)
         journal.same_table("mark")
         journal.begin(CHOSEN, ())
         journal.record(3)
@@ -139,7 +142,7 @@ def written(tmp_path, monkeypatch):
     ledger.open(terms())
     path = tmp_path / ".out.transcript"
     with open_transcript(path) as file, monkeypatch.context() as patched:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal = begun(file, ledger)
         journal.same_table("mark")
         journal.begin(CHOSEN, ())
         journal.record(3)
@@ -218,7 +221,7 @@ def test_a_run_that_began_no_draw_keeps_none(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     with open_transcript(tmp_path / ".out.transcript") as file:
-        begin_journal(file, ledger, reserve(ledger, 1)).same_table("mark")
+        begun(file, ledger).same_table("mark")
         file.append({"draw": 0, "event": None, "value": 3})
         journal = continue_journal(file, ledger, run_of(file, ledger))
         assert (len(file.lines), journal.known, journal.begun) == (2, 0, False)
@@ -229,13 +232,13 @@ def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     with open_transcript(tmp_path / ".out.transcript") as file:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal = begun(file, ledger)
         assert journal.same_table("mark")
         marked = list(file.lines)
         assert [journal.same_table(mark) for mark in ("mark", "other", "", None)] == [True, False, False, False]
         assert file.lines == marked
     with open_transcript(tmp_path / ".other.transcript") as file:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal = begun(file, ledger)
         found = [journal.same_table(mark) for mark in (None, None, "mark")]
         assert found == [True, False, False], "a table without a mark is not known again"
 
@@ -246,7 +249,7 @@ def test_marks_of_a_run_do_not_tell_whether_two_tables_are_the_same(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     with open_transcript(tmp_path / ".out.transcript") as file:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        journal = begun(file, ledger)
         marked = set()
         for _ in range(2):
             file.cut(1)
@@ -259,9 +262,11 @@ def test_marks_of_a_run_do_not_tell_whether_two_tables_are_the_same(tmp_path):
 def test_a_run_that_an_earlier_version_began_is_known_by_its_plain_mark(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
+    paid = reserve(ledger, 1)
     with open_transcript(tmp_path / ".out.transcript") as file:
-        journal = begin_journal(file, ledger, reserve(ledger, 1))
+        file.append({"dpqr": NAMED, "dataset": "survey", "entry": paid.number, "receipt": paid.receipt})
         file.append({"table": "mark"})
+        journal = continue_journal(file, ledger, run_of(file, ledger))
         assert [journal.same_table(mark) for mark in ("mark", "other", None)] == [True, False, False]
 
 
@@ -273,8 +278,100 @@ def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
         continued.past(MEASURED, STRATEGY)
 
 
+@pytest.fixture
+def claimed(tmp_path):
+    """A ledger and the transcript of a run that was killed as soon as it was paid."""
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    path = tmp_path / ".out.transcript"
+    with open_transcript(path) as file:
+        begun(file, ledger)
+    return ledger, path
+
+
+def test_a_run_that_is_paid_is_found_by_its_claim_alone(claimed):
+    ledger, path = claimed
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line).keys() == {"dpqr", "ledger", "dataset", "claim"}
+    assert ledger.key(reserve(ledger, 1)).hex() not in line
+    journal, _ = continued_from(claimed)
+    assert (journal.paid.number, journal.begun) == (2, False)
+    with open_transcript(path) as file:
+        journal.file = file
+        assert journal.same_table("mark")
+        assert file.document(1)["receipt"] == journal.paid.receipt == run_of(file, ledger).reservation.receipt
+
+
+@in_one_test("forged", [{"claim": "0" * 64}, {"claim": ""}, {"dataset": "other"}, {"dataset": "none"}])
+def test_no_other_claim_finds_it(tmp_path, forged):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    ledger.open(terms("other"))
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        begun(file, ledger)
+        header = file.document(0)
+        file.cut(0)
+        file.append(header | forged)
+        assert run_of(file, ledger) is None
+
+
+def test_a_copied_claim_finds_the_same_run_and_draws_nothing_twice(claimed):
+    ledger, path = claimed
+    copy = path.with_name(".copy.transcript")
+    copy.write_text(path.read_text())
+    journals = []
+    with open_transcript(path) as file, open_transcript(copy) as other:
+        for each in (file, other):
+            journals.append(continue_journal(each, ledger, run_of(each, ledger)))
+            assert journals[-1].same_table("mark")
+        journals[0].begin(CHOSEN, ())
+        with pytest.raises(LedgerError, match="has come to another place"):
+            journals[1].begin(CHOSEN, ())
+        journals[0].record(3)
+        for event in (CHOSEN, MEASURED):
+            with pytest.raises(LedgerError, match="has come to another place"):
+                journals[1].begin(event, ())
+    assert ledger.account("survey").reservations == 1
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_a_settled_run_is_found_by_no_claim_and_neither_is_one_that_was_never_paid(tmp_path, paid):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        if paid:
+            ledger.settle(begun(file, ledger).paid, (), note="a test")
+        else:
+            with pytest.raises(LedgerError, match="gone"):
+                begin_journal(file, ledger, "survey", failing(LedgerError("gone")))
+        assert len(file.lines) == 1
+        assert run_of(file, ledger) is None
+
+
+def failing(error):
+    def pay(_):
+        raise error
+
+    return pay
+
+
+@pytest.mark.parametrize("error", [BudgetRefused("no"), UsageFault("no")], ids=["budget", "usage"])
+def test_a_run_that_is_refused_claims_nothing(tmp_path, error):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with open_transcript(tmp_path / ".out.transcript") as file, pytest.raises(type(error)):
+        begin_journal(file, ledger, "survey", failing(error))
+    assert list(tmp_path.glob(".*")) == []
+
+
 @in_one_test(
-    "header", [{}, {"dpqr": "transcript/0"}, {"dpqr": FORMAT, "dataset": 1}, {"dpqr": FORMAT, "receipt": None}]
+    "header",
+    [
+        {},
+        {"dpqr": "transcript/0"},
+        *({"dpqr": form, **wrong} for form in (NAMED, FORMAT) for wrong in ({"dataset": 1}, {"receipt": None})),
+        {"dpqr": FORMAT, "receipt": None, "claim": 1},
+    ],
 )
 def test_another_file_is_no_transcript(tmp_path, header):
     ledger = ledger_in(tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from support.cases import thinned
 
 import dpqr
+from dpqr.checker.check import check
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.ledger.budgets import configured_ledger
@@ -117,6 +118,15 @@ def test_a_domain_that_hides_who_paid_for_it_is_known_by_what_its_run_settled(de
         assert checked.code == (0 if domain is kept else 6), checked
         hidden = f"entry {paid} of dataset 's' has paid for a run that learned this domain" in checked.out
         assert hidden == (domain is not kept), checked.out
+        for reader, *options in (("label",), ("report", "--html", f"report{number}.html")):
+            read = desk.run(reader, f"out{number}", "--ledger", "l.sqlite", *options)
+            assert read.code == (0 if domain is kept else 6), read
+            assert (f"entry {paid} of dataset 's' has paid for a run that learned" in read.err) == (domain is not kept)
+        desk.write(l__jsonl=desk.run("budget", "export", "--ledger", "l.sqlite").out)
+        found = check(str(desk.path / f"out{number}"), str(desk.path / "l.jsonl"))
+        refused = [text for state, _, text in found if state == "refused"]
+        assert (refused == []) if domain is kept else all("learned this domain" in text for text in refused), found
+        assert bool(refused) == (domain is not kept)
 
 
 def test_nothing_is_learned_without_a_plan(asking):

@@ -1,5 +1,6 @@
 """A release that a ledger pays for: order, refunds, and what a kill at each stage leaves to be continued."""
 
+import contextlib
 import io
 import json
 import os
@@ -36,7 +37,7 @@ from support.paid_releases import (
 from support.process_races import run_module
 
 from dpqr.kernel.budget import Cost, Pricing, upward_text
-from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, AlreadyThere, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
@@ -47,6 +48,7 @@ from dpqr.published.verify import verify
 from dpqr.releases import fingerprints
 from dpqr.releases import paying as module
 from dpqr.releases import release as release_module
+from dpqr.releases.files import atomic
 from dpqr.releases.journal import TranscriptFile
 from dpqr.releases.loop import SILENT
 from dpqr.releases.paying import ledger_request
@@ -170,7 +172,7 @@ def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in
     def failed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "begin_journal", failed)
+    monkeypatch.setattr(release_module, "_open_table", failed)
     with pytest.raises(KeyboardInterrupt) as ended:
         run(place)
     *_, reserved, settled = ledger_in(place).entries()
@@ -347,7 +349,8 @@ STAGES = [
     *((ChainedLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
     *((ChainedLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
     *((TranscriptFile, "append", count, after) for count in (2, 3, 6) for after in (False, True)),
-    (TranscriptFile, "append", 1, True),
+    (ChainedLedger, "reserve", 1, True),
+    (module, "table_mark", 1, True),
     (release_module, "load_table", 1, False),
     (release_module, "assemble", 1, False),
     (release_module, "write_release", 1, True),
@@ -389,6 +392,68 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage
     assert made.charged == "", "a lost draw is no function of the transcript, so nothing comes back"
     assert unsound(place) is None
     assert not transcript(place).exists()
+
+
+@pytest.mark.parametrize(
+    "moment", [(TranscriptFile, "append", 1, True), (ChainedLedger, "reserve", 1, False)], ids=named
+)
+def test_a_release_that_was_killed_before_it_was_paid_is_paid_once(place, moment):
+    """--resume pays for nothing: of a release that it finds no more it says so."""
+    assert killed_at(place, moment) == 9
+    assert len(lines(place)) == 1
+    with pytest.raises(UsageFault, match="no killed release waits there; leave --resume out"):
+        run(place, resume=True)
+    assert kinds(place) == []
+    run(place)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+    assert unsound(place) is None
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_connection_that_breaks_while_it_is_paid_costs_no_price_twice(place, monkeypatch, made):
+    """Whether the reservation was made is not known to its job, and is to the next one."""
+    reserve = ChainedLedger.reserve
+
+    def breaking(*given, **more):
+        if made:
+            reserve(*given, **more)
+        raise LedgerError("the connection is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ChainedLedger, "reserve", breaking)
+        with pytest.raises(LedgerError, match="is gone"):
+            run(place)
+    with pytest.raises(UsageFault, match="--resume continues it" if made else "no killed release waits there"):
+        run(place, resume=not made)
+    run(place, resume=made)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+    assert not transcript(place).exists()
+
+
+def test_what_a_killed_release_has_half_written_is_removed_by_the_run_that_continues_it(place):
+    assert killed_at(place, (atomic, "_finish", 1, True)) == 9
+    assert len([*place.glob(".out.*.draft")]) == 1
+    run(place, resume=True)
+    assert not [*place.glob(".*")]
+
+
+def test_a_claim_is_kept_where_another_ledger_is_named_by_mistake(place, tmp_path_factory):
+    assert killed_at(place, (ChainedLedger, "reserve", 1, True)) == 9
+    before, other = transcript(place).read_text(), tmp_path_factory.mktemp("other")
+    lay(other)
+    for resume in (True, False):
+        transcript(other).write_text(before)
+        with pytest.raises(LedgerError, match="was to be paid from another ledger"):
+            run(other, resume=resume)
+        assert transcript(other).read_text() == before
+    assert kinds(other) == []
+
+
+def test_a_transcript_that_was_cut_to_its_claim_before_the_first_draw_is_continued(place):
+    assert killed_at(place, (ChainedLedger, "begin", 1, False)) == 9
+    rewritten(transcript(place), lambda found: found[:1])
+    run(place, resume=True)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
 
 
 STAGED = {"schedule": "theory", "rounds": None, "n": 20_000, "no_count_dropped": True}
@@ -466,6 +531,31 @@ def test_a_kill_after_settling_leaves_nothing_to_continue(place, kept):
     assert account(place).spent == 2
 
 
+def test_what_is_cut_of_a_finished_release_is_named_by_resume(place):
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
+    rewritten(transcript(place), lambda found: found[:1])
+    with pytest.raises(AlreadyThere, match=r"--resume: .*/out is not known to be the release of .* been cut"):
+        run(place, resume=True)
+    transcript(place).unlink()
+    with pytest.raises(AlreadyThere, match="out is there, and no killed release waits; leave --resume out"):
+        run(place, resume=True)
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "skip", "replace"])
+def test_the_root_is_no_place_for_a_release(place, if_exists):
+    asked = ReleaseRequest(
+        source=TableSource(paths=(str(place / "table.csv"),)),
+        plan=request(place),
+        output=OutputRequest(directory="/", if_exists=if_exists),
+        payer=payer(place, resume=True),
+    )
+    for door in (release_module.already_released, lambda asked: release_module.release(asked, SILENT)):
+        with contextlib.suppress(UsageFault, DataError):
+            assert door(asked) is False
+    assert kinds(place) == []
+
+
 @pytest.fixture
 def waiting(place):
     """A release that was killed with five draws recorded."""
@@ -508,7 +598,8 @@ TAMPERED = {
     "marked as lost": lambda found: [*found[:-1], found[-1].split('"value":')[0] + '"value":null}'],
     "another table": lambda found: [found[0], '{"table":null}', *found[2:]],
     "another dataset": lambda found: [found[0].replace("survey", "census"), *found[1:]],
-    "another entry": lambda found: [found[0].replace('"entry":2', '"entry":1'), *found[1:]],
+    "another ledger, before its table": lambda found: [found[0].replace('"ledger":"', '"ledger":"0')],
+    "another entry": lambda found: [found[0], found[1].replace('"entry":2', '"entry":1'), *found[2:]],
     "no JSON": lambda found: ["x", *found[1:]],
     "a list": lambda found: ["[]", *found[1:]],
     "deep": lambda found: ["[" * 100_000, *found[1:]],
@@ -729,7 +820,5 @@ def test_a_full_disk_leaves_nothing_half(tmp_path):
     assert len(set(ended.values())) > 1
     for room, code in ended.items():
         assert (code == 0) == (tmp_path / f"out{room}").exists()
-        if transcript(tmp_path, f"out{room}").exists():
-            run(tmp_path, out=f"out{room}", resume=True)
-    assert unsound(tmp_path) is None
+    continue_all(tmp_path)
     assert not list(tmp_path.glob(".*"))

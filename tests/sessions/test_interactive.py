@@ -25,6 +25,7 @@ from dpqr.kernel.errors import (
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.values import replace
+from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import BASES
@@ -422,6 +423,21 @@ def test_an_opening_that_did_not_end_is_given_up(place):
         status("desk", payer(place))
     assert close("desk", payer(place), OutputRequest()) is None
     assert spent(place) == pytest.approx(40, rel=1e-4)
+
+
+def test_an_opening_that_was_killed_as_soon_as_it_was_paid_is_known_by_its_name(place):
+    reserve = ChainedLedger.reserve
+
+    def killed(*given, **more):
+        reserve(*given, **more)
+        raise KeyboardInterrupt
+
+    with patch.object(ChainedLedger, "reserve", killed), pytest.raises(KeyboardInterrupt):
+        opened(place)
+    with pytest.raises(UsageFault, match="did not end"):
+        status("desk", payer(place))
+    assert close("desk", payer(place), OutputRequest()) is None
+    assert (ledger_in(place).account("survey").unsettled, folder(place).path.exists()) == (0, False)
 
 
 def test_a_session_that_was_asked_nothing_gives_the_rest_back(place):

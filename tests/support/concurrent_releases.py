@@ -114,12 +114,12 @@ def stage(directory, out):
     if (directory / out).exists():
         return "published, not settled" if lines else "settled"
     if lines < 2:
-        return "reserved" if lines else "before its transcript"
+        return "paying" if lines else "before its transcript"
     return "drawing" if lines > 2 else "table opened"
 
 
 def start(directory, out, *, full=False):
-    """A job; one whose transcript waits is continued."""
+    """A job; one whose transcript waits is continued, where it is paid."""
     child = os.fork()
     if child:
         return child
@@ -128,7 +128,8 @@ def start(directory, out, *, full=False):
         limit = (size(ledger) if ledger.exists() else 0) + 4096
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     path = transcript(directory, out)
-    os._exit(attempt(directory, out, resume=path.exists() and size(path) > 0))
+    code = attempt(directory, out, resume=True) if path.exists() and size(path) else 2
+    os._exit(attempt(directory, out) if code == 2 else code)  # it was killed before it was paid
 
 
 def reaped(jobs, lives):

@@ -87,9 +87,10 @@ def another(ledger, *, anchored=True):
     return ChainedLedger(store=ledger.store, anchor=ledger.anchor if anchored else None, unanchored=not anchored)
 
 
-def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE):
+def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE, key=None):
     unit = PrivacyUnit(neighbours=neighbours)
-    return ledger.reserve(Charge(dataset=dataset, events=draws(epsilon), unit=unit, pricing=pricing), note=note)
+    charge = Charge(dataset=dataset, events=draws(epsilon), unit=unit, pricing=pricing)
+    return ledger.reserve(charge, note=note, key=key)
 
 
 def by(delta):

@@ -106,9 +106,9 @@ def table_place(given: str) -> TablePlace:
 
 def answers_file(given: str) -> AnswersFile:
     """Places by the name of the first one: NAME.csv and NAME.figures.csv. Raises: as `table_place`."""
-    path = Path(given)
+    answers, path = table_place(given), Path(given)
     figures = str(path.with_name(f"{path.stem}.figures{path.suffix}"))
-    return AnswersFile(answers=table_place(given), figures=table_place(figures))
+    return AnswersFile(answers=answers, figures=table_place(figures))
 
 
 def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:

@@ -1,8 +1,9 @@
 """Outputs that appear on disk whole or not at all: a release directory, or a single file.
 
 Both are written inside a hidden sibling of the target, synced, and renamed. A run that dies leaves at most that
-sibling (`.NAME.PID-COUNT.draft` of a directory, `.NAME.RANDOM.draft` of a file); nobody takes it for a release. A
-single file never takes another one's name.
+sibling (`.NAME.MACHINE-PID-COUNT.draft`, of a file with random letters for the count); nobody takes it for a release,
+and the next run to the same target on this machine removes it. What is finished and found its place taken is renamed
+(`.finished`) and stays. A single file never takes another one's name.
 
 A draft is a new directory of mode 0700, so no other user can put a link or a file of their own where a file will be
 written. What is published has at most mode 0644 (files) and 0755 (directories), whatever the umask says.
@@ -18,6 +19,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -28,12 +30,16 @@ from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
 from dpqr.releases.files.formats import ENDINGS
 
+STDOUT = "-"
+"""What other programs call standard output; no release and no file is called so by mistake."""
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
 FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
 """The most that the umask leaves of the permissions of what is published."""
 _ROOM_NAME = 100
 """Letters of a file's name in that of its draft: with what stands around them it stays a name."""
+_BOOT, _PROCESSES = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+"""What tells this machine, since it was started, and its processes from all others; Linux has them."""
 OWN_NAMES = re.compile(
     rf"(rehearsal-)?((answers|figures|views|cumulative)\.({ENDINGS})|synthetic\.parquet)|domain\.json|[0-9a-f]{{64}}\.\w+"
 )
@@ -117,6 +123,7 @@ class ReleaseDirectory(Struct, frozen=True, kw_only=True):
         """UsageFault unless a sibling can be made there (made and removed at once)."""
         if not self.path.name:
             raise self._fault("is no name for a directory; give one, for example --out release")
+        _remove_drafts(self.path, self.path.name)
         self._new_sibling("draft").rmdir()
 
     def _publish(self, draft: Path) -> None:
@@ -130,7 +137,7 @@ class ReleaseDirectory(Struct, frozen=True, kw_only=True):
                 sync_directory(self.path.parent)
         except (OSError, UsageFault) as error:
             raise self._fault(
-                f"cannot be put in place ({_reason(error)}); the finished release is in {str(draft)!r}"
+                f"cannot be put in place ({_reason(error)}); the finished release is in {str(_kept(draft))!r}"
             ) from None
 
     def _replace(self, draft: Path) -> None:
@@ -154,16 +161,13 @@ class ReleaseDirectory(Struct, frozen=True, kw_only=True):
     def _new_sibling(self, kind: str) -> Path:
         """A new, empty, hidden directory beside the target. The count passes over what killed runs have left."""
         for count in range(LEFTOVERS):
-            sibling = self.path.with_name(f".{self.path.name}.{os.getpid()}-{count}.{kind}")
+            sibling = self.path.with_name(f".{self.path.name}.{_job()}{count}.{kind}")
             try:
                 sibling.mkdir(mode=0o700)
             except FileExistsError:
                 continue
             except OSError as error:
-                raise self._fault(
-                    f"cannot be written in {str(self.path.parent)!r} ({_reason(error)}); create that directory or "
-                    "choose another"
-                ) from None
+                raise self._fault(_unwritable(self.path, error)) from None
             return sibling
         raise self._fault(f"too many leftovers of killed runs beside it (.{self.path.name}.*); remove them")
 
@@ -179,6 +183,8 @@ def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     """
     if not given or "\0" in given:
         raise UsageFault("--out: give the name of a directory, for example --out release")
+    if given == STDOUT:
+        raise UsageFault(f"--out {given}: a release is a directory of files; give its name, for example --out release")
     target = ReleaseDirectory(path=Path(os.path.abspath(given)), given=given, force=force)
     try:
         target.require_free()
@@ -212,6 +218,56 @@ def _hash_of_regular_file(path: Path) -> str | None:
 
 def _reason(error: OSError | UsageFault) -> str:
     return (error.strerror or "the system refused") if isinstance(error, OSError) else "it is not free any more"
+
+
+def _job() -> str:
+    """What the names of this job's drafts have in common."""
+    return f"{_machine()}-{os.getpid()}-"
+
+
+@cache
+def _machine() -> str:
+    """Eight letters for this machine, since it was started, and its processes; "0" where it cannot be told."""
+    try:
+        told = f"{_BOOT.read_text()}{os.readlink(_PROCESSES)}"
+    except OSError:
+        return "0"
+    return hashlib.sha256(told.encode()).hexdigest()[:8]
+
+
+def _remove_drafts(path: Path, name: str) -> None:
+    """Remove the drafts of this name beside `path` whose jobs were killed on this machine; of another machine's jobs
+    nobody here knows whether they live."""
+    named = re.compile(rf"\.{re.escape(name)}\.{_machine()}-([0-9]{{1,9}})-\w+\.draft")
+    if _machine() == "0":
+        return
+    with suppress(OSError), os.scandir(path.parent) as listed:
+        for entry in listed:
+            draft = named.fullmatch(entry.name)
+            if draft and entry.is_dir(follow_symlinks=False) and not _lives(int(draft[1])):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _lives(job: int) -> bool:
+    try:
+        os.kill(job, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True
+
+
+def _kept(draft: Path) -> Path:
+    """What is finished, under a name that nobody takes for a draft, where it can be renamed."""
+    for count in range(LEFTOVERS):
+        with suppress(OSError):  # where another one has the name, too
+            return draft.rename(draft.with_suffix(f".{count}.finished"))
+    return draft
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    return f"cannot be written in {str(path.parent)!r} ({_reason(error)}); create that directory or choose another"
 
 
 def _permitted(mode: int) -> int:
@@ -267,11 +323,13 @@ class SingleFile(Struct, frozen=True, kw_only=True):
                 os.link(draft, self.path)
             sync_directory(self.path.parent)
         except OSError as error:
-            raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {draft}") from None
+            finished = _kept(room) / draft.name
+            raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {finished}") from None
         shutil.rmtree(room, ignore_errors=True)
 
     def require_writable(self) -> None:
         """UsageFault unless a file can be made there (made and removed at once)."""
+        _remove_drafts(self.path, self.path.name[:_ROOM_NAME])
         room = self._new_room()
         try:
             (room / self.path.name).touch(exist_ok=False)
@@ -283,9 +341,10 @@ class SingleFile(Struct, frozen=True, kw_only=True):
     def _new_room(self) -> Path:
         """A new directory beside the target that this user alone may enter, of a name that nobody can foresee."""
         try:
-            return Path(mkdtemp(prefix=f".{self.path.name[:_ROOM_NAME]}.", suffix=".draft", dir=self.path.parent))
+            prefix = f".{self.path.name[:_ROOM_NAME]}.{_job()}"
+            return Path(mkdtemp(prefix=prefix, suffix=".draft", dir=self.path.parent))
         except OSError as error:
-            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+            raise self._fault(_unwritable(self.path, error)) from None
 
     def _fault(self, text: str) -> UsageFault:
         return UsageFault(f"{self.option} {self.given}: {text}")
@@ -294,8 +353,14 @@ class SingleFile(Struct, frozen=True, kw_only=True):
 def reserve_file(given: str, *, force: bool = False, option: str = "--out") -> SingleFile:
     """A place for a new file. AlreadyThere where one exists (unless `force`); UsageFault where its directory cannot be
     written."""
-    if not given or "\0" in given or not Path(given).name:
+    if not given or "\0" in given:
         raise UsageFault(f"{option}: give the name of a file, for example {option} predictions.csv")
+    if given == STDOUT:
+        raise UsageFault(
+            f"{option} {given}: writes a file, not to standard output; give its name, or leave {option} out"
+        )
+    if os.path.isdir(given):
+        raise UsageFault(f"{option} {given}: is a directory; give the name of a new file, in it or elsewhere")
     target = SingleFile(path=Path(os.path.abspath(given)), given=given, force=force, option=option)
     if os.path.lexists(target.path) and not force:
         raise AlreadyThere(f"{option} {given}: the file exists; choose another name or remove it")

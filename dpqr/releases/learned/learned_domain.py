@@ -237,7 +237,7 @@ def lock_learning(request: LearnRequest, place: str) -> MadeDomain:
     Raises:
         DpqrError: as `dry_learning`. AlreadyThere: the file exists.
     """
-    target = plan_file(place)
+    target = plan_file(place, "--lock")
     plan = plan_learning(request, locked=True)
     require_affordable(request.described.payer, plan.bill)
     digest = save_document(learning_document(plan), plan.inputs, target)

@@ -181,7 +181,7 @@ def learn_and_release(
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer is not None and payer.resume:
         document, rest = _kept(request, place)
-        if waiting_receipt(Path(os.path.abspath(request.output.directory or ""))) is None:
+        if waiting_receipt(Path(os.path.abspath(request.output.directory or "")), payer) is None:
             # The second run had not begun.
             request = replace(request, payer=replace(payer, resume=False))
     else:
