@@ -414,7 +414,8 @@ def _legend(found: ReportInput) -> Iterator[str]:
         )
     measured = f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once; their intervals are"
     never = f" Hatched: {inferred:,} that never were; they come from the model, and their intervals are estimated."
-    yield f"{measured} proved over the noise.{never if inferred else ''}"
+    if inferred or whole > alone:
+        yield f"{measured} proved over the noise.{never if inferred else ''}"
     if certified := proved[CERTIFIED]:
         yield (
             f"{certified:,} were never measured: they come from the model, and their intervals are proved, for all "
