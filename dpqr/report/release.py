@@ -93,7 +93,8 @@ def release_view(
     clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
     bound = f" (at most {unit.rows} of each {plain(whose(unit.columns, unit.per))})" if unit.columns else ""
     used = f", of the rows used{bound}" if unit.columns or clipped or may_drop_rows(domain) else ""
-    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}{used}"
+    rows = workload.rows + sum(block.rows for block in plan.persons)
+    whole = f"{rows:,} to {count_words(len(workload.blocks) + len(plan.persons), 'question')}{used}"
     answers, block = first_answers(release)
     # What a person can do next.
     if place is None:
