@@ -67,9 +67,13 @@ NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 def release_page(found: ReportInput) -> ReportPage:
     """First the answers; then how sure they are; then what an officer asks; draws, documents and hashes are folded."""
-    questions, paid = count_words(len(found.blocks), "question"), dataset_of(found)
+    title = f"Private answers to {count_words(len(found.blocks), 'question')}"
+    if paid := dataset_of(found):
+        title += f" about {paid}"
+    if period := found.plan.get("period"):
+        title += f", rows {'up to' if found.plan.get('counter') else 'of'} {period['name']}"
     return ReportPage(
-        title=f"Private answers to {questions}" + (f" about {paid}" if paid else ""),
+        title=title,
         subtitle=found.stated("purpose") or "",
         promise=tuple(meaning(found)),
         warnings=tuple(warnings_of(found)),

@@ -53,6 +53,15 @@ def test_answers_come_first_then_certainty_then_the_officer_and_draws_are_folded
     assert {section.name for section in release_page(made(synthetic={})).sections if section.folded} == FOLDED
 
 
+@pytest.mark.parametrize(
+    ("counter", "words"), [(None, ", rows of 2026-W41"), ({"periods": 12}, ", rows up to 2026-W41")]
+)
+def test_the_period_stands_in_the_title(found, counter, words):
+    plan = {**found.plan, "period": {"name": "2026-W41", "every": "week", "column": "ts"}, "counter": counter}
+    title = release_page(replace(found, record={**found.record, "plan": plan})).title
+    assert title == release_page(found).title + words
+
+
 def test_promise_and_warnings_stand_above_the_answers(found):
     found = replace(found, record={**found.record, "warning": f"much is lost; {CHECK}"}, blocks=found.blocks[:1])
     top = release_html(found).partition("<main>")[0]
