@@ -67,20 +67,22 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
             "price": f"epsilon {_figure(plan['proved_epsilon'])}",
             "schedule": str(plan["schedule"]["name"]),
             "update": str(plan["update"]["name"]),
-            "queries": f"{plan['workload']['queries']:,} in {len(plan['workload']['blocks']):,} blocks",
+            "queries": f"{sum(self.asked.values()):,} in {len(self.asked):,} blocks",
             "cells": f"{plan['domain']['cells']:,}",
             "dataset": paid or "none",
         }
 
     @property
     def asked(self) -> dict[str, int]:
-        """The number of queries of each block, by name."""
-        return {block["name"]: block["queries"] for block in self.plan["workload"]["blocks"]}
+        """The number of queries of each block, tables of persons last, by name."""
+        blocks = (*self.plan["workload"]["blocks"], *(self.plan.get("person_tables") or ()))
+        return {block["name"]: block["queries"] for block in blocks}
 
     @property
     def forecast(self) -> dict[str, float]:
         """The standard deviation of the noise on each planned measurement, by block."""
-        return {block["name"]: float(block["noise_deviation"]) for block in self.plan["forecast"]}
+        blocks = (*self.plan["forecast"], *(self.plan.get("person_tables") or ()))
+        return {block["name"]: float(block["noise_deviation"]) for block in blocks}
 
 
 def _figure(stated: dict[str, Any]) -> str:
@@ -139,9 +141,7 @@ def compare(request: CompareRequest) -> ReleaseComparison:
         Published files only. The proxy is evaluated as `dpqr evaluate` does, and is as public.
     """
     first, second = _side(request.first), _side(request.second)
-    blocks = [
-        {block["name"]: block["queries"] for block in side.plan["workload"]["blocks"]} for side in (first, second)
-    ]
+    blocks = (first.asked, second.asked)
     shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
     compared = []

@@ -8,10 +8,12 @@ from math import nan
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.plain_screen import printed
 from support.verified_release import make
 
+import dpqr
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.values import replace
 from dpqr.releases.files.read_release import read_answers, read_release
@@ -37,6 +39,20 @@ def test_figures_of_two_releases_on_paper(desk):
     assert (block.apart, block.ratio) == (0, 0)
     assert found.alone == ((), ())
     assert len(block.figures) == len(FIGURES)
+
+
+def test_tables_of_persons_are_compared_too(tmp_path):
+    fields = [{"name": "ward", "type": "string", "constraints": {"enum": ["east", "west"]}}]
+    domain = {"unit": {"column": "who", "max_rows": 2}, "fields": fields}
+    queries = {"queries": [{"marginal": ["ward"]}, {"persons": {"by": ["ward"]}}]}
+    table = pd.DataFrame({"who": ["1", "2", "2", "3"], "ward": ["east", "east", "west", "west"]})
+    places = [str(tmp_path / name) for name in "ab"]
+    for place in places:
+        dpqr.release(table, queries=queries, domain=domain, eps=1000).save(place)
+    found = compare(CompareRequest(first=places[0], second=places[1]))
+    assert [(block.name, block.queries) for block in found.blocks][-1] == ("persons by ward", 2)
+    assert found.blocks[-1].error == found.blocks[-1].noise
+    assert found.sides[0].facts["queries"] == "4 in 2 blocks"
 
 
 def test_how_far_they_lie_apart():
