@@ -47,7 +47,7 @@ from dpqr.report.page.parts import (
     require_extra,
     table_columns,
 )
-from dpqr.report.page.release_page import plan_page, release_page
+from dpqr.report.page.release_page import asked_in_all, plan_page, release_page
 from dpqr.strategies.plan import Plan
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
@@ -247,8 +247,7 @@ def croissant_card(
         "@type": "sc:Dataset",
         "conformsTo": list(CONFORMS),
         "name": stated.title or "dpqr release",
-        "description": stated.about
-        or f"Answers to {record['plan']['workload']['queries']} queries. {record['guarantee']}",
+        "description": stated.about or f"Answers to {asked_in_all(record['plan'])[0]} queries. {record['guarantee']}",
         "version": "1.0.0",
         **({"datePublished": published} if published else {}),
         **({"creator": {"@type": "sc:Organization", "name": curator}} if curator else {}),

@@ -92,14 +92,15 @@ def domain_section(found: ReportInput) -> Section:
     if notes := request_notes(found):
         parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
     workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
-    blocks = count_words(len(workload["blocks"]), "block")
+    asked = [*workload["blocks"], *(found.plan.get("person_tables") or ())]
+    queries = f"{sum(block['queries'] for block in asked):,} queries"
     parts.append(
         ReportTable(
-            caption=f"What was asked: {workload['queries']:,} queries in {blocks}",
+            caption=f"What was asked: {queries} in {count_words(len(asked), 'block')}",
             head=("block", "columns", "answers", "weight"),
             rows=[
-                (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
-                for block in workload["blocks"]
+                (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block.get("weight", "")))
+                for block in asked
             ],
             texts=2,
         )
@@ -109,13 +110,13 @@ def domain_section(found: ReportInput) -> Section:
         absent = "The text of the queries stands in the queries file, which this record does not hold."
         parts.append(Paragraph(text=absent))
     else:
-        queries = written.get("queries") or ()
+        entries = written.get("queries") or ()
         parts.append(Paragraph(text="The same as the queries file says it:"))
         parts.append(
-            Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in queries[:QUERIES]], code=True)
+            Items(lines=[_short(json.dumps(entry, ensure_ascii=False)) for entry in entries[:QUERIES]], code=True)
         )
-        if queries[QUERIES:]:
-            more = count_words(len(queries) - QUERIES, "more query")
+        if entries[QUERIES:]:
+            more = count_words(len(entries) - QUERIES, "more query")
             parts.append(Paragraph(text=f"... and {more}, in the record."))
     return Section(name="domain", title="Domain, rules and queries", parts=parts, folded=True)
 

@@ -29,6 +29,19 @@ def test_a_preview_of_synthetic_rows_and_what_was_moved(found):
     assert preview.rows[0] == ("F", "[0, 20)")
 
 
+def test_tables_of_persons_are_among_what_was_asked(found):
+    before = domain_section(found).parts
+    table = {"name": "persons by sex", "columns": ["sex"], "queries": 2, "max_cells": 3}
+    record = {**found.record, "plan": {**found.plan, "person_tables": [table]}}
+    asked = [
+        next(part for part in parts if getattr(part, "caption", "").startswith("What was asked"))
+        for parts in (before, domain_section(replace(found, record=record)).parts)
+    ]
+    assert asked[1].rows == [*asked[0].rows, ("persons by sex", "sex", "2", "")]
+    counts = [int(part.caption.split()[3]) for part in asked]
+    assert counts[1] == counts[0] + 2
+
+
 def test_without_synthetic_rows_there_is_no_chapter():
     assert "synthetic" not in {section.name for section in release_page(made()).sections}
 
