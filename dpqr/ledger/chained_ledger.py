@@ -68,11 +68,13 @@ class LastState(Struct):
 
 
 class Transaction(Struct, kw_only=True):
-    """The only job that may write now, and the state with what this job has added."""
+    """The only job that may write now, and the state with what this job has added. claim: what goes to the disk of the
+    job once nothing but the commit is left."""
 
     session: StoreTransaction
     state: LedgerState
     clock: Callable[[], str]
+    claim: Callable[[], object] | None = None
 
     def add(self, kind: Any, *, key: bytes | None = None, **content: Any) -> LedgerEntry:
         """Admit one entry. key: of a reservation.
@@ -95,6 +97,8 @@ class Transaction(Struct, kw_only=True):
         mark = Mark(entries=self.state.length, seal=self.state.seal)
         if anchor:
             anchor.draft(mark)
+        if self.claim:
+            self.claim()
         self.session.commit(mark)
         if anchor:
             anchor.publish(mark)
@@ -223,13 +227,17 @@ class ChainedLedger:
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
-    def reserve(self, charge: Charge, *, note: str, key: bytes | None = None) -> Reservation:
+    def reserve(
+        self, charge: Charge, *, note: str, key: bytes | None = None, claim: Callable[[], object] | None = None
+    ) -> Reservation:
         """Pay for a run, in full.
 
         Args:
             charge: what is paid for.
             note: the words that the entry holds.
-            key: of `new_key`, which a transcript claims already; None: a new one.
+            key: of `new_key`; None: a new one.
+            claim: writes on the disk, at the last moment before it is so, that a run is paid under this key. A fault
+                after it leaves open whether the run was paid; after any other nothing is.
 
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
@@ -241,6 +249,7 @@ class ChainedLedger:
             content = charge.content(transaction.state)
             content["reason"] = replace(charge.reason, approved_by=transaction.state.approver(charge))
             paid = transaction.add("reserve", key=key, note=note, **content)
+            transaction.claim = claim
         return transaction.state.unsettled(paid.number).public().reservation
 
     def require_fit(self, charge: Charge, *, after: Charge | None = None) -> Account:

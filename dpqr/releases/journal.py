@@ -14,12 +14,13 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from msgspec import UNSET, Struct, field
 
-from dpqr.kernel.errors import BudgetRefused, DataError, GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.kernel.noise.source import SystemNoise
@@ -391,22 +392,20 @@ def _salted(mark: str | None, salt: str | None) -> str | None:
 
 
 def begin_journal(
-    file: TranscriptFile, ledger: ChainedLedger, dataset: str, pay: Callable[[bytes], Reservation]
+    file: TranscriptFile,
+    ledger: ChainedLedger,
+    dataset: str,
+    pay: Callable[[bytes, Callable[[], object]], Reservation],
 ) -> LedgerJournal:
-    """A new run's journal; `pay` reserves under the key that the file claims by then.
+    """A new run's journal; `pay` reserves under a key, and has the file claim it just before it does.
 
-    Raises: those of `pay`. Where it refuses, the claim is taken back; after any other fault it stays, for the answer to
-    a payment may have been lost.
+    Raises: those of `pay`. Where a claim is left, the answer to a payment may have been lost.
     """
     from dpqr.ledger.chained_ledger import new_key
 
     key = new_key()
-    file.append({"dpqr": FORMAT, "ledger": ledger.identity, "dataset": dataset, "claim": claim_of(key)})
-    try:
-        paid = pay(key)
-    except (BudgetRefused, UsageFault):
-        file.cut(0)
-        raise
+    header = {"dpqr": FORMAT, "ledger": ledger.identity, "dataset": dataset, "claim": claim_of(key)}
+    paid = pay(key, partial(file.append, header))
     return LedgerJournal(file=file, ledger=ledger, paid=paid, key=key)
 
 

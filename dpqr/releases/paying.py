@@ -386,9 +386,15 @@ class Bill(Struct, frozen=True, kw_only=True):
         before = None if after is None else after._charge(dataset)
         ledger.require_fit(charge if locked else replace(charge, plan=""), after=before)
 
-    def reserve(self, ledger: ChainedLedger, dataset: str, key: bytes | None = None) -> Reservation:
-        """Pay, in full. BudgetRefused where the budget does not. key: as for `ChainedLedger.reserve`."""
-        return ledger.reserve(self._charge(dataset), note=self.note, key=key)
+    def reserve(
+        self,
+        ledger: ChainedLedger,
+        dataset: str,
+        key: bytes | None = None,
+        claim: Callable[[], object] | None = None,
+    ) -> Reservation:
+        """Pay, in full. BudgetRefused where the budget does not. key, claim: as for `ChainedLedger.reserve`."""
+        return ledger.reserve(self._charge(dataset), note=self.note, key=key, claim=claim)
 
     def _charge(self, dataset: str) -> Charge:
         from dpqr.ledger.state import Charge

@@ -74,7 +74,7 @@ LEDGER = [
     Bad(
         "resume-over-a-record-that-is-a-fifo",
         8,
-        "--out o: exists",
+        "--resume: o is not known to be the release of ",
         options=("--dataset", "survey", "--resume", "--out", "o"),
         files={".o.transcript": "{}\n", "o/answers.csv": ""},
         make=fifo("o/release.json"),

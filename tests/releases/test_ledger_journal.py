@@ -34,7 +34,7 @@ STRATEGY, OTHER = sums((2, 0), (0, 1), (0, 1)), sums((2, 0), (0, 1), (0, -1))
 
 def begun(file, told, ledger=None):
     """The journal of a new run. ledger: that pays, where it is not the one that is told of draws."""
-    return begin_journal(file, told, "survey", lambda key: reserve(ledger or told, 1, key=key))
+    return begin_journal(file, told, "survey", lambda key, claim: reserve(ledger or told, 1, key=key, claim=claim))
 
 
 @pytest.fixture
@@ -343,13 +343,15 @@ def test_a_settled_run_is_found_by_no_claim_and_neither_is_one_that_was_never_pa
             ledger.settle(begun(file, ledger).paid, (), note="a test")
         else:
             with pytest.raises(LedgerError, match="gone"):
-                begin_journal(file, ledger, "survey", failing(LedgerError("gone")))
+                begin_journal(file, ledger, "survey", failing(LedgerError("gone"), claims=True))
         assert len(file.lines) == 1
         assert run_of(file, ledger) is None
 
 
-def failing(error):
-    def pay(_):
+def failing(error, *, claims=False):
+    def pay(_, claim):
+        if claims:
+            claim()
         raise error
 
     return pay

@@ -87,10 +87,12 @@ def another(ledger, *, anchored=True):
     return ChainedLedger(store=ledger.store, anchor=ledger.anchor if anchored else None, unanchored=not anchored)
 
 
-def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE, key=None):
+def reserve(
+    ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE, **claimed
+):
     unit = PrivacyUnit(neighbours=neighbours)
     charge = Charge(dataset=dataset, events=draws(epsilon), unit=unit, pricing=pricing)
-    return ledger.reserve(charge, note=note, key=key)
+    return ledger.reserve(charge, note=note, **claimed)
 
 
 def by(delta):
