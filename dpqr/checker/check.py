@@ -1175,8 +1175,8 @@ def plain_number(part: Document) -> Any:
 
 
 def claims_of_learned(e: Evidence, lines: list[Document]) -> Iterator[Claim]:
-    """The entries that paid for what was learned of the domain cost no more than it states. Of a domain that names none
-    no settlement names the file: the hash of all but what it says of its price."""
+    """The entries that paid for what was learned of the domain cost no more than it states. A domain that names none
+    was learned by none: no settlement holds the hash of its file without what that says of its price."""
     named, domain = e.plan["domain"].get("learned", {}).get("ledger", []), (e.plan.get("request") or {}).get("domain")
     if not named and isinstance(domain, dict):
         text = canonical({key: part for key, part in domain.items() if key != "learned"})

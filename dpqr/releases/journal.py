@@ -262,10 +262,11 @@ def _length(line: str) -> int:
 
 # LedgerJournal: draws in a transcript file whose running hash the ledger holds.
 #
-# Before a run is paid, the file claims on the disk what will be paid under a key that its job has just drawn. The
-# ledger takes the key with the reservation, so a kill at any moment between the two leaves a claim that finds what it
-# has paid, or nothing that is paid. The claim is a keyed hash that tells nothing of the key: nobody can forge one of
-# another run without the ledger's own keys, and a copy of one finds the same run, whose draws are made once.
+# A run's job draws a key, which the ledger takes with the reservation. Behind the ledger's lock, when nothing but the
+# commit is left, the file claims on the disk what is paid under that key. So what is refused leaves no claim, and a
+# kill or a broken connection at the commit leaves one that finds what was paid, or nothing that was. The claim is a
+# keyed hash that tells nothing of the key: nobody can forge one of another run without the ledger's own keys, and a
+# copy of one finds the same run, whose draws are made once.
 #
 # The order for each draw: the ledger learns that it begins, and on which transcript; it is made; its value goes to
 # the file and to the disk, under a seal that takes the reservation's key; the ledger learns the new hash. A crash

@@ -103,11 +103,17 @@ def test_the_ledger_learns_of_a_draw_before_it_is_made_and_after_it_lies_in_the_
 
 
 @pytest.fixture
-def died(tmp_path):
-    """A ledger and the transcript of a run that recorded one draw, began another, and died."""
+def kept(tmp_path):
+    """A ledger, and the place of a run's transcript."""
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
-    path = tmp_path / ".out.transcript"
+    return ledger, tmp_path / ".out.transcript"
+
+
+@pytest.fixture
+def died(kept):
+    """A ledger and the transcript of a run that recorded one draw, began another, and died."""
+    ledger, path = kept
     with open_transcript(path) as file:
         journal = begun(file, ledger)
         journal.same_table("mark")
@@ -279,14 +285,12 @@ def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
 
 
 @pytest.fixture
-def claimed(tmp_path):
+def claimed(kept):
     """A ledger and the transcript of a run that was killed as soon as it was paid."""
-    ledger = ledger_in(tmp_path)
-    ledger.open(terms())
-    path = tmp_path / ".out.transcript"
+    ledger, path = kept
     with open_transcript(path) as file:
         begun(file, ledger)
-    return ledger, path
+    return kept
 
 
 def test_a_run_that_is_paid_is_found_by_its_claim_alone(claimed):

@@ -35,8 +35,8 @@ def test_the_noise_falls_as_the_plan_says_over_half_of_the_range(query, edges, s
     plan = planned(query, edges)
     (words,) = levers(plan, foreseen(plan))
     assert f"noise is proportional to the range {span} of cost" in words
-    joined = f"were all from {end} on counted in the bin before"
-    assert f"{joined}, noise is {less:.2g} of that: an error of " in words
+    joined = f"if all from {end} on counted in the bin before"
+    assert f"{joined}, noise would be {less:.2g} of that, and an error of " in words
     # Measured by themselves; where the noise is wide, the grid that it is drawn on does not show.
     within = tuple(edge for edge in edges if edge <= end)
     wide, short = (planned(query, each, "0.02", "rounds") for each in (edges, within))
@@ -76,7 +76,7 @@ def test_the_bound_on_a_person_s_cells_is_a_lever(delta, law, less):
         return plan_release(PlanRequest(queries=document, epsilon="0.01", delta=delta, unit="p", max_rows=8))
 
     wide, narrow = tables(8, 3), tables(2, 3)
-    words = f'noise is in proportion to {law}, the cells that a person counts in; "max_cells" states fewer'
+    words = f'noise is in proportion to {law}, the cells in which a person counts; "max_cells" can state fewer'
     assert levers(wide, foreseen(wide))[0] == f"tables of persons: {words}"
     assert [one.better for one in explain_queries(wide, foreseen(wide))][-2:] == [(words,)] * 2
     before, after = ([one.deviation for one in plan.person_forecast] for plan in (wide, narrow))

@@ -293,7 +293,7 @@ def test_a_check_and_an_explanation_name_them(desk) -> None:
     document = {"domain": DOMAIN, "queries": [ROWS, BY_DEPARTMENT]}
     plan = plan_release(PlanRequest(queries=document, domain=None, epsilon="1", unit="who", max_rows=2))
     assert f"standard deviation {amount(plan.person_forecast[0].deviation)} on each answer" in said.out
-    assert 'noise is in proportion to 3, the cells that a person counts in; "max_cells" states fewer' in said.out
+    assert 'noise is in proportion to 3, the cells in which a person counts; "max_cells" can state fewer' in said.out
 
 
 COST = {"name": "cost", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}, "dpqr": {"bins": 100}}

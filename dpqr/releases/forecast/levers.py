@@ -107,7 +107,9 @@ def cell_levers(plan: Plan) -> tuple[str, ...]:
         return ()
     law = "" if plan.roles.check.pure else "the root of "
     counted = " + ".join(map(str, bounds))
-    return (f'noise is in proportion to {law}{counted}, the cells that a person counts in; "max_cells" states fewer',)
+    return (
+        f'noise is in proportion to {law}{counted}, the cells in which a person counts; "max_cells" can state fewer',
+    )
 
 
 def row_levers(plan: Plan) -> tuple[str, ...]:
@@ -144,8 +146,8 @@ def range_levers(plan: Plan, found: PlanForecast) -> Iterator[tuple[str, str]]:
             continue
         last = max([1, *(place for place, value in enumerate(values) if value - least <= (values[-1] - least) / 2)])
         part = float((values[last] - least) / (values[-1] - least))
-        joined = f"were all from {decimal_text(bins.bounds(last)[1])} on counted in the bin before"
-        fall = f"noise is {part:.2g} of that: an error of {amount(error.mean)} becomes {amount(error.mean * part)}"
+        joined = f"if all from {decimal_text(bins.bounds(last)[1])} on counted in the bin before"
+        fall = f"noise would be {part:.2g} of that, and an error of {amount(error.mean)} {amount(error.mean * part)}"
         yield name, f"{words}; {joined}, {fall}, where it is noise alone"
 
 
