@@ -52,6 +52,7 @@ def test_every_version_is_there():
         "0.12.0",
         "0.13.0",
         "0.14.0",
+        "0.15.0",
     }
 
 
