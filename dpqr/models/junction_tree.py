@@ -17,16 +17,20 @@ Neighbourhoods = list[int]
 """For every attribute a bit mask of its neighbours: attributes that share a group or a fill edge with it."""
 
 
-class LogSizes(dict[int, float]):
-    """Sums of the logarithms of sizes, by bit masks of attributes; each is added up once, up to `most` of them."""
+class LogSizes(dict[int, int]):
+    """Sums of the logarithms of sizes, by bit masks of attributes; each is added up once, up to `most` of them.
+
+    They are whole multiples of 2^-32: sums do not depend on their order, and costs that are equal are found equal.
+    """
 
     most = 2**16
+    unit = 2**32
 
     def __init__(self, shape: Sequence[int]) -> None:
         super().__init__()
-        self.each = [math.log(number) for number in shape]
+        self.each = [round(math.log(number) * self.unit) for number in shape]
 
-    def __missing__(self, mask: int) -> float:
+    def __missing__(self, mask: int) -> int:
         if len(self) >= self.most:
             self.clear()
         found = self[mask] = sum(self.each[axis] for axis in _bits(mask))
@@ -37,7 +41,7 @@ log_sizes = lru_cache(maxsize=4)(LogSizes)
 """Kept by shape: thousands of candidate trees ask for the same sums."""
 
 
-Cost = Callable[[Neighbourhoods, LogSizes, int], tuple[float, ...]]
+Cost = Callable[[Neighbourhoods, LogSizes, int], tuple[int, ...]]
 
 
 SMALL = 2**14
@@ -228,20 +232,23 @@ def _eliminated(
     return tuple(sorted(_bits(clique) for clique in cliques))
 
 
-def _by_size(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[float, ...]:
+def _by_size(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[int, ...]:
     """The logarithm of the clique's cells; then twice the number of new edges."""
     around = near[axis]
     edges = sum((around & ~near[other]).bit_count() - 1 for other in _bits(around))
     return (logs.each[axis] + logs[around], edges)
 
 
-def _by_edges(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[float, ...]:
-    """The weight of the new edges, each the product of the logarithms of its ends; then the larger attribute."""
-    around, joined = near[axis], 0.0
+def _by_edges(near: Neighbourhoods, logs: LogSizes, axis: int) -> tuple[int, ...]:
+    """The weight of the new edges, each the product of the logarithms of its ends; then the larger attribute.
+
+    What an attribute is not joined to is all but itself and what it is joined to: of a column with a thousand
+    neighbours these are few.
+    """
+    around, joined = near[axis], 0
+    every = logs[around]
     for one in _bits(around):
-        missing = around & ~near[one] & ~(1 << one)
-        if missing:
-            joined += logs.each[one] * logs[missing]
+        joined += logs.each[one] * (every - logs.each[one] - logs[around & near[one]])
     return (joined, -logs.each[axis])
 
 

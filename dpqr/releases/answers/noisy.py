@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
@@ -306,8 +306,9 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
     if not _fixed(plan, history):
         return {}
     found: dict[str, Noisy] = {}
+    tables = _by_column(history)
     for block in plan.problem.workload.blocks:
-        source = _source(plan, block, history)
+        source = _source(plan, block, tables)
         if source is not None:
             found[block.name] = _sum_of_cells(block, *source)
     return found
@@ -316,7 +317,7 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
 def summed_tests(plan: Plan, history: Sequence[Measurement], block: QueryBlock) -> tuple[FloatArray, float] | None:
     """Deviations of a block's answers as sums of a measured table's cells, in records, shape (rows,), and how many of
     its deviations a draw stays within at LEVEL; None where no table holds the block."""
-    source = _source(plan, block, history) if _fixed(plan, history) else None
+    source = _source(plan, block, _by_column(history)) if _fixed(plan, history) else None
     if source is None:
         return None
     law = source[0].law
@@ -350,15 +351,26 @@ def is_answered_alone(plan: Plan, block: QueryBlock, measured: Collection[frozen
     )
 
 
-def _source(plan: Plan, block: QueryBlock, history: Sequence[Measurement]) -> tuple[Measurement, int] | None:
+Tables = Mapping[int | None, Sequence[tuple[Measurement, int]]]
+"""Measured marginals and their places in their measurements, smallest first: by each of their columns, and all of them
+(None). Among a thousand columns few tables hold a given one."""
+
+
+def _by_column(history: Sequence[Measurement]) -> Tables:
+    held: dict[int | None, list[tuple[Measurement, int]]] = {None: []}
+    every = [(measurement, place) for measurement in history for place in range(len(measurement.blocks))]
+    for measurement, place in sorted(every, key=lambda one: one[0].blocks[one[1]].rows):
+        block = measurement.blocks[place]
+        if block.is_marginal and block.scale == 1:
+            for axis in (None, *block.axes):
+                held.setdefault(axis, []).append((measurement, place))
+    return held
+
+
+def _source(plan: Plan, block: QueryBlock, tables: Tables) -> tuple[Measurement, int] | None:
     """The measurement of the smallest marginal over all of a block's attributes, and its place in it."""
-    held = [
-        (one.rows, number, place)
-        for number, measurement in enumerate(history)
-        for place, one in enumerate(measurement.blocks)
-        if one.is_marginal and one.scale == 1 and is_own_table(plan, block, one)
-    ]
-    return (history[min(held)[1]], min(held)[2]) if held else None
+    near = min((tables.get(axis, ()) for axis in block.axes), key=len, default=tables[None])
+    return next((one for one in near if is_own_table(plan, block, one[0].blocks[one[1]])), None)
 
 
 def _sum_of_cells(block: QueryBlock, measurement: Measurement, place: int) -> Noisy:
