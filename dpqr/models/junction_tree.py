@@ -339,6 +339,7 @@ def by_size(shape: tuple[int, ...], axes: Iterable[int]) -> Axes:
     return tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
 
 
+@lru_cache(maxsize=8)
 def _linked(shape: tuple[int, ...], cliques: tuple[Axes, ...]) -> tuple[Clique, ...]:
     """Return a spanning forest of largest separators by Prim's algorithm: a junction tree (Jensen and Jensen 1994).
 

@@ -222,7 +222,7 @@ class MomentEncoder(Struct, frozen=True, eq=False):
         return whole_cuts(self.axis, unit)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2**12)
 def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fraction) -> WholeNumbers:
     """What codes whole numbers of one type and unit; the same for all batches of a column."""
     return WholeNumbers.of(encoder.cuts(unit), kind, encoder.faults)

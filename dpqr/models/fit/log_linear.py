@@ -309,6 +309,7 @@ class CliqueState:
     Attributes:
         groups: the marginals that are computed: its children's separators, then the requested groups.
         children, requested: indices of these cliques, and of the caller's groups.
+        dropped: positions of the clique's axes outside its separator.
         base: fixed logs.
         work: scratch space; after a run, the clique's probabilities.
     """
@@ -317,6 +318,7 @@ class CliqueState:
     groups: MarginalTree
     children: tuple[int, ...]
     requested: tuple[int, ...]
+    dropped: tuple[int, ...]
     base: FloatArray
     work: FloatArray = field(repr=False)
 
@@ -352,23 +354,29 @@ class Propagation(Struct, frozen=True, kw_only=True, eq=False):
         Raises:
             ValueError: no clique holds a group.
         """
-        cliques_of = [_clique_of(tree, group) for group in groups]
+        requested: list[list[int]] = [[] for _ in tree.cliques]
+        for number, group in enumerate(groups):
+            requested[_clique_of(tree, group)].append(number)
+        children: list[list[int]] = [[] for _ in tree.cliques]
+        for index, clique in enumerate(tree.cliques):
+            if clique.parent is not None:
+                children[clique.parent].append(index)
         bases = [np.zeros(tree.sizes(clique)) for clique in tree.cliques]
         for axes, table in base:
             place = _clique_of(tree, axes)
             bases[place] += align_axes(table, axes, tree.cliques[place].axes)
         sites = []
         for index, clique in enumerate(tree.cliques):
-            children = tuple(child for child, other in enumerate(tree.cliques) if other.parent == index)
-            requested = tuple(number for number, home in enumerate(cliques_of) if home == index)
-            inside = [*(tree.cliques[child].separator for child in children), *(groups[number] for number in requested)]
+            below = [tree.cliques[child].separator for child in children[index]]
+            inside = [*below, *(groups[number] for number in requested[index])]
             places = [tuple(clique.axes.index(axis) for axis in axes) for axes in inside]
             sites.append(
                 CliqueState(
                     clique=clique,
                     groups=MarginalTree.over(tree.sizes(clique), places),
-                    children=children,
-                    requested=requested,
+                    children=tuple(children[index]),
+                    requested=tuple(requested[index]),
+                    dropped=clique.dropped,
                     base=bases[index],
                     work=np.empty(tree.sizes(clique)),
                 )
@@ -389,7 +397,7 @@ class Propagation(Struct, frozen=True, kw_only=True, eq=False):
             np.copyto(site.work, site.base)
             received = [messages.pop(child) for child in site.children]
             site.groups.spread([*received, *(tables[number] for number in site.requested)], onto=site.work)
-            cells, dropped = site.work, site.clique.dropped
+            cells, dropped = site.work, site.dropped
             tops = cells.max(axis=dropped, keepdims=True)
             cells -= tops
             np.exp(cells, out=cells)
@@ -408,7 +416,7 @@ class Propagation(Struct, frozen=True, kw_only=True, eq=False):
         for index, site in enumerate(self.sites):
             if index in above:
                 cells = site.work
-                cells *= np.expand_dims(above.pop(index), site.clique.dropped)
+                cells *= np.expand_dims(above.pop(index), site.dropped)
             marginals = site.groups.marginals(site.work)
             above.update(zip(site.children, marginals, strict=False))
             found_here = marginals[len(site.children) :]
