@@ -213,6 +213,8 @@ class QueryBlock:
         """The first query with the largest absolute coefficient: no query of non-negative coefficients moves further
         between neighbours, under either relation. (Any other moves at most twice as far, where a record is replaced.)
         """
+        if self.rows == 1:
+            return self
         tops = [row_tops(factor.matrix) for factor in self.factors]
         if self.rowwise:
             return self.row(int(np.prod(tops, axis=0).argmax()))

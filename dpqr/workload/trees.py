@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -251,6 +251,12 @@ class Tree(WeightedLevels):
             narrow, wide = self.widths[level + 1], self.widths[level]
             ends.widen(after[level + 1], narrow, wide, before[level], float(self.weights[level]) ** 2)
         return ends.total(after[0], self.widths[0])
+
+
+@lru_cache(maxsize=2**12)
+def single_cells(size: int) -> Tree:
+    """The tree of one level: its variances are the squared norms of queries."""
+    return Tree(size, (1,), (1,))
 
 
 def dyadic(size: int) -> tuple[int, ...]:

@@ -43,13 +43,13 @@ from dpqr.strategies.schedules.marginals.forecast import (
     BudgetAllocation,
     Noise,
     NoiseSpread,
+    SummedNoise,
     error_words,
     full_table,
     noise_left,
     public_records,
     relative_noise,
     remaining,
-    summed_noise,
 )
 from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
@@ -204,7 +204,7 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
 
     rows, places, weights: one entry for a block and a measurement whose noise it sums, each in records for noise of
     deviation 1. parts: what the sums are divided by. even, hidden: as of `Noise`. held: of blocks within measured
-    marginals, by row: a factor, and the places of these marginals, of which the one of least noise counts.
+    marginals, by row: a factor, its sums, and the places of these marginals, of which the one of least noise counts.
     """
 
     rows: IntArray
@@ -213,8 +213,7 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
     parts: FloatArray
     even: FloatArray
     hidden: FloatArray
-    held: Mapping[int, tuple[float, tuple[int, ...]]]
-    blocks: tuple[QueryBlock, ...]
+    held: Mapping[int, tuple[float, SummedNoise, tuple[int, ...]]]
     measured: tuple[QueryBlock, ...]
 
     @staticmethod
@@ -225,7 +224,7 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
         tables = {frozenset(block.axes): place for place, block in enumerate(measured) if block.is_marginal}
         sets = ColumnSets.of(tables)
         entries, parts, even, hidden = list[tuple[int, int, float]](), [], [], []
-        held = dict[int, tuple[float, tuple[int, ...]]]()
+        held = dict[int, tuple[float, SummedNoise, tuple[int, ...]]]()
         for row, block in enumerate(blocks):
             axes, part, missed = frozenset(block.axes), 1.0, 0.0
             spread = NoiseSpread(block=block)
@@ -234,9 +233,9 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
                 entries.append((row, own[block.name], float(block.rows)))
                 part = 1.0 if block.is_marginal else float(max(block.largest_coefficient, 1))
             elif axes in tables:
-                held[row] = (1.0, (tables[axes],))
+                held[row] = (1.0, SummedNoise.of(block), (tables[axes],))
             elif wider := sets.beyond(axes):
-                held[row] = (TUNING.summed, tuple(tables[key] for key in wider))
+                held[row] = (TUNING.summed, SummedNoise.of(block), tuple(tables[key] for key in wider))
             else:
                 of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
                 below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
@@ -256,7 +255,6 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
             even=np.array(even),
             hidden=np.array(hidden),
             held=held,
-            blocks=blocks,
             measured=measured,
         )
 
@@ -264,9 +262,9 @@ class NoiseSources(Struct, frozen=True, kw_only=True, eq=False):
         """Where the measurements have these deviations, shape (measurements,)."""
         sums = np.bincount(self.rows, self.weights * deviations[self.places], minlength=self.parts.size)
         total = sums / self.parts
-        for row, (factor, places) in self.held.items():
+        for row, (factor, summed, places) in self.held.items():
             tables = ((self.measured[place], float(deviations[place])) for place in places)
-            total[row] = factor * min(summed_noise(table, self.blocks[row], each) for table, each in tables)
+            total[row] = factor * min(summed.over(table, each) for table, each in tables)
         return Noise(total=total, even=self.even, hidden=self.hidden)
 
 

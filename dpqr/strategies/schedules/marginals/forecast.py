@@ -23,7 +23,7 @@ from dpqr.strategies.schedules.drafts import NORMAL
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
-from dpqr.workload.trees import Tree
+from dpqr.workload.trees import single_cells
 
 SHARE_GRID = 2**40
 """Shares are rounded down to this part of the whole."""
@@ -370,8 +370,26 @@ def noise_left(noise: FloatArray, seen: FloatArray) -> FloatArray:
 
 def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:
     """Of all answers of a block, as sums over the table's cells, in units of the most that a record changes one."""
-    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
-    return block.rows * deviation * math.sqrt(squared) / max(block.largest_coefficient, 1)
+    return SummedNoise.of(block).over(table, deviation)
+
+
+class SummedNoise(Struct, frozen=True, kw_only=True):
+    """The same for any table that holds the block. squares: the mean of its queries' squared norms over its own cells.
+    largest: its largest coefficient, at least 1."""
+
+    rows: int
+    cells: int
+    squares: float
+    largest: int
+
+    @classmethod
+    def of(cls, block: QueryBlock) -> SummedNoise:
+        squares, largest = float(squared_norms(block).mean()), max(block.largest_coefficient, 1)
+        return cls(rows=block.rows, cells=block.cells, squares=squares, largest=largest)
+
+    def over(self, table: QueryBlock, deviation: float) -> float:
+        """Where every cell of the table has noise of this deviation."""
+        return self.rows * deviation * math.sqrt((table.cells / self.cells) * self.squares) / self.largest
 
 
 # Spread: what independent noise on the cells of a marginal, and what a fit misses of them, come to in a block's
@@ -402,7 +420,7 @@ class NoiseSpread:
         norms; a marginal needs none."""
         matrices = [] if self.block.is_marginal else [factor.matrix for factor in self.block.factors]
         shares = (one.apply(np.full((one.cells, 1), 1.0 / one.cells))[:, 0] for one in matrices)
-        squares = (Tree(one.cells, (1,), (1,)).variances(one) for one in matrices)
+        squares = (single_cells(one.cells).variances(one) for one in matrices)
         object.__setattr__(self, "_shares", tuple(shares))
         object.__setattr__(self, "_squares", tuple(squares))
 
