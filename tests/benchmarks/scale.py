@@ -111,6 +111,8 @@ def errors(path: Path, codes: np.ndarray, ways: int) -> tuple[float, float]:
     singles = [np.bincount(column, minlength=SIZE) / rows for column in codes]
     found, independent = [], []
     for place, axes in enumerate(combinations(range(len(codes)), ways)):
+        if (place + 1) * cells > len(estimates):  # the last one that was asked for
+            break
         if place % SHOWN:
             continue
         index = np.zeros(rows, dtype=np.int64)
