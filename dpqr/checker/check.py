@@ -1231,7 +1231,8 @@ def claims_of_names(e: Evidence) -> Iterator[Claim]:
         names = {each.name for each in e.path.iterdir()} - {"release.json"}
         yield "files: whether they are there", set(e.document["files"]) <= names, True
         # The first one is checked; readers open the one that is called so.
-        yield "files: of answers", [each for each in names if each.startswith("answers")], e.document["files"][:1]
+        of_answers = [each for each in names if each.startswith(("answers", "rehearsal-answers"))]
+        yield "files: of answers", of_answers, e.document["files"][:1]
         yield "hashes: their names", sorted(e.document.get("hashes", names)), sorted(names)
 
 
