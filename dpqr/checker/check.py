@@ -431,6 +431,7 @@ def price(name: str, composition: Composition, delta: Fraction) -> Fraction | No
     ):
         name = "basic"
     if name not in ACCOUNTANTS:
+        need(name in ("pld", "analytic"), f"there is no accountant {name!r}")
         raise NotChecked(f"prices under {name} take numerical integrals of privacy losses")
     return larger(ACCOUNTANTS[name], composition, delta)
 
@@ -965,6 +966,7 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     if not e.answers:
         raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
     if e.session and not e.document.get("questions", {}).get("rule"):
+        need(e.version <= (0, 10), "questions.rule is missing")
         raise NotChecked("answers of a session of 0.10.0 or before: they state another noise than was drawn")
     drawn = answers_of_session(e) if e.session else {**summed_answers(e), **drawn_answers(e)}
     parts = [e.block_of(part["name"])[0] for _, part in e.measured()]
@@ -1319,6 +1321,7 @@ def claims_of_left_out(e: Evidence) -> Iterator[Claim]:
 
 def claims_of_phases(e: Evidence) -> Iterator[Claim]:
     """The planned events are those of the phases, one after another; each phase costs what is stated."""
+    yield "spent.phases: whether they are there", bool(e.phases) or e.version < (0, 2), True
     start = 0
     for name, stated in e.phases.items():
         # The phase ends where most of its prices agree: at the first such event, or the last if it costs nothing.
@@ -1467,6 +1470,7 @@ OF_RELEASES: dict[str, list[Check]] = {
     ],
     "answers": [
         ("intervals?.level", lambda _: 0.95),
+        ("certificate?", lambda _: NotChecked("how far a certificate reaches: it takes the fit (`dpqr verify`)")),
         ("certificate?.records", lambda e: min(x["certified"] for x in e.document["transcript"] if "certified" in x)),
         ("certificate?.fraction", lambda e: e.document["certificate"]["records"] / (e.plan["n"] or e.plan["most"])),
         ("", claims_of_answers),

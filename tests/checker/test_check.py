@@ -240,6 +240,26 @@ def labels_that_cost_nothing(document):
         events.append({"kind": "label-selection", "epsilon": "1", "delta": "0", "labels": 0, "count": 1})
 
 
+def a_session_without_a_rule(document):
+    """Its draws would be in no record, and its answers could not be checked."""
+    document["plan"]["schedule"]["name"] = "interactive"
+    for one in document["transcript"]:
+        one["charges"] = []
+
+
+def an_accountant_of_its_own(document):
+    plan, lower = document["plan"], {"exact": "1/100", "float": 0.01}
+    plan["accountant"] = document["spent"]["charged"] = plan["request"]["options"]["accountant"] = "exact"
+    plan["budget"]["epsilon"] = plan["proved_epsilon"] = document["spent"]["epsilon"]["exact"] = lower
+    plan["request"]["options"]["epsilon"] = "0.01"
+    for part in (document, plan):
+        part["guarantee"] = part["guarantee"].replace("epsilon = 1 ", "epsilon = 0.01 ")
+
+
+def no_phases(document):
+    del document["spent"]["phases"]
+
+
 def a_number_that_takes_hours(document):
     document["plan"]["request"]["options"]["epsilon"] = "1e99999"
 
@@ -259,6 +279,9 @@ def more_cells_than_can_be_walked_over(document):
     [
         (half_a_row_of_each, "columns, persons", "0.5 is no number of rows"),
         (labels_that_cost_nothing, "counts", "draws nothing"),
+        (a_session_without_a_rule, "counts", "questions.rule is missing"),
+        (an_accountant_of_its_own, "columns", "there is no accountant 'exact'"),
+        (no_phases, "columns", "spent.phases: whether they are there"),
         (a_number_that_takes_hours, "counts", "is no number"),
         (a_grid_that_takes_hours, "counts", "is no exact figure"),
         (more_cells_than_can_be_walked_over, "counts", "has not a value for each cell"),
@@ -311,6 +334,11 @@ def test_intervals_do_not_follow_from_an_error_without_end(made, tmp_path):
     )
     assert {code for _, code in found} == {6}
     assert not checker.agrees(1.0, math.inf)
+
+
+def test_how_far_a_certificate_reaches_is_said_not_to_be_checked(made):
+    found = checker.check(str(made["counts, theory"][0]))
+    assert any(state == "not checked" and "how far a certificate reaches" in words for state, _, words in found)
 
 
 def balance(**rules):
