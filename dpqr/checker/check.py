@@ -1227,6 +1227,8 @@ def claims_of_names(e: Evidence) -> Iterator[Claim]:
     if e.version >= ((0, 4) if e.of_release else (0, 7)):
         there = ["sha256" in e.document, "sha256" in e.plan, "hashes" in e.document or "weights" in e.document]
         yield "sha256, plan.sha256, hashes: whether they are there", there, [True, True, True]
+    if not e.of_release and "hashes" in e.document:
+        yield "hashes: how many", len(e.document["hashes"]), 1
     if e.of_release:
         if e.version >= (0, 4):
             yield "plan.request, or questions: whether it is there", bool(e.plan.get("request")) or e.session, True
@@ -1421,6 +1423,7 @@ CHECKS: dict[str, list[Check]] = {
         ("", claims_of_names),
     ],
     "guarantee": [
+        ("private", lambda _: {True, False}),
         ("", claims_of_guarantee),
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
         ("plan.whole?.*", in_all),

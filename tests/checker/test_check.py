@@ -260,6 +260,10 @@ def no_phases(document):
     del document["spent"]["phases"]
 
 
+def private_in_other_words(document):
+    document["private"] = "yes"
+
+
 def a_number_that_takes_hours(document):
     document["plan"]["request"]["options"]["epsilon"] = "1e99999"
 
@@ -279,6 +283,7 @@ def more_cells_than_can_be_walked_over(document):
     [
         (half_a_row_of_each, "columns, persons", "0.5 is no number of rows"),
         (labels_that_cost_nothing, "counts", "draws nothing"),
+        (private_in_other_words, "counts", "private: stated yes"),
         (a_session_without_a_rule, "counts", "questions.rule is missing"),
         (an_accountant_of_its_own, "columns", "there is no accountant 'exact'"),
         (no_phases, "columns", "spent.phases: whether they are there"),
@@ -334,6 +339,17 @@ def test_intervals_do_not_follow_from_an_error_without_end(made, tmp_path):
     )
     assert {code for _, code in found} == {6}
     assert not checker.agrees(1.0, math.inf)
+
+
+def test_predictions_are_those_that_the_record_names(tmp_path):
+    """Without a hash of their file any others would do."""
+    place = honest.prediction(tmp_path, "least squares")
+    document = json.loads(record_of(place).read_text())
+    assert refused(place)[0] == 0
+    place.write_text('"prediction"\n1\n1\n1\n1\n')
+    write(reseal({**document, "hashes": {}}), record_of(place))
+    code, words = refused(place)
+    assert (code, "hashes: how many" in words) == (6, True)
 
 
 def test_how_far_a_certificate_reaches_is_said_not_to_be_checked(made):
