@@ -397,8 +397,8 @@ def test_an_edited_transcript_is_refused(place):
         asked(place, WHERE)
 
 
-def test_a_session_whose_file_states_another_unit_is_refused(place):
-    """Rows in place of persons: noise for one row each, at the price of all rows of a person."""
+def test_a_session_whose_file_states_other_neighbours_is_refused(place):
+    """Other neighbours than were paid for: noise for other changes of the table, at the same price."""
     opened(place)
     file = folder(place).path / "session"
     document = json.loads(file.read_text())
