@@ -101,9 +101,16 @@ def paired(first: Iterable[Any], second: Iterable[Any]) -> list[tuple[Any, Any]]
 
 
 def digits(text: str) -> str:
-    """The text of a number, as numbers are written: Python would read digits of other scripts too, and "1_0"."""
-    need(text.isascii() and "_" not in text, f"{text!r} is no number")
+    """The text of a number, as numbers are written: Python would read digits of other scripts too, and "1_0". To write
+    10^1000000 out takes hours."""
+    need(text.isascii() and "_" not in text and not re.search("[eE][+-]?[0-9]{5}", text), f"{text[:60]!r} is no number")
     return text
+
+
+def whole(part: Any) -> int:
+    """A number of rows, of cells or of queries: of half a row the noise would be half of what a row needs."""
+    need(type(part) is int and part > 0, f"{part!r} is no number of rows, cells or queries")
+    return int(part)
 
 
 class Range(NamedTuple):
@@ -130,7 +137,8 @@ def agrees(stated: Any, follows: Any) -> bool:
         )
         return bool(low <= value <= high)
     if isinstance(follows, float):
-        return isinstance(stated, (int, float)) and abs(stated - follows) <= 1e-9 * max(1.0, abs(follows))
+        near = isinstance(stated, (int, float)) and abs(stated - follows) <= 1e-9 * max(1.0, abs(follows))
+        return near and math.isfinite(follows)  # every number is within 1e-9 of infinity, relative to that
     if isinstance(follows, tuple) and isinstance(stated, tuple):
         return len(stated) == len(follows) and all(agrees(*pair) for pair in paired(stated, follows))
     return type(stated) is type(follows) and bool(stated == follows)
@@ -214,6 +222,8 @@ def event(part: Document, left_out: bool = False) -> Event:
     names, stated = KINDS[part["kind"]].parameters.split(), set(part) - {"kind", "count"}
     must, may = {name for name in names if name[-1] != "?"}, {name.rstrip("?") for name in names}
     need(must <= stated <= may, f"an event {part['kind']} states other parameters than its kind has")
+    counts = {name: exact(part[name]) for name in ("labels", "directions") if name in part}
+    need(all(each.denominator == 1 <= each for each in counts.values()), f"an event of {counts} draws nothing")
     return Event(part["kind"], tuple((name, exact(part[name])) for name in sorted(stated)), left_out)
 
 
@@ -421,6 +431,7 @@ def price(name: str, composition: Composition, delta: Fraction) -> Fraction | No
     ):
         name = "basic"
     if name not in ACCOUNTANTS:
+        need(name in ("pld", "analytic"), f"there is no accountant {name!r}")
         raise NotChecked(f"prices under {name} take numerical integrals of privacy losses")
     return larger(ACCOUNTANTS[name], composition, delta)
 
@@ -494,7 +505,7 @@ def columns_in(name: str) -> tuple[str, ...]:
 
 def columns_of(block: Document, e: Evidence) -> list[Column]:
     """The different columns of a block's matrix, in units of its grid; of a table two are enough."""
-    name, kind, grid = block["name"], kind_of(block["name"], e), Fraction(block["grid"])
+    name, kind, grid = block["name"], kind_of(block["name"], e), exact(block["grid"])
     inner: list[Column]
     if kind in PARTITIONS and grid == 1:
         inner, groups = [(Fraction(1),)], min(block["queries"], 2)
@@ -525,9 +536,9 @@ def lowest_bin(e: Evidence, name: str) -> tuple[Fraction, Fraction]:
     field = summed_column(e, name)
     rules, bounds, whole = field.get("dpqr", {}), field.get("constraints", {}), field.get("type") == "integer"
     ends = rules.get("edges") or [bounds.get(each, 0) for each in ("minimum", "maximum")]
-    low, high = (Fraction(str(each)) for each in ends[:2])
+    low, high = (Fraction(digits(str(each))) for each in ends[:2])
     if "width" in rules:
-        high = low + Fraction(str(rules["width"]))
+        high = low + Fraction(digits(str(rules["width"])))
     elif "edges" not in rules and high > low:  # so many bins, or of whole numbers a bin each
         high = low + (high - low) / (rules.get("bins") or (high - low if whole else 1))
     return Fraction(math.ceil(low)) if whole else low, high
@@ -536,7 +547,7 @@ def lowest_bin(e: Evidence, name: str) -> tuple[Fraction, Fraction]:
 def of_sum(e: Evidence, name: str, grid: Fraction) -> list[Column]:
     """A row adds the middle of its bin to a sum."""
     field, columns = summed_column(e, name), {each["name"]: each for each in e.plan["domain"]["columns"]}
-    edges = [Fraction(str(edge)) for edge in field.get("dpqr", {}).get("edges", [])]
+    edges = [Fraction(digits(str(edge))) for edge in field.get("dpqr", {}).get("edges", [])]
     column = columns.get(field.get("name"), {"cells": 0, "own_cells": []})
     if field.get("type") != "number" or column["cells"] - len(column["own_cells"]) != len(edges) - 1:
         raise NotChecked("the sensitivity of sums over bins without stated edges, or cut by the queries")
@@ -550,10 +561,10 @@ def conditions(detail: str) -> dict[str, Any]:
         interval = re.fullmatch(r"(.*?)(?:^| in )([\[(])(-?[0-9.e+]+), (-?[0-9.e+]+)([\])])", part)
         below, label = re.fullmatch(r"(<=?) (-?[0-9.e+]+)", part), re.fullmatch(r"(.+?) = (.+)", part)
         if interval:
-            low, high = Fraction(interval[3]), Fraction(interval[4])
+            low, high = Fraction(digits(interval[3])), Fraction(digits(interval[4]))
             found[interval[1]] = ((low, interval[2] == "("), (high, interval[5] == "]"))
         elif below:
-            found[""] = ((-math.inf, False), (Fraction(below[2]), below[1] == "<="))
+            found[""] = ((-math.inf, False), (Fraction(digits(below[2])), below[1] == "<="))
         elif label:
             found[label[1]] = label[2]
         else:
@@ -615,7 +626,7 @@ def moved_in_person_tables(e: Evidence, power: int) -> int:
     for one in e.people:
         total = one.get("total") or {}
         range_of = total["most"] - total["least"] if "least" in total else 1
-        entered = min(one["max_cells"], cells_of(e, one["columns"])) * (2 if e.replace else 1)
+        entered = min(whole(one["max_cells"]), cells_of(e, one["columns"])) * (2 if e.replace else 1)
         if "least" not in total:
             entered = min(entered, one["queries"])
         moved += entered * int(one.get("times", 1) * range_of) ** power
@@ -697,14 +708,15 @@ class Evidence:
         self.session = "questions" in self.document or self.plan.get("schedule", {}).get("name") == "interactive"
         # Whom it protects.
         self.unit: Document = self.plan["unit"] if self.of_release else {"words": self.plan["unit"]}
-        self.rows, self.replace = self.unit.get("max_rows") or 1, self.unit.get("neighbours") == "replace"
-        self.most_in_cell: int = self.unit.get("max_rows_per_cell") or 0
+        self.rows, self.replace = whole(self.unit.get("max_rows") or 1), self.unit.get("neighbours") == "replace"
+        most = self.unit.get("max_rows_per_cell")
+        self.most_in_cell = whole(most) if most else 0
         # What was asked.
         opened: Document = self.document.get("questions", {}).get("request", {"domain": {}})
         self.request: Document = self.plan.get("request") or {"queries": {"queries": []}, "domain": opened["domain"]}
         self.people: list[Document] = self.plan.get("person_tables") or []
         columns: list[Document] = (self.plan.get("domain") or {}).get("columns", [])
-        self.sizes: dict[str, int] = {each["name"]: each["cells"] for each in columns}
+        self.sizes: dict[str, int] = {each["name"]: whole(each["cells"]) for each in columns}
         self.blocks: dict[str, Document] = {}
         self.first: dict[str, int] = {}  # the position of each block's first query among all
         for block in self.plan.get("workload", {}).get("blocks", []):
@@ -909,7 +921,7 @@ def answers_of_session(e: Evidence) -> Answers:
 
 def noisy(name: str, rows: Iterable[int], part: Document, law: Document, beta: float | None) -> Answers:
     """Values times their grid, with noise of one law and intervals that miss with probability beta."""
-    (kind, parameter), grid = law_of(law), float(Fraction(part["grid"]))
+    (kind, parameter), grid = law_of(law), float(exact(part["grid"]))
     spread, half = deviation(kind, parameter) * grid, None
     if beta is not None:
         half = half_interval(kind, parameter, beta) * grid
@@ -927,6 +939,7 @@ def summed_answers(e: Evidence) -> Answers:
         fewer = e.most_in_cell and len(columns) < len(e.sizes)  # such tables count other rows
         if fewer or kind_of(name, e) not in (*TABLES, "total") or block["queries"] != cells_of(e, columns):
             continue
+        need(len(part["values"]) == math.prod(e.sizes.values()), "a table of all columns has not a value for each cell")
         for cell, value in paired(product(*map(range, e.sizes.values())), part["values"]):
             at = dict(paired(e.sizes, cell))
             sums[tuple(at[column] for column in columns)] += value
@@ -953,6 +966,7 @@ def claims_of_answers(e: Evidence) -> Iterator[Claim]:
     if not e.answers:
         raise NotChecked("answers are read from CSV and JSON alone; the hash of the file is checked")
     if e.session and not e.document.get("questions", {}).get("rule"):
+        need(e.version <= (0, 10), "questions.rule is missing")
         raise NotChecked("answers of a session of 0.10.0 or before: they state another noise than was drawn")
     drawn = answers_of_session(e) if e.session else {**summed_answers(e), **drawn_answers(e)}
     parts = [e.block_of(part["name"])[0] for _, part in e.measured()]
@@ -1027,7 +1041,9 @@ DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "d
 
 def lines_of(ledger: str | None) -> list[Document]:
     """Of an export: {"entry", "seal"}, or {"text", "seal"} of what the rules refused."""
-    return [read_json(line) for line in Path(ledger or "").read_text("ascii").splitlines()]
+    found = [read_json(line) for line in Path(ledger or "").read_text("ascii").splitlines()]
+    need(all({*line} in ({"entry", "seal"}, {"text", "seal"}) for line in found), "a line is no entry with its seal")
+    return found
 
 
 def amounts(part: Any) -> tuple[Fraction, Fraction]:
@@ -1211,11 +1227,16 @@ def claims_of_names(e: Evidence) -> Iterator[Claim]:
     if e.version >= ((0, 4) if e.of_release else (0, 7)):
         there = ["sha256" in e.document, "sha256" in e.plan, "hashes" in e.document or "weights" in e.document]
         yield "sha256, plan.sha256, hashes: whether they are there", there, [True, True, True]
+    if not e.of_release and "hashes" in e.document:
+        yield "hashes: how many", len(e.document["hashes"]), 1
     if e.of_release:
         if e.version >= (0, 4):
             yield "plan.request, or questions: whether it is there", bool(e.plan.get("request")) or e.session, True
         names = {each.name for each in e.path.iterdir()} - {"release.json"}
         yield "files: whether they are there", set(e.document["files"]) <= names, True
+        # The first one is checked; readers open the one that is called so.
+        of_answers = [each for each in names if each.startswith(("answers", "rehearsal-answers"))]
+        yield "files: of answers", of_answers, e.document["files"][:1]
         yield "hashes: their names", sorted(e.document.get("hashes", names)), sorted(names)
 
 
@@ -1302,6 +1323,7 @@ def claims_of_left_out(e: Evidence) -> Iterator[Claim]:
 
 def claims_of_phases(e: Evidence) -> Iterator[Claim]:
     """The planned events are those of the phases, one after another; each phase costs what is stated."""
+    yield "spent.phases: whether they are there", bool(e.phases) or e.version < (0, 2), True
     start = 0
     for name, stated in e.phases.items():
         # The phase ends where most of its prices agree: at the first such event, or the last if it costs nothing.
@@ -1401,6 +1423,7 @@ CHECKS: dict[str, list[Check]] = {
         ("", claims_of_names),
     ],
     "guarantee": [
+        ("private", lambda _: {True, False}),
         ("", claims_of_guarantee),
         ("plan.guarantee", lambda e: e.document["guarantee"] if e.private else e.plan["guarantee"]),
         ("plan.whole?.*", in_all),
@@ -1450,6 +1473,7 @@ OF_RELEASES: dict[str, list[Check]] = {
     ],
     "answers": [
         ("intervals?.level", lambda _: 0.95),
+        ("certificate?", lambda _: NotChecked("how far a certificate reaches: it takes the fit (`dpqr verify`)")),
         ("certificate?.records", lambda e: min(x["certified"] for x in e.document["transcript"] if "certified" in x)),
         ("certificate?.fraction", lambda e: e.document["certificate"]["records"] / (e.plan["n"] or e.plan["most"])),
         ("", claims_of_answers),
@@ -1542,9 +1566,12 @@ def check(path: str, ledger: str | None = None, plan: str | None = None) -> list
     for name in ("record", "hashes", "guarantee", "prices", "draws", "answers", "ledger"):
         found += compared(e, name, [*CHECKS.get(name, []), *own.get(name, [])])
     if plan is not None:
-        kept = read_json(Path(plan).read_text("utf-8"))
-        of_session: Check = ("questions.plan", lambda _: seal_of(kept))
-        found += compared(e, "plan", [of_session if "questions" in e.document else ("plan", lambda _: kept)])
+
+        def kept(_: Evidence) -> Any:
+            return read_json(Path(plan).read_text("utf-8"))
+
+        of_session: Check = ("questions.plan", lambda e: seal_of(kept(e)))
+        found += compared(e, "plan", [of_session if "questions" in e.document else ("plan", kept)])
     if ledger is not None:
         found += compared(e, "ledger's sums", [("", claims_of_entries)])
     return found + [("not checked", "beyond", why) for why in UNREAD]

@@ -110,7 +110,7 @@ def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
             rule=CURRENT_RULE,
             draws=held.journal.number,
         )
-        held.folder.write(stated)
+        held.write(stated)
         online.open_watches()
         with held.folder.faults():
             held.folder.allocate()

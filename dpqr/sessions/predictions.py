@@ -160,7 +160,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
             request=plan.inputs.request if plan.inputs else None,
             draws=held.journal.number,
         )
-        held.folder.write(stated)
+        held.write(stated)
     return prediction_status(request.name, payer)
 
 
@@ -268,7 +268,7 @@ class PredictionSessionDocument(SessionDocument):
     """A session of predictions, as its folder and its transcript have it. All of it is public."""
 
     kind: ClassVar[str] = "prediction"
-    note: ClassVar[str] = "prediction session"
+    note: ClassVar[str] = "session of predictions"
     form: ClassVar[type[StatedSession]] = StatedPredictions
 
     document: StatedPredictions

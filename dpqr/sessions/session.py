@@ -6,6 +6,8 @@ What questions are asked and how they are answered is not this module's: `dpqr.s
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar
 
-from msgspec import Struct, ValidationError, convert, field, structs
+from msgspec import Struct, ValidationError, convert, field, structs, to_builtins
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.sources import public_documents
@@ -26,7 +28,7 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.values import replace
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.ledger.codec import JSON, decode_events
+from dpqr.ledger.codec import JSON, canonical, decode_events
 from dpqr.ledger.ledger import Reservation
 from dpqr.ledger.store import SqliteStore
 from dpqr.releases.journal import BEFORE, LedgerJournal, begin_journal, continue_journal, open_transcript, run_of
@@ -55,6 +57,9 @@ from dpqr.workload.related_blocks import map_to_columns
 from dpqr.workload.workload import row_names
 
 FORMAT = "session/1"
+SEAL = "seal"
+UNSEALED = ("interactive session", "prediction session")
+"""How the ledger calls sessions of 0.15 or before, whose file `session` has no seal."""
 
 
 class PastDraw(Struct, frozen=True, kw_only=True):
@@ -72,6 +77,7 @@ class SessionLock(Struct, kw_only=True):
 
     Attributes:
         run: the reservation's filters and journal.
+        note: how the ledger calls it.
         past: draws before this turn.
         drawn: SHA-256 of what the record of the closed session says was drawn; empty: there is none.
     """
@@ -81,8 +87,36 @@ class SessionLock(Struct, kw_only=True):
     paid: Reservation
     journal: LedgerJournal
     run: PaidRun
+    note: str
     past: tuple[PastDraw, ...] = ()
     drawn: str = ""
+
+    def write(self, stated: StatedSession) -> None:
+        """What the session is, under a seal that takes the reservation's key; durable on return.
+
+        Privacy:
+            Noise and limits of every turn follow from it, and the ledger sees events alone: with more records stated,
+            the same events would be paid for less noise, and limits would tell of rows for nothing.
+        """
+        document = to_builtins(stated)
+        self.folder.write({**document, SEAL: self._seal(document)})
+
+    def document(self) -> JSON:
+        """What the session is. LedgerError: it was edited, or is of another session."""
+        document = self.folder.document()
+        stated = str(document.pop(SEAL, ""))
+        try:
+            right = self.note in UNSEALED or hmac.compare_digest(stated.encode(), self._seal(document).encode())
+        except (ValueError, RecursionError):  # what no job has written
+            right = False
+        if not right:
+            raise self.folder.damaged(SESSION)
+        return document
+
+    def _seal(self, document: JSON) -> str:
+        return hmac.new(
+            self.journal.key, b"dpqr: a session\n" + canonical(document).encode(), hashlib.sha256
+        ).hexdigest()
 
     def settle(self, note: str, *, whole: bool) -> None:
         """End the session: what was not drawn comes back, unless it is paid as a whole; its files go.
@@ -173,7 +207,7 @@ class SessionDocument:
     @classmethod
     def read(cls, held: SessionLock) -> Self:
         """What the folder states. LedgerError: it is damaged, of another version, or of another kind of session."""
-        document = held.folder.document()
+        document = held.document()
         if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, cls.kind):
             raise LedgerError(f"session {held.folder.name!r}: is no {cls.kind} session of this version of dpqr")
         try:
@@ -262,7 +296,7 @@ def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Sessi
         paid = journal.paid
         guard = EveryFilter(filters=(bill.guard(), paid.guard()))
         run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=journal)
-        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run)
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, note=bill.note)
 
 
 @contextmanager
@@ -294,7 +328,9 @@ def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
             past.append(PastDraw(number=number, charge=run.guard.charge(event), event=event, value=line.get("value")))
         journal.lost = any(draw.value is None for draw in past)
         journal.number = journal.known
-        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=tuple(past))
+        held = SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, note=reservation.note)
+        held.past = tuple(past)
+        yield held
 
 
 @contextmanager
@@ -435,7 +471,7 @@ class QuestionSessionDocument(SessionDocument):
     """What the folder of a session of questions states."""
 
     kind: ClassVar[str] = "interactive"
-    note: ClassVar[str] = "interactive session"
+    note: ClassVar[str] = "session of questions"
     form: ClassVar[type[StatedSession]] = StatedQuestions
 
     document: StatedQuestions

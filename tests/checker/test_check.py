@@ -6,6 +6,7 @@ import ast
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -220,9 +221,75 @@ def more_draws_than_can_be_walked_over(document):
     document["events"][0]["count"] = 10**15
 
 
+def half_a_row_of_each(document):
+    """Half the sensitivity, and with it half the noise at the same price."""
+    words = document["unit"].replace("at most 3 rows of each are", "at most 1 row of each is")
+    for part in (document, document["plan"]):
+        part["guarantee"] = part["guarantee"].replace(document["unit"], words)
+    document["unit"] = document["plan"]["unit"]["words"] = words
+    document["plan"]["unit"]["max_rows"] = document["plan"]["request"]["options"]["max_rows"] = 0.5
+    for law in (one["law"] for one in document["transcript"]):
+        scale = Fraction(law["scale"]) / 6
+        law |= {"scale": str(scale), "deviation": checker.deviation("discrete-laplace", scale)}
+    for event in (*document["events"], *document["plan"]["events"]):
+        event |= {"sensitivity": "1/2", "scale": str(Fraction(event["scale"]) / 6)}
+
+
+def labels_that_cost_nothing(document):
+    for events in (document["events"], document["plan"]["events"]):
+        events.append({"kind": "label-selection", "epsilon": "1", "delta": "0", "labels": 0, "count": 1})
+
+
+def a_session_without_a_rule(document):
+    """Its draws would be in no record, and its answers could not be checked."""
+    document["plan"]["schedule"]["name"] = "interactive"
+    for one in document["transcript"]:
+        one["charges"] = []
+
+
+def an_accountant_of_its_own(document):
+    plan, lower = document["plan"], {"exact": "1/100", "float": 0.01}
+    plan["accountant"] = document["spent"]["charged"] = plan["request"]["options"]["accountant"] = "exact"
+    plan["budget"]["epsilon"] = plan["proved_epsilon"] = document["spent"]["epsilon"]["exact"] = lower
+    plan["request"]["options"]["epsilon"] = "0.01"
+    for part in (document, plan):
+        part["guarantee"] = part["guarantee"].replace("epsilon = 1 ", "epsilon = 0.01 ")
+
+
+def no_phases(document):
+    del document["spent"]["phases"]
+
+
+def private_in_other_words(document):
+    document["private"] = "yes"
+
+
+def a_number_that_takes_hours(document):
+    document["plan"]["request"]["options"]["epsilon"] = "1e99999"
+
+
+def a_grid_that_takes_hours(document):
+    document["transcript"][0]["measured"][0]["grid"] = "1e99999"
+
+
+def more_cells_than_can_be_walked_over(document):
+    for column in document["plan"]["domain"]["columns"]:
+        column["cells"] = 10**4
+    document["transcript"][0]["measured"][0]["name"] = "table of all columns"
+
+
 @pytest.mark.parametrize(
     ("forge", "name", "words"),
     [
+        (half_a_row_of_each, "columns, persons", "0.5 is no number of rows"),
+        (labels_that_cost_nothing, "counts", "draws nothing"),
+        (private_in_other_words, "counts", "private: stated yes"),
+        (a_session_without_a_rule, "counts", "questions.rule is missing"),
+        (an_accountant_of_its_own, "columns", "there is no accountant 'exact'"),
+        (no_phases, "columns", "spent.phases: whether they are there"),
+        (a_number_that_takes_hours, "counts", "is no number"),
+        (a_grid_that_takes_hours, "counts", "is no exact figure"),
+        (more_cells_than_can_be_walked_over, "counts", "has not a value for each cell"),
         (more_draws_than_can_be_walked_over, "counts", "charges that no draw names"),
         (all_rounds_left_out, "counts", "no charged event is for discrete-laplace noise"),
         (rows_of_persons_left_out, "rows left out, persons", "draws from left-out rows, in parallel"),
@@ -239,6 +306,55 @@ def test_fields_that_are_forged_together_are_refused(forge, name, words, made, t
     write(reseal(document), tmp_path / "out/release.json")
     code, said = refused(tmp_path / "out")
     assert (code, words in said) == (6, True)
+
+
+def with_answers(place, document, names, texts):
+    """A release whose record lists these files with these texts."""
+    document["files"], document["hashes"] = names, {}
+    for name, text in texts.items():
+        (place / name).write_text(text)
+        document["hashes"][name] = hashlib.sha256(text.encode()).hexdigest()
+    write(reseal(document), place / "release.json")
+    return refused(place)
+
+
+def test_answers_are_in_the_one_file_that_readers_open(made, tmp_path):
+    """The draws fit a file of another name, or one of two formats, and readers see the other one."""
+    shutil.copytree(made["counts"][0], tmp_path / "out")
+    document, text = json.loads(record_of(tmp_path / "out").read_text()), (tmp_path / "out/answers.csv").read_text()
+    other = text.replace('"total"', '"all"')
+    assert with_answers(tmp_path / "out", document, ["answers.csv"], {"answers.csv": text})[0] == 0
+    for names in (["fits.csv", "answers.csv"], ["answers.csv", "answers.json"]):
+        code, words = with_answers(tmp_path / "out", document, names, {names[0]: text, names[1]: other})
+        assert (code, "files: of answers" in words) == (6, True)
+        (tmp_path / "out" / next(name for name in names if name != "answers.csv")).unlink()
+
+
+def test_intervals_do_not_follow_from_an_error_without_end(made, tmp_path):
+    """Every number is within a part in 1e9 of infinity, where that part is infinite."""
+    place = tmp_path / "out"
+    shutil.copytree(made["pairs, searched"][0], place)
+    found = restated(
+        place, lambda row: row["basis"] == "estimate", lambda _: {"error": "inf", "lower": "1", "upper": "2"}
+    )
+    assert {code for _, code in found} == {6}
+    assert not checker.agrees(1.0, math.inf)
+
+
+def test_predictions_are_those_that_the_record_names(tmp_path):
+    """Without a hash of their file any others would do."""
+    place = honest.prediction(tmp_path, "least squares")
+    document = json.loads(record_of(place).read_text())
+    assert refused(place)[0] == 0
+    place.write_text('"prediction"\n1\n1\n1\n1\n')
+    write(reseal({**document, "hashes": {}}), record_of(place))
+    code, words = refused(place)
+    assert (code, "hashes: how many" in words) == (6, True)
+
+
+def test_how_far_a_certificate_reaches_is_said_not_to_be_checked(made):
+    found = checker.check(str(made["counts, theory"][0]))
+    assert any(state == "not checked" and "how far a certificate reaches" in words for state, _, words in found)
 
 
 def balance(**rules):
@@ -401,6 +517,18 @@ def of_rows(line):
         line["entry"]["unit"] = PrivacyUnit().whom
 
 
+def test_a_line_of_a_ledger_is_the_entry_that_its_seal_is_of(made, tmp_path):
+    """A text that the seals fit, and beside it an entry that states another limit."""
+    place, ledger = made["counts, persons"]
+    lines = [json.loads(line) for line in ledger.read_text().splitlines()]
+    for line in lines:
+        if line["entry"]["entry"] == "init":
+            line["text"] = canonical(line["entry"])
+            line["entry"] |= {"limit": "400", "epsilon": "400"}
+    (tmp_path / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert refused(place, tmp_path / "ledger.jsonl")[0] == 7
+
+
 @pytest.mark.parametrize(("forge", "kinds"), [(twins, ("reserve", "record", "settle")), (of_rows, ("init",))])
 def test_entries_that_are_hidden_and_budgets_of_others_are_refused(forge, kinds, made, tmp_path):
     """Every seal follows. Of the record the seal of the entry that paid too."""
@@ -523,8 +651,9 @@ def test_another_plan_than_the_reviewed_one_is_refused(made, tmp_path):
     plan = checker.read_json(record_of(place).read_text())["plan"]
     write(plan, tmp_path / "plan.json")
     assert ("ok", "plan", "1 fields follow") in checker.check(str(place), None, str(tmp_path / "plan.json"))
-    write({**plan, "seed": 1}, tmp_path / "plan.json")
-    assert "refused" in {state for state, _, _ in checker.check(str(place), None, str(tmp_path / "plan.json"))}
+    for text in (canonical({**plan, "seed": 1}), '{"dpqr":', "[" * 10**5):
+        (tmp_path / "plan.json").write_text(text)
+        assert "refused" in {state for state, _, _ in checker.check(str(place), None, str(tmp_path / "plan.json"))}
 
 
 def test_dpqr_verify_independent_opens_it(made, tmp_path):

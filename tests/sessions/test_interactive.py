@@ -38,7 +38,7 @@ from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session, status
 from dpqr.sessions.planning import OpenRequest, plan_session
-from dpqr.sessions.session import PARTS
+from dpqr.sessions.session import PARTS, UNSEALED, QuestionSessionDocument
 from dpqr.tables.engines.known import source_at
 from dpqr.tables.policy import PolicyChange
 from dpqr.tables.source import TableSource
@@ -397,6 +397,19 @@ def test_an_edited_transcript_is_refused(place):
         asked(place, WHERE)
 
 
+def test_a_session_whose_file_states_other_neighbours_is_refused(place):
+    """Other neighbours than were paid for: noise for other changes of the table, at the same price."""
+    opened(place)
+    file = folder(place).path / "session"
+    document = json.loads(file.read_text())
+    document["plan"]["neighbours"], document["plan"]["n"] = "replace", 600
+    file.write_text(json.dumps(document))
+    draws = drawn(place)
+    with pytest.raises(LedgerError, match="'session' is damaged or was edited"):
+        asked(place, SURPRISE)
+    assert drawn(place) == draws
+
+
 def test_another_table_closes_the_session_paid_in_full(place):
     opened(place)
     (place / "table.csv").write_text(TABLE + "1,1,1,1\n")
@@ -555,7 +568,8 @@ def test_where_records_are_replaced_the_release_states_the_noise_that_wconsisten
 @pytest.mark.parametrize("accountant", thinned(GUARANTEES, 2))
 def test_a_session_that_an_earlier_version_opened_keeps_its_rule_and_states_what_it_drew(place, accountant):
     """Its folder states no rule: every surprise measures the table of its parts, with the noise of that."""
-    replacing(place, accountant)
+    with patch.object(QuestionSessionDocument, "note", UNSEALED[0]):
+        replacing(place, accountant)
     file = folder(place).path / "session"
     kept = json.loads(file.read_text())
     assert kept.pop("rule") == "no dearer"

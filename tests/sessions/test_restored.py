@@ -152,6 +152,7 @@ def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(los
         paid=SimpleNamespace(events="all"),
         journal=SimpleNamespace(lost=lost),
         run=SimpleNamespace(guard=SimpleNamespace(events="drawn")),
+        note="session of questions",
         drawn="a" * 64,
     )
     held.drawn = "a" * 64

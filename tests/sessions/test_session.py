@@ -39,6 +39,7 @@ from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.predictions import (
     AskPredictions,
     OpenPredictions,
+    PredictionSessionDocument,
     ask_predictions,
     close_predictions,
     open_predictions,
@@ -46,6 +47,7 @@ from dpqr.sessions.predictions import (
     prediction_status,
 )
 from dpqr.sessions.session import (
+    UNSEALED,
     SessionDocument,
     StatedBudget,
     StatedSession,
@@ -242,6 +244,58 @@ def test_another_table_closes_the_session_paid_in_full(place):
         asked(place, WOMAN)
 
 
+def more_records(document):
+    """The same event would be paid for a hundredth of the noise."""
+    document["plan"]["n"] = 40000
+
+
+def fewer_rows_allowed(document):
+    """A refusal would tell that there are more, for nothing, and as often as one likes."""
+    document["limits"]["records"] = 399
+
+
+def without_its_seal(document):
+    del document["seal"]
+
+
+def no_number(document):
+    document["limits"]["records"] = float("nan")
+
+
+@in_one_test("forge", [more_records, fewer_rows_allowed, without_its_seal, no_number])
+def test_what_a_session_is_cannot_be_edited(forge, place):
+    name = forge.__name__
+    open_predictions(request(place, name, epsilon="20"), SILENT)
+    file, draws = folder(place, name).path / "session", drawn(place)
+    kept = file.read_text()
+    document = json.loads(kept)
+    forge(document)
+    file.write_text(json.dumps(document))
+    with pytest.raises(LedgerError, match="'session' is damaged or was edited"):
+        asked(place, WOMAN, name)
+    assert drawn(place) == draws
+    file.write_text(kept)
+    assert len(asked(place, WOMAN, name).numbers) == 1
+
+
+def test_the_file_of_another_session_is_refused(place):
+    for name, n in (("desk", 400), ("other", 40000)):
+        open_predictions(request(place, name, epsilon="20", n=n), SILENT)
+    (folder(place).path / "session").write_text((folder(place, "other").path / "session").read_text())
+    with pytest.raises(LedgerError, match="'session' is damaged or was edited"):
+        asked(place, WOMAN)
+
+
+def test_a_session_that_0_15_has_opened_needs_no_seal(place):
+    with patch.object(PredictionSessionDocument, "note", UNSEALED[1]):
+        opened(place)
+    file = folder(place).path / "session"
+    document = json.loads(file.read_text())
+    without_its_seal(document)
+    file.write_text(json.dumps(document))
+    assert len(asked(place, WOMAN).numbers) == 1
+
+
 def test_an_edited_transcript_and_another_kind_of_session_are_refused(place):
     opened(place)
     asked(place, WOMAN)
@@ -251,8 +305,8 @@ def test_an_edited_transcript_and_another_kind_of_session_are_refused(place):
     with pytest.raises(LedgerError, match="shortened, edited or copied"):
         asked(place, MAN)
     path.write_text("\n".join(lines) + "\n")
-    stated = folder(place).document()
-    folder(place).write({**stated, "kind": "interactive"})
+    with lock_session("desk", payer(place)) as held:
+        held.write({**held.document(), "kind": "interactive"})
     with pytest.raises(LedgerError, match="no prediction session"):
         asked(place, MAN)
 
