@@ -249,7 +249,7 @@ def series_view(names: Sequence[str], trends: Sequence[Trend], form: SeriesForm 
         # Cells as people write them.
         trend = replace(each, points=tuple(map(readable, each.points)))
         parts += [heading(trend.points[0]), (_table if form == "table" else _curves)(names, trend), Text("")]
-    legend = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
+    legend: tuple[str, ...] = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
     if form == "table" and any(np.isnan(point.precision).any() for each in trends for point in each.points):
         legend += (WITHOUT_ERROR,)
     return Group(*parts, *(Text(line, style="dim") for line in legend))
