@@ -100,6 +100,14 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
         return self.document("domain") or {}
 
 
+def but_for_learned(plan: dict[str, Any]) -> str:
+    """A sentence, behind a blank, on what of the domain is no public knowledge; empty: all of it is."""
+    learned = (plan.get("domain") or {}).get("learned") or {}
+    parts = [f"labels or bounds of {', '.join(learned['columns'])}"] if learned.get("columns") else []
+    parts += ["how many rows of each person are used"] if learned.get("max_rows") else []
+    return f" But private draws, which were paid for, have learned {' and '.join(parts)}." if parts else ""
+
+
 def protected_unit(plan: Mapping[str, Any]) -> PrivacyUnit:
     """The unit that a record's plan names, as far as pages speak of it."""
     unit = plan.get("unit") or {}
