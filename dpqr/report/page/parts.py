@@ -16,6 +16,7 @@ from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit, unit_columns
 from dpqr.kernel.wording import Fact, plain
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files.atomic import RECORD
@@ -100,7 +101,7 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
         return self.document("domain") or {}
 
 
-def but_for_learned(plan: dict[str, Any]) -> str:
+def but_for_learned(plan: JSON) -> str:
     """A sentence, behind a blank, on what of the domain is no public knowledge; empty: all of it is."""
     learned = (plan.get("domain") or {}).get("learned") or {}
     parts = [f"labels or bounds of {', '.join(learned['columns'])}"] if learned.get("columns") else []
