@@ -40,8 +40,9 @@ class Series(Readable):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row an answer and point: `query`, `point`, a column for each attribute that some query keeps apart,
-        `detail`, `estimate`, `error`, `lower`, `upper`, `change` from the point before, and `change_error`."""
+        """One row a point and answer, or value of a figure: `query`, `point`, a column for each attribute that some
+        query keeps apart, `detail`, `estimate`, `error`, `lower`, `upper`, `change` from the point before, and
+        `change_error`."""
         from dpqr.releases.files.answer_tables import answers_frame
 
         return answers_frame(self._table)

@@ -135,11 +135,13 @@ class PaidRun(Struct, kw_only=True):
 
     @property
     def charged(self) -> str:
-        """The figures of what the ledger will keep, where that is less than it has set aside; else empty."""
+        """The figures of what the ledger will keep, where they are less than those of what it has set aside; else
+        empty."""
         if not self.paid or self._whole:
             return ""
         kept = self.paid.currency.settled(self.paid.cost, self.guard.events, self.paid.pricing)
-        return "" if kept == self.paid.cost else self.paid.currency.words(kept, upward_text)
+        told, whole = (self.paid.currency.words(cost, upward_text) for cost in (kept, self.paid.cost))
+        return "" if told == whole else told
 
     def failed(self, error: BaseException) -> None:
         """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.

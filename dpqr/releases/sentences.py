@@ -208,7 +208,7 @@ CHECK = "check the formats and labels of the domain file"
 
 def left_out_warning(release: FinishedRun) -> str | None:
     """That hardly any rows were used, many were left out, or hardly any value of a column was read, where a released or
-    a public count says so; else None.
+    a public count says so; where none does, that a figure says nothing; else None.
 
     Left out: the noisy count is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of
     200 runs (half of the tail of DOUBT: one side). Hardly any used: the noisy total is no larger than noise alone makes
@@ -242,22 +242,22 @@ def left_out_warning(release: FinishedRun) -> str | None:
         return unread
     # Figures of which noise may be all there is of their denominators, in every group.
     empty = (each.figure.name for each in release.figures if each.small.size and each.small.all())
-    if name := next(empty, None):
-        return (
-            f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the "
-            "table is too small for the budget, or the values of its column are not written as the domain file says"
-        )
+    name = next(empty, None)
+    nothing = name and (
+        f"{plain(name)!r} says nothing in any group: the records that it divides by are no more than noise; the "
+        "table is too small for the budget, or the values of its column are not written as the domain file says"
+    )
     if not (problem.unit.drops or problem.unit.columns):
-        return None
+        return nothing
     if nobody := _hardly_anybody(release):
         return nobody
     if not totals:
-        return None
+        return nothing
     noise, used, cells, number = min(totals)
     most = history[number].law.tail(DOUBT) * math.sqrt(cells)
     known = problem.persons or problem.declared or problem.n or problem.most
     if (used > most) if known is None else (used + most > known / 2):
-        return None
+        return nothing
     cause = f"the table is too small for the budget, or {by} left out nearly all"
     cause = cause if known is None else f"{known:,} were declared, so {by} left out most, or that number is wrong"
     return (

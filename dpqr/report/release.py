@@ -17,6 +17,7 @@ from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.unit import whose
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
@@ -238,14 +239,19 @@ LEGEND = (
     f"change: from the point before, with the errors of both; {MARK}: more than {FACTOR} of its errors",
     "error: standard error of the estimate",
 )
+WITHOUT_ERROR = "without an error: only the interval (--out) says how far the estimate may be off"
 
 
 def series_view(names: Sequence[str], trends: Sequence[Trend], form: SeriesForm = "table") -> RenderableType:
     """Every answer of every block at all points."""
     parts: list[RenderableType] = []
-    for trend in trends:
+    for each in trends:
+        # Cells as people write them.
+        trend = replace(each, points=tuple(map(readable, each.points)))
         parts += [heading(trend.points[0]), (_table if form == "table" else _curves)(names, trend), Text("")]
-    legend = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
+    legend: tuple[str, ...] = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
+    if form == "table" and any(np.isnan(point.precision).any() for each in trends for point in each.points):
+        legend += (WITHOUT_ERROR,)
     return Group(*parts, *(Text(line, style="dim") for line in legend))
 
 

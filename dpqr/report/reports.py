@@ -40,6 +40,7 @@ from dpqr.report.page.parts import (
     ChargeRow,
     ReportInput,
     Spending,
+    but_for_learned,
     file_hashes,
     first_rows,
     html,
@@ -131,7 +132,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
             "deployment_model": _model(record),
             "accounting": {
                 "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to "
-                "public facts; estimates, their errors and synthetic rows follow from it and cost nothing.",
+                "public facts; all else that is published follows from it and costs nothing.",
                 "composition": f"Charged by the accountant {spent['charged']} ({spent['why']}), over every draw of "
                 "the run.",
             },
@@ -161,7 +162,7 @@ def _model(record: dict[str, Any]) -> dict[str, object]:
         "release_type_details": ledger,
         "data_source_type": "Static",
         "access_type": "Non-interactive",
-        "access_type_details": "Answers, record and synthetic rows are published as files.",
+        "access_type_details": f"Published as files: {', '.join(map(str, record['files']))}.",
     }
 
 
@@ -171,7 +172,7 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that "
         "were fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes "
-        "nothing on it.",
+        f"nothing on it.{but_for_learned(plan)}",
         "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; "
         f"by dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the "
         "operating "
@@ -227,6 +228,9 @@ def croissant_card(
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
     budget, use = whole_price(record["plan"]) or {}, stated.use or record.get("purpose")
+    # What is wrong comes first, as on the page.
+    period = record["plan"].get("period")
+    limits = (record.get("warning"), period and f"Rows of {period['name']} only", record["certainty"])
     # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
     record_sets = []
     for file, names in columns.items():
@@ -267,7 +271,7 @@ def croissant_card(
         "recordSet": record_sets,
         "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
         "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
-        "rai:dataLimitations": str(record["certainty"]),
+        "rai:dataLimitations": " ".join(f"{str(words).removesuffix('.')}." for words in limits if words),
         **({"rai:dataUseCases": use} if use else {}),
         "dpqr:epsilon": budget["epsilon"]["exact"],
         "dpqr:delta": budget["delta"]["exact"],

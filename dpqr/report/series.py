@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.answers.answered import Trend, trend
+from dpqr.releases.answers.answered import AnsweredBlock, Trend, trend
 from dpqr.releases.files.answer_tables import CUMULATIVE_COLUMNS, EARLIER, named_cells, read_cumulative
 from dpqr.releases.files.read_release import (
     ReleaseFiles,
-    all_answers,
     block_entries,
     block_entry,
-    read_answers,
+    figure_blocks,
+    read_blocks,
     read_release,
 )
 from dpqr.releases.files.tidy import Texts, Tidy
@@ -27,7 +27,8 @@ SHOWN = 6
 
 
 class ReleaseSeries(Struct, frozen=True, kw_only=True):
-    """names: of the points, earliest first: their periods, or else where the releases lie. trends: by block."""
+    """names: of the points, earliest first: their periods, or else where the releases lie. trends: by block; of a
+    figure its values."""
 
     names: tuple[str, ...]
     trends: tuple[Trend, ...]
@@ -80,8 +81,7 @@ def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Ite
     """
     counter = named[0][1].record["plan"].get("counter")
     if counter is None:
-        answers = ((read_answers(files, query),) if query else all_answers(files) for _, files in named)
-        yield from map(trend, zip(*answers, strict=True))
+        yield from map(trend, zip(*(_blocks(files, query) for _, files in named), strict=True))
         return
     tree = PeriodTree(periods=counter["periods"], base=counter["base"])
     numbers = [files.record["plan"]["counter"]["number"] for _, files in named]
@@ -93,6 +93,20 @@ def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Ite
     adds = [0, *(before >= tree.span(number).start - 1 for before, number in pairwise(numbers))]
     for points, parts in zip(counts, earlier, strict=True):
         yield trend(points, [part.error * each for part, each in zip(parts, adds, strict=True)])
+
+
+def _blocks(files: ReleaseFiles, query: str | None) -> Iterator[AnsweredBlock]:
+    """The answers of every block, or of the one that is wanted; a figure takes the place of a block of its name, and
+    others come last."""
+    figures = figure_blocks(files)
+    if query in figures:
+        yield figures[query]
+        return
+    entries = (block_entry(files, query),) if query else block_entries(files)
+    for block in read_blocks(files, entries):
+        yield figures.pop(block.name, block)
+    if query is None:
+        yield from figures.values()
 
 
 def _ordered(found: Sequence[ReleaseFiles], places: Sequence[str]) -> list[tuple[str, ReleaseFiles]]:
@@ -144,7 +158,7 @@ SERIES_COLUMNS = ("query", "detail", "point", *FIGURES, *CHANGES)
 
 
 def series_table(names: Sequence[str], trends: Sequence[Trend]) -> Tidy:
-    """The answers of all blocks at all points.
+    """The answers of all blocks, and the values of figures, at all points.
 
     Columns: query, one for each attribute that some query keeps apart, detail, point (a period, or a release), the
     figures of the answer, its change from the point before, and the error of that.

@@ -223,8 +223,9 @@ def check_columns(
     times = Counter(names)
     for name, accepts in columns.items():
         if not times[name]:
+            place = " in the first row of its first sheet" if where.lower().endswith(".xlsx") else ""
             raise DataError(
-                f"{where} has no column {name!r}; correct its name in the table, or where it is stated (domain "
+                f"{where} has no column {name!r}{place}; correct its name in the table, or where it is stated (domain "
                 "file, --unit, --counts)"
             )
         if times[name] > 1:

@@ -37,10 +37,12 @@ from support.paid_releases import (
 from support.process_races import run_module
 
 from dpqr.kernel.budget import Cost, Pricing, upward_text
+from dpqr.kernel.currency import SumCurrency
 from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, AlreadyThere, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.values import replace
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import DataKind
 from dpqr.published.evidence import VerifyRequest
@@ -221,6 +223,23 @@ def test_the_policys_limits_hold_for_a_request_that_states_none_and_are_named(tm
         made = run(tmp_path, limits=limits, out=f"out{limits.records}")
         (bit,) = (note for note in made.trust if "one bit" in note)
         assert "more than 5 records (--max-records)" in bit
+
+
+def test_a_rest_below_the_last_digit_is_not_spoken_of(place, monkeypatch):
+    """The record does not say that what was set aside came back, where it names the same figure for both."""
+    kept, seen = SumCurrency.settled, []
+
+    def hair_less(self, *paid):
+        cost = kept(self, *paid)
+        seen.append(replace(cost, amount=cost.amount * (1 - Fraction(1, 10**12))))
+        return seen[-1]
+
+    monkeypatch.setattr(SumCurrency, "settled", hair_less)
+    made = run(place)
+    assert account(place).spent == seen[-1].amount < 1
+    assert not any(REST in text or "reserved" in text for _, text in receipt(made))
+    assert "charged" not in document(place)["ledger"]
+    assert verify(VerifyRequest(release=str(place / "out"), ledger=str(ledger_in(place).store.path))).code == 0
 
 
 def test_a_job_that_ends_while_rows_are_read_stays_paid_and_can_be_continued(place, monkeypatch):

@@ -299,6 +299,9 @@ def test_a_figure_that_says_nothing_in_any_group_is_a_warning():
     said = left_out_warning(replace(few(9_000), figures=(mean(True, False), mean(True, True))))
     assert said.startswith("'pay' says nothing in any group: the records that it divides by are no more than noise")
     assert left_out_warning(replace(few(9_000), figures=(mean(True, False), mean()))) is None
+    lost = left_out_warning(replace(few(0), figures=(mean(True),)))
+    assert lost == left_out_warning(few(0)), "where all rows are lost the figure is not what is wrong"
+    assert left_out_warning(replace(few(0, drops=False), figures=(mean(True),))) == said
 
 
 def test_hardly_any_rows_used_is_a_warning_that_names_the_probable_column():

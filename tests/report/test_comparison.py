@@ -139,6 +139,7 @@ def figures(**known):
 def test_facts_then_blocks_then_others():
     facts = {"epsilon": "1.0", "unit": "a\x1b"}, {"epsilon": "2.0", "unit": "a\x1b"}
     shown = printed(compared_view(facts, [("by sex", 2, figures(apart=3.25)), ("all", 1, figures())], [["cdf"], []]))
+    assert "in records (a sum's in its column's unit)" in " ".join(shown.split())
     assert shown.splitlines()[:7] == [
         "         A      B",
         "epsilon  1.0    2.0",

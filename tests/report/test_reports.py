@@ -52,6 +52,14 @@ def test_names_of_the_vocabulary_are_declared():
     assert "Differentially private with epsilon = 1" in found["rai:personalSensitiveInformation"]
 
 
+def test_limits_begin_with_what_is_wrong_and_name_the_period():
+    document = release_document(make_release())
+    plan = document["plan"] | {"period": {"name": "2025-12", "every": "month", "column": "day"}}
+    told = croissant_card(document | {"warning": "nothing was read", "plan": plan}, STATED, HASHES, COLUMNS)
+    assert told["rai:dataLimitations"] == f"nothing was read. Rows of 2025-12 only. {document['certainty']}"
+    assert card()["rai:dataLimitations"] == document["certainty"]
+
+
 def test_what_nobody_stated_is_left_out():
     found = card(stated=CuratorFacts())
     assert not {"creator", "datePublished", "spatialCoverage", "rai:dataUseCases"} & set(found)
@@ -72,6 +80,9 @@ CURATOR = CuratorFacts(
     author="M. Weber",
     date="2026-11-22",
 )
+
+
+LEARNED = {"columns": ["icd", "cost"], "max_rows": {"numbers": [1]}}
 
 
 def record(release=make_release, **fields):
@@ -100,6 +111,19 @@ def test_figures_are_those_of_the_release():
     assert approximate["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.5, "delta": 1e-9}
     assert "public" in approximate["dp_variant"]["unprotected_quantities"]
     assert "No ledger was used" in pure["deployment_model"]["release_type_details"]
+
+
+def test_the_record_names_the_files_and_what_was_learned():
+    stated = record(files=["answers.csv"])
+    found = registry_record(stated, CURATOR)["deployment"]
+    assert "synthetic" not in str(found)
+    assert found["deployment_model"]["access_type_details"] == "Published as files: answers.csv."
+    plan = stated["plan"] | {"domain": stated["plan"]["domain"] | {"learned": LEARNED}}
+    said = registry_record(stated | {"plan": plan}, CURATOR)["deployment"]["implementation"]
+    assert said["preprocessing_and_hyperparameter_tuning"].endswith(
+        "tunes nothing on it. But private draws, which were paid for, have learned labels or bounds of icd, cost and "
+        "how many rows of each person are used."
+    )
 
 
 def test_a_ledger_and_a_unit_are_named():

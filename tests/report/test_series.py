@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from support.counters import MONTHS, released
 from support.handmade_release import make_release
+from support.plain_screen import printed
 
+import dpqr
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.values import replace
 from dpqr.releases.answers.answered import answered_block, trend
-from dpqr.releases.files.read_release import read_answers, read_release
+from dpqr.releases.files.read_release import read_answers, read_figures, read_release
 from dpqr.releases.record.plan_document import seal_document
+from dpqr.report.release import WITHOUT_ERROR, series_view
 from dpqr.report.series import CHANGES, FIGURES, series, series_table
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -178,3 +181,65 @@ def test_an_attribute_called_point_gets_another_name():
     (record, *_) = series_table(("a", "b"), [trend((block, block))]).records()
     assert record["point"] == "a"
     assert record["column_point"] == block.cells(0)[0]
+
+
+@pytest.fixture(scope="module")
+def figured(tmp_path_factory):
+    """Two releases of figures: a mean by month, quantiles, a ratio of two sums, the largest cells; by their places."""
+    place = tmp_path_factory.mktemp("figured")
+    fields = [
+        {"name": "kwh", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}},
+        {"name": "homes", "type": "integer", "constraints": {"minimum": 1, "maximum": 3}},
+        {"name": "day", "type": "date", "constraints": {"minimum": "2025-10-01", "maximum": "2025-11-30"},
+         "dpqr": {"every": "month"}},
+    ]  # fmt: skip
+    queries = [
+        {"mean": "kwh", "by": ["day"], "name": "daily use"},
+        {"quantiles": "kwh", "at": [0.1, 0.9], "name": "spread"},
+        {"ratio": {"of": "kwh", "to": "homes"}, "name": "use a home"},
+        {"top": "homes", "k": 1, "name": "most"},
+    ]
+    (place / "q.json").write_text(json.dumps({"domain": {"fields": fields}, "queries": queries}))
+    rows = [f"{kwh},{1 + kwh % 3},2025-{month}-05\n" for month in (10, 11) for kwh in range(10) for _ in range(40)]
+    (place / "table.csv").write_text("kwh,homes,day\n" + "".join(rows))
+    places = [str(place / name) for name in ("first", "second")]
+    for out in places:
+        dpqr.release(str(place / "table.csv"), queries=str(place / "q.json"), eps=1, out=out)
+    return places
+
+
+def test_a_figure_goes_from_point_to_point_as_itself(figured):
+    """Its numbers are those of `figures.csv`, not the sums that they are computed from."""
+    found = series(figured)
+    names = [trend.name for trend in found.trends]
+    assert {"daily use", "spread", "use a home", "most"} <= {*names}
+    assert len({*names}) == len(names)
+    by_name = {trend.name: trend for trend in found.trends}
+    for place, where in enumerate(figured):
+        stored = read_figures(read_release(where))
+        for name in ("daily use", "spread", "use a home"):
+            rows = [row for row in stored if row["figure"] == name]
+            for number in FIGURES:
+                shown = getattr(by_name[name].points[place], number)
+                assert np.array_equal(shown, np.array([row[number] for row in rows], dtype=float), equal_nan=True)
+    use = by_name["daily use"]
+    assert np.array_equal(use.change[1], use.points[1].estimate - use.points[0].estimate)
+    assert np.array_equal(use.change_error[1], np.hypot(use.points[0].error, use.points[1].error), equal_nan=True)
+    assert by_name["most"].rows == 3, "of the largest cells the counts of all, for each release may name others"
+    for name in ("spread", "use a home"):
+        assert [trend.name for trend in series(figured, name).trends] == [name]
+
+
+def test_a_screen_of_a_series_names_cells_as_that_of_a_release_does(figured):
+    found = series(figured, "daily use")
+    shown = printed(series_view(found.names, found.trends))
+    assert "day=Oct 2025" in shown
+    assert "[2025-10-01" not in shown
+
+
+def test_a_value_without_an_error_is_explained(figured):
+    """As the mean of nobody: only its interval shows that it says nothing."""
+    found = series(figured, "daily use")
+    assert WITHOUT_ERROR not in printed(series_view(found.names, found.trends))
+    bare = trend([replace(point, error=np.full(point.rows, np.nan)) for point in found.trends[0].points])
+    assert WITHOUT_ERROR in printed(series_view(found.names, [bare]))

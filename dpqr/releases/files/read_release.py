@@ -30,7 +30,15 @@ from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files.atomic import RECORD, RECORD_KIND, read_record
 from dpqr.releases.files.formats import ENDINGS, FORMATS, files_of
-from dpqr.releases.files.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
+from dpqr.releases.files.release_files import (
+    ANSWER_COLUMNS,
+    BASIS,
+    ERROR,
+    FIGURE_COLUMNS,
+    NUMBERS,
+    SYNTHETIC,
+    file_hash,
+)
 from dpqr.releases.files.tidy import FIGURES, Row, free_column_name, undo_inert
 from dpqr.releases.forecast.simulation import ErrorDistribution, reaches
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, DomainPart, WorkloadPart, record_path, written
@@ -295,6 +303,10 @@ def _record(directory: Path, name: str) -> JSON | None:
 
 NO_TABLE = (text_csv.Error, pa.ArrowException)
 """What reading a file that is no table ends with, beside ValueError and OSError."""
+LARGEST = "top"
+"""The kind of figures that name cells."""
+NOT_CELLS = {*FIGURE_COLUMNS} - {DETAIL}
+"""Columns of figures that do not tell them apart."""
 _FIGURES = re.compile(rf"(rehearsal-)?figures\.({ENDINGS})")
 
 
@@ -399,6 +411,31 @@ def read_figures(files: ReleaseFiles) -> list[Row]:
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
     label = files_of(name).label
     return [{key: label(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
+
+
+def figure_blocks(files: ReleaseFiles) -> dict[str, AnsweredBlock]:
+    """The values of every figure by its name, in the form of answers; of the largest cells none, for these are answers
+    already, and others in each release. Raises: as `read_figures`."""
+    by_name: dict[str, list[Row]] = {}
+    for row in read_figures(files):
+        if row["kind"] != LARGEST:
+            by_name.setdefault(row["figure"], []).append(row)
+    return {name: _figure_block(name, rows, files) for name, rows in by_name.items()}
+
+
+def _figure_block(name: str, rows: Sequence[Row], files: ReleaseFiles) -> AnsweredBlock:
+    known = {free_column_name(FIGURE_COLUMNS, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
+    cells = {key: pa.array([row[key] for row in rows], pa.string()) for key in rows[0] if key not in NOT_CELLS}
+    columns = (_column(key, found, known.get(key)) for key, found in cells.items() if found.null_count < len(rows))
+    numbers = {key: np.array([row[key] for row in rows], dtype=np.float64) for key in NUMBERS}
+    return AnsweredBlock(
+        name=name,
+        columns=tuple(columns),
+        **numbers,
+        measured=np.full(len(rows), np.nan),
+        deviation=np.full(len(rows), np.nan),
+        basis=np.array([BASES.index(row[BASIS]) if row[BASIS] else NO_BASIS for row in rows], dtype=np.int8),
+    )
 
 
 def block_records(block: AnsweredBlock) -> list[Row]:

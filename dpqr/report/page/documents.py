@@ -8,6 +8,7 @@ from fractions import Fraction
 from shlex import quote
 
 from dpqr.kernel.budget import upward_text
+from dpqr.kernel.values import replace
 from dpqr.kernel.wording import amount, count_words
 from dpqr.report.page.parts import (
     NOT_STATED,
@@ -21,6 +22,7 @@ from dpqr.report.page.parts import (
     ReportTable,
     Section,
     State,
+    but_for_learned,
     protected_unit,
 )
 
@@ -80,6 +82,7 @@ def domain_section(found: ReportInput) -> Section:
         Paragraph(
             text=f"Everything here was fixed in public before the table was opened: "
             f"{count_words(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
+            f"{but_for_learned(found.plan)}"
         ),
         ReportTable(
             caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
@@ -197,7 +200,11 @@ def checklist_section(found: ReportInput) -> Section:
         ("Made by", f"dpqr {found.stated('version')}" if found.stated("version") else None),
     )
     claims, below = tuple(claim_checks(found)), tuple(_algorithms(found))
-    states = [line.state for line in (*claims, *below, *_GROUND)]
+    ground = [
+        replace(line, found=line.found + but_for_learned(found.plan)) if line.statement == PUBLIC else line
+        for line in _GROUND
+    ]
+    states = [line.state for line in (*claims, *below, *ground)]
     summary = (
         f"Of {len(states)} points the program has checked {states.count('yes')}, and {states.count('part')} in part. "
         f"The other {states.count('no')} it cannot check: whoever publishes answers for them."
@@ -214,7 +221,7 @@ def checklist_section(found: ReportInput) -> Section:
             Paragraph(text=f"{summary} {words}"),
             Checks(layer="The claim: parameters and unit", lines=claims),
             Checks(layer="Below it: algorithms, accuracy and side channels", lines=below),
-            Checks(layer="What all of it stands on: trust, access and collection", lines=_GROUND),
+            Checks(layer="What all of it stands on: trust, access and collection", lines=ground),
         ),
     )
 
@@ -287,6 +294,7 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     )
 
 
+PUBLIC = "Domain, rules and queries come from public knowledge"
 _STANDS: tuple[tuple[str, State, str], ...] = (
     (
         "Trust model",
@@ -295,10 +303,9 @@ _STANDS: tuple[tuple[str, State, str], ...] = (
         "towards the curator.",
     ),
     (
-        "Domain, rules and queries come from public knowledge",
+        PUBLIC,
         "no",
-        "Not checked: the program reads no value for them, but cannot know whether a person has looked at the "
-        "table to write them.",
+        "The program reads no value for them. Not checked: whether a person has looked at the table to write them.",
     ),
     (
         "Access to the table, its copies and its machine",

@@ -16,6 +16,7 @@ from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit, unit_columns
 from dpqr.kernel.wording import Fact, plain
+from dpqr.ledger.codec import JSON
 from dpqr.ledger.ledger import Account
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files.atomic import RECORD
@@ -98,6 +99,14 @@ class ReportInput(Struct, frozen=True, kw_only=True, eq=False):
     def domain(self) -> Mapping[str, Any]:
         """The domain file, empty where the record keeps none."""
         return self.document("domain") or {}
+
+
+def but_for_learned(plan: JSON) -> str:
+    """A sentence, behind a blank, on what of the domain is no public knowledge; empty: all of it is."""
+    learned = (plan.get("domain") or {}).get("learned") or {}
+    parts = [f"labels or bounds of {', '.join(learned['columns'])}"] if learned.get("columns") else []
+    parts += ["how many rows of each person are used"] if learned.get("max_rows") else []
+    return f" But private draws, which were paid for, have learned {' and '.join(parts)}." if parts else ""
 
 
 def protected_unit(plan: Mapping[str, Any]) -> PrivacyUnit:

@@ -367,11 +367,13 @@ def read_types(texts: Sequence[str]) -> Codebook:
             raise UsageFault(f"--types {name}: format={pattern} is no pattern; write one such as '%Y/%m/%d %H:%M'")
         if values[1:]:
             raise UsageFault(f"--types {name}: values stand twice; keep one of {', '.join(map(repr, values))}")
+        # Labels with codes, and labels that rise as listed, are categories.
+        coded = [part for part in values if "=" in part or ("categoriesOrdered" in keys and "|" in part)]
         try:
             # A field's keys, those of its `dpqr` block in it.
             field: JsonObject = {"name": name, "type": kind, "dpqr": {}}
             for part in values:
-                if "=" in part:
+                if part in coded:
                     field["categories"] = _categories(name, kind, part)
                 elif kind == "boolean" and {"0", "1"}.issuperset(part.split("|")):
                     field |= {"trueValues": ["1"], "falseValues": ["0"]}
@@ -380,7 +382,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
             column = decode(field, CodebookColumn, Location("--types", name))
         except DocumentError as error:
             raise UsageFault(str(error)) from None
-        for part in (part for part in values if "=" not in part):
+        for part in (part for part in values if part not in coded):
             # LOW..HIGH, either of which may be left out, or labels.
             low, dots, high = part.partition("..")
             if part == "learn":

@@ -103,6 +103,19 @@ def test_three_layers_from_claim_to_ground(found):
     assert [layer.layer.partition(":")[0] for layer in layers] == ["The claim", "Below it", "What all of it stands on"]
 
 
+def test_what_was_learned_is_not_called_public():
+    found = made()
+    plan = found.plan | {"domain": found.plan["domain"] | {"learned": {"columns": ["sex"]}}}
+    but = " But private draws, which were paid for, have learned labels or bounds of sex."
+    learned = made(plan=plan)
+    assert domain_section(learned).parts[0].text == domain_section(found).parts[0].text + but
+    told, public = (
+        [line.found for layer in checklist_section(each).parts[2:] for line in layer.lines] for each in (learned, found)
+    )
+    assert [line for line in told if line not in public] == [line + but for line in public if line not in told]
+    assert sum(but in line for line in told) == 1
+
+
 def test_what_no_program_can_know_is_never_called_checked(found):
     said = states(found)
     for asked in ("Time, memory and machine reveal nothing", "Collection and consent", "One person is one unit"):

@@ -229,6 +229,7 @@ COLUMNS = {
         dpqr={"null": "drop"},
     ),
     "a=string:x|y z": of("string", enum=["x", "y z"]),
+    "a=string:U|A|A*:categoriesOrdered=true": of("string", categories=["U", "A", "A*"], categoriesOrdered=True),
     "a=string:1|2": of("string", enum=["1", "2"]),
     "a=integer:1|2|9": of("integer", enum=[1, 2, 9]),
     "a=integer:-5..99": of("integer", -5, 99),
