@@ -25,7 +25,15 @@ from dpqr.prediction.rates import MOST, ExcessRisk, PlanAlternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
-from dpqr.releases.sentences import FREE, NO_LEDGER, UNPROTECTED, guarantee, rehearsal_words, whole_price_facts
+from dpqr.releases.sentences import (
+    FREE,
+    GIVEN_BACK,
+    NO_LEDGER,
+    UNPROTECTED,
+    guarantee,
+    rehearsal_words,
+    whole_price_facts,
+)
 
 
 def prediction_plan_facts(plan: PredictionPlan, alternatives: PlanAlternatives) -> tuple[Fact, ...]:
@@ -58,11 +66,22 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     if release.counted is not None:
         learned.append(("Records", f"{release.counted:,}, a noisy count"))
     total: list[Fact] = []
+    drawn = None if release.charged is None else plan.accountant.epsilon(release.charged, plan.budget.delta)
+    given_back = drawn is not None and drawn < plan.epsilon
+    own = "reserved" if given_back else "charged"
     for accountant, spent in release.spent.items():
-        charged = " (charged)" if accountant == plan.accountant.name else ""
+        charged = f" ({own})" if accountant == plan.accountant.name else ""
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
         total.append(("" if total else "Total", f"{accountant}: {figure}{charged}"))
+    if drawn is not None and given_back:
+        total.append(("Charged", f"eps {upward_text(drawn, DIGITS)}, for the draws that were made; {GIVEN_BACK}"))
     return (*paid, *_means(plan), *learned, *noise_facts(plan, release.figures.records), *total, *_notes(plan))
+
+
+def session_facts(plan: PredictionPlan, records: int | None) -> tuple[Fact, ...]:
+    """What a session predicts, by which learner, and how noisy each prediction is, as its receipt says it."""
+    facts = (*_means(plan), *noise_facts(plan, records))
+    return tuple((name, text) for name, text in facts if name in ("Target", "Learner", "Noise"))
 
 
 def _promise(plan: PredictionPlan) -> Iterator[Fact]:

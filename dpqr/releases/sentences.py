@@ -25,6 +25,8 @@ FEW, DOUBT = 1 / 20, 1 / 100
 
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
 
+GIVEN_BACK = "the rest is back in the budget, and the guarantee stays that of the whole plan"
+
 INTERVALS = (
     f"Where basis is measured, lower and upper enclose the true answer with probability at least {float(LEVEL):g} over "
     "the noise of this run, each single pair. Where it is estimate, they are the estimate and 1.96 of its estimated "

@@ -216,7 +216,5 @@ def prediction_status_lines(found: Any) -> Iterator[str]:
     """How a session of predictions stands: what was paid, and what is left."""
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
-    yield f"Target     {plain(found.target)!r}, by {found.learner}"
     yield f"Points     {found.left:,} of the {found.points:,} that were paid for are left"
-    if found.noise is not None:
-        yield f"Noise      {found.noise:.3g} on each, of a score or in the target's unit (standard deviation)"
+    yield from (f"{name:<11}{text}" for name, text in found.facts)

@@ -128,6 +128,14 @@ def test_from_open_to_close_of_predictions(shop):
     closed = shop.run("predict", "close", "desk", "--out", "p.csv", *LEDGER)
     assert closed.code == 0, closed.err
     assert "2 of them, one after the other" in closed.out
+    assert "Total       basic: eps 50 (reserved)" in closed.out
+    assert "Charged     eps 25, for the draws that were made; the rest is back in the budget" in closed.out
+    spent = shop.run("budget", "show", "survey", *LEDGER).out
+    assert "Spent     epsilon 25 in 1 reservation" in spent
+    rows = {" ".join(line.split()) for line in closed.out.splitlines()}
+    said = [" ".join(line.split()) for line in done.out.splitlines() if line.startswith(("Target", "Learner", "Noise"))]
+    assert len(said) == 3
+    assert rows.issuperset(said)  # a session says of itself what its receipt says
     assert "written to p.csv" in closed.err
     assert (shop.path / "p.csv").read_text().splitlines()[0] == '"ask","sex","prediction","score"'
     assert json.loads((shop.path / "p.csv.record.json").read_text())["purpose"] == "advice"
