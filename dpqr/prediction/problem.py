@@ -11,7 +11,7 @@ from msgspec import Struct
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, FloatArray
-from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.plugins import Registry
 from dpqr.kernel.unit import PrivacyUnit
 
@@ -118,10 +118,12 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
         positive: a label; None: the last of two.
 
     Raises:
-        DocumentError: the domain has no such column.
+        DocumentError: the domain has no such column, or no other.
         UsageFault: the label does not go with the column.
     """
     axis = domain.axis(name)
+    if len(domain.attributes) == 1:
+        raise DocumentError(f"the domain has the target {name!r} alone; add the columns that it is predicted from")
     attribute = domain.attributes[axis]
     if isinstance(attribute.axis, Bins):
         if positive is not None:
