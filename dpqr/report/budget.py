@@ -203,6 +203,8 @@ def status_lines(found: Any) -> Iterator[str]:
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
     yield f"Asked      {count_words(found.questions, 'question')}, {found.free:,} of them free"
+    if found.used:
+        yield f"Answers    {found.used}"
     yield f"Surprises  {found.surprises:,} of {found.paid_surprises:,} are spent, {left:,} left"
     yield (
         f"Free       an answer is free where it is found within {found.margin:,} records, and lies within "

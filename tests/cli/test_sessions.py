@@ -39,6 +39,7 @@ def test_from_open_to_close(counter):
     done = counter.run(*OPEN, "--eps", "40", "--surprises", "3", "--purpose", "questions at the desk")
     assert done.code == 0, done.err
     assert "0 of 3 are spent" in done.out
+    assert "Answers    of the rows used\n" in done.out
     assert counter.run("budget", "show", "survey", *LEDGER, "--json").code == 0
     asked = counter.run("interactive", "ask", "desk", "--where", "age >= 50 and sex = 'F'", *LEDGER)
     assert asked.code == 0, asked.err
