@@ -311,6 +311,12 @@ class ObjectivePlan(DirectPlan):
         event, figures = self.form.pull_event(self.price, self.noise), self.form.perturbation
         return figures.deviation(event) * float(figures.gradient / figures.strength(event))
 
+    @property
+    def expected_deviation(self) -> float:
+        """The same of a prediction by the forecast (`Perturbation.spread`), where `deviation` is a bound."""
+        event, figures = self.form.pull_event(self.price, self.noise), self.form.perturbation
+        return self.spread * float(figures.gradient / figures.strength(event))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MomentsPlan(DirectPlan):

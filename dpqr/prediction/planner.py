@@ -198,6 +198,8 @@ def _forms(wanted: PlannerInput) -> tuple[PredictionForm, ...]:
                 "--method objective needs floating-point numbers of 64 bits and more, which this computer lacks; use "
                 "output, or rounded"
             )
+        if recipe.method == "moments" and not wanted.budget.delta:
+            raise UsageFault("--method moments has normal noise, which needs a delta; add --delta 1e-9, or use output")
         width, moments = recipe.features.width, recipe.moments(problem)
         return (FunctionForm(width=width, objective=objective, moments=moments, only=recipe.only_noise),)
     form = PointsForm(count=problem.points * recipe.releases)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, FloatArray
-from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.plugins import Registry
 from dpqr.kernel.unit import PrivacyUnit
 
@@ -72,9 +72,12 @@ class Target(Struct, frozen=True, kw_only=True):
         return np.asarray(np.clip(values, -1.0, 1.0), dtype=np.float64)
 
     def signs(self) -> FloatArray:
-        """+1 for the positive label, -1 for every other cell; shape (cells,)."""
-        signs = np.full(self.attribute.size, -1.0)
-        signs[self._positive()] = 1.0
+        """+1 for the positive label, -1 for the others; shape (cells,).
+
+        NaN for a cell of a target that is not known, null for example: such a row is left out.
+        """
+        signs = np.full(self.attribute.size, np.nan)
+        signs[self._others()], signs[self._positive()] = -1.0, 1.0
         return signs
 
     def unscaled(self, values: FloatArray) -> FloatArray:
@@ -83,10 +86,17 @@ class Target(Struct, frozen=True, kw_only=True):
         return (np.clip(values, -1.0, 1.0) * (high - low) + low + high) / 2
 
     def labels(self, scores: FloatArray) -> AnyArray:
-        """Titles of two classes by a classifier's scores: the positive one where a score is above 0."""
-        titles = self.attribute.titles()
-        other = next((i for i in range(len(titles)) if i != self._positive()), self._positive())
-        return np.where(scores > 0, titles[self._positive()], titles[other])
+        """Two classes by a classifier's scores: the positive label where a score is above 0, else the only other one,
+        or "not" the positive one where there are several."""
+        titles, others = self.attribute.titles(), self._others()
+        positive = titles[self._positive()]
+        return np.where(scores > 0, positive, titles[others[0]] if len(others) == 1 else f"not {positive}")
+
+    def _others(self) -> list[int]:
+        """Cells that are known not to be the positive one."""
+        faults = dict(enumerate(self.attribute.own_cells, self.attribute.axis.size))
+        known = (cell for cell in range(self.attribute.size) if faults.get(cell, "outside") == "outside")
+        return [cell for cell in known if cell != self._positive()]
 
     def _positive(self) -> int:
         if self.positive is None:
@@ -108,10 +118,12 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
         positive: a label; None: the last of two.
 
     Raises:
-        DocumentError: the domain has no such column.
+        DocumentError: the domain has no such column, or no other.
         UsageFault: the label does not go with the column.
     """
     axis = domain.axis(name)
+    if len(domain.attributes) == 1:
+        raise DocumentError(f"the domain has the target {name!r} alone; add the columns that it is predicted from")
     attribute = domain.attributes[axis]
     if isinstance(attribute.axis, Bins):
         if positive is not None:

@@ -21,7 +21,7 @@ from dpqr.prediction.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner, PartLearner, Steps
 from dpqr.prediction.learners.losses import Square
 from dpqr.prediction.learners.stable import RidgeRegression
-from dpqr.prediction.plan import DirectPlan, EnsemblePlan, PredictionPlan, ProcessPlan, StablePlan
+from dpqr.prediction.plan import DirectPlan, EnsemblePlan, ObjectivePlan, PredictionPlan, ProcessPlan, StablePlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.risk_bounds import (
@@ -320,6 +320,8 @@ class PlanAlternatives(Struct, frozen=True, kw_only=True):
     Attributes:
         bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove, at
             most MOST; none for a function by one of the laws in DIRECT, or at points.
+        expected: standard deviation of a prediction's noise by a forecast, on the scale of `Target`; of a perturbed
+            objective, whose plan states a bound.
         function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
             or there is no function.
         theory: the sources' rates; None for ensembles, and where no number of records is declared.
@@ -330,6 +332,7 @@ class PlanAlternatives(Struct, frozen=True, kw_only=True):
     bought: Mapping[str, int]
     function_from: int | None
     theory: TheoryRates | None
+    expected: float | None = None
     excess: ExcessRisk | None = None
     sample: SampleSize | None = None
 
@@ -343,6 +346,7 @@ def plan_alternatives(plan: PredictionPlan, wanted: PlannerInput) -> PlanAlterna
         bought={one.name: count for one in accountants if (count := _most_predictions(plan, one)) is not None},
         function_from=_function_from(wanted) if accountants and stable and plan.releases == 1 else None,
         theory=theory(plan.recipe, records) if isinstance(plan, StablePlan) and records else None,
+        expected=plan.expected_deviation if isinstance(plan, ObjectivePlan) else None,
         excess=excess_risk(plan, records) if records else None,
         sample=sample_size(plan),
     )

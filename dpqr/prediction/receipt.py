@@ -25,7 +25,15 @@ from dpqr.prediction.rates import MOST, ExcessRisk, PlanAlternatives
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
-from dpqr.releases.sentences import FREE, NO_LEDGER, UNPROTECTED, guarantee, rehearsal_words, whole_price_facts
+from dpqr.releases.sentences import (
+    FREE,
+    GIVEN_BACK,
+    NO_LEDGER,
+    UNPROTECTED,
+    guarantee,
+    rehearsal_words,
+    whole_price_facts,
+)
 
 
 def prediction_plan_facts(plan: PredictionPlan, alternatives: PlanAlternatives) -> tuple[Fact, ...]:
@@ -58,11 +66,22 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     if release.counted is not None:
         learned.append(("Records", f"{release.counted:,}, a noisy count"))
     total: list[Fact] = []
+    drawn = None if release.charged is None else plan.accountant.epsilon(release.charged, plan.budget.delta)
+    given_back = drawn is not None and drawn < plan.epsilon
+    own = "reserved" if given_back else "charged"
     for accountant, spent in release.spent.items():
-        charged = " (charged)" if accountant == plan.accountant.name else ""
+        charged = f" ({own})" if accountant == plan.accountant.name else ""
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
         total.append(("" if total else "Total", f"{accountant}: {figure}{charged}"))
+    if drawn is not None and given_back:
+        total.append(("Charged", f"eps {upward_text(drawn, DIGITS)}, for the draws that were made; {GIVEN_BACK}"))
     return (*paid, *_means(plan), *learned, *noise_facts(plan, release.figures.records), *total, *_notes(plan))
+
+
+def session_facts(plan: PredictionPlan, records: int | None) -> tuple[Fact, ...]:
+    """What a session predicts, by which learner, and how noisy each prediction is, as its receipt says it."""
+    facts = (*_means(plan), *noise_facts(plan, records))
+    return tuple((name, text) for name, text in facts if name in ("Target", "Learner", "Noise"))
 
 
 def _promise(plan: PredictionPlan) -> Iterator[Fact]:
@@ -168,7 +187,7 @@ def direct_noise(plan: DirectPlan, records: int | None) -> Iterator[Fact]:
     # How widely a perturbed objective rounds the corner of its loss.
     loss = plan.form.objective.loss if plan.form.objective and plan.noise in OBJECTIVES else None
     if isinstance(loss, Hinge | Pinball | TaperedCorner):
-        width = _in_units(plan, float(loss.width)) if plan.problem.target.numeric else float(loss.width)
+        width = _in_units(plan, float(loss.width))
         how = "by a logistic curve of scale {}" if isinstance(loss, TaperedCorner) else "over {} on either side"
         yield "", f"the corner of the loss is rounded {how.format(f'{width:.3g}')}"
     spread = plan.deviation(records)
@@ -213,7 +232,9 @@ def bounded_noise(plan: BoundedPlan, records: int | None) -> Iterator[Fact]:
 
 
 def _in_units(plan: PredictionPlan, figure: float) -> float:
-    """A figure on the scale of `Target` in the target's own unit."""
+    """A figure on the scale of `Target` in the target's own unit; a score as it is."""
+    if not plan.problem.target.numeric:
+        return figure
     low, high = plan.problem.target.bounds
     return figure * (high - low) / 2
 
@@ -226,6 +247,8 @@ def _number_noise(plan: StablePlan, spread: float) -> str:
 
 def _otherwise(plan: PredictionPlan, alternatives: PlanAlternatives) -> Iterator[Fact]:
     """What else the budget would buy, and what the sources promise."""
+    if alternatives.expected is not None:
+        yield "", f"{_in_units(plan, alternatives.expected):.3g} is expected, if rows lie evenly in the domain"
     counts = {
         name: f"{count:,}" if count < MOST else f"{MOST:,} or more" for name, count in alternatives.bought.items()
     }
@@ -248,7 +271,7 @@ def _otherwise(plan: PredictionPlan, alternatives: PlanAlternatives) -> Iterator
             f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}",
         )
     if alternatives.excess is not None:
-        yield from _excess(alternatives.excess)
+        yield from _excess(plan, alternatives.excess)
     sample = alternatives.sample
     if sample is None:
         return
@@ -263,20 +286,27 @@ def _otherwise(plan: PredictionPlan, alternatives: PlanAlternatives) -> Iterator
         yield "" if sample.least else "Records", f"a part has {sample.each:,.1f} on average"
 
 
-def _excess(found: ExcessRisk) -> Iterator[Fact]:
+def _excess(plan: PredictionPlan, found: ExcessRisk) -> Iterator[Fact]:
+    # In the target's own unit, or its square: the same as what noise alone adds.
+    squares = isinstance(plan, StablePlan) and plan.recipe.loss is None
+    unit = _in_units(plan, _in_units(plan, 1.0) if squares else 1.0)
+    total, fitted, sample, noise = (
+        f"{unit * each:.3g}" for each in (found.total, found.fitted, found.sample, found.noise)
+    )
     norm = f"norm {float(found.radius):g}{' (assumed; --radius states it)' if found.assumed else ''}"
     than = f"best function of {norm}" if found.smoothness is None else f"best of all, for the smoothness and {norm}"
     yield (
         "Risk",
-        f"mean loss at most {found.total:.3g} above that of the {than}"
-        f": {found.fitted:.3g} {'to be stable' if found.sample else 'to learn'}, "
-        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise",
+        f"mean {'square error' if squares else 'loss'} at most {total} above that of the {than}"
+        f": {fitted} {'to be stable' if found.sample else 'to learn'}, "
+        f"{f'{sample} for the sample, ' if found.sample else ''}{noise} for noise",
     )
     if found.sign is not None and found.sign < 1:
         best = "" if found.smoothness else ", if that function is the best of all"
         yield "", f"its sign errs at most {found.sign:.3g} more often than that of any function{best}"
     if found.least_epsilon is not None:
-        yield "", f"at this lambda noise adds no more than all else from eps {found.least_epsilon:.3g} on"
+        fixed = "length of descent" if isinstance(plan, StablePlan) and plan.recipe.descends else "lambda"
+        yield "", f"at this {fixed} noise adds no more than all else from eps {found.least_epsilon:.3g} on"
 
 
 def _notes(plan: PredictionPlan) -> Iterator[Fact]:

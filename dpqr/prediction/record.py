@@ -331,6 +331,7 @@ def alternatives_part(alternatives: PlanAlternatives) -> dict[str, object]:
     rates, excess, sample = alternatives.theory, alternatives.excess, alternatives.sample
     return {
         "predictions_at_this_noise": dict(alternatives.bought),
+        "expected_noise_deviation": alternatives.expected,
         "function_from": alternatives.function_from,
         "theory": None
         if rates is None

@@ -30,6 +30,7 @@ from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     CHECK,
+    GIVEN_BACK,
     WARNING,
     WHOLE_SCHEDULE_NOTE,
     certainty,
@@ -170,8 +171,7 @@ def _total(release: FinishedRun) -> Iterator[Fact]:
         yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
     shown = f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
     if release.charged:
-        rest = "the rest is back in the budget, and the guarantee stays that of the whole plan"
-        yield "Charged", f"{release.charged}, for the draws that were made; {rest}"
+        yield "Charged", f"{release.charged}, for the draws that were made; {GIVEN_BACK}"
     yield "" if release.charged else "Charged", shown
 
 

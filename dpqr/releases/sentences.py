@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.domain.attribute import Attribute, Bins, Rule
-from dpqr.domain.domain import Domain, possible_faults
+from dpqr.domain.domain import Domain, may_drop_rows, possible_faults
 from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
-from dpqr.kernel.unit import PrivacyUnit
+from dpqr.kernel.unit import PrivacyUnit, whose
 from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
@@ -24,6 +24,8 @@ FEW, DOUBT = 1 / 20, 1 / 100
 """Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
 
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
+
+GIVEN_BACK = "the rest is back in the budget, and the guarantee stays that of the whole plan"
 
 INTERVALS = (
     f"Where basis is measured, lower and upper enclose the true answer with probability at least {float(LEVEL):g} over "
@@ -160,6 +162,15 @@ def dropped_words(unit: PrivacyUnit) -> str:
         return "the records that the domain's rules left out"
     most = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
     return f"the rows that the domain's rules or the bound left out, at most {most} of each {unit.noun} counted"
+
+
+def used_words(unit: PrivacyUnit, domain: Domain) -> str:
+    """Which rows answers are of; empty where all of them are used, as they are."""
+    clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
+    if not (unit.columns or clipped or may_drop_rows(domain)):
+        return ""
+    bound = f" (at most {unit.rows} of each {plain(whose(unit.columns, unit.per))})" if unit.columns else ""
+    return f"of the rows used{bound}"
 
 
 def share_words(release: FinishedRun) -> str | None:

@@ -203,6 +203,8 @@ def status_lines(found: Any) -> Iterator[str]:
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
     yield f"Asked      {count_words(found.questions, 'question')}, {found.free:,} of them free"
+    if found.used:
+        yield f"Answers    {found.used}"
     yield f"Surprises  {found.surprises:,} of {found.paid_surprises:,} are spent, {left:,} left"
     yield (
         f"Free       an answer is free where it is found within {found.margin:,} records, and lies within "
@@ -216,7 +218,5 @@ def prediction_status_lines(found: Any) -> Iterator[str]:
     """How a session of predictions stands: what was paid, and what is left."""
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
-    yield f"Target     {plain(found.target)!r}, by {found.learner}"
     yield f"Points     {found.left:,} of the {found.points:,} that were paid for are left"
-    if found.noise is not None:
-        yield f"Noise      {found.noise:.3g} on each, of a score or in the target's unit (standard deviation)"
+    yield from (f"{name:<11}{text}" for name, text in found.facts)

@@ -162,7 +162,9 @@ def _budget_lines(found: ReportInput) -> Iterator[Fact]:
         spent, limit = currency.words(account.spent, upward_text), currency.words(account.terms.limit, downward_text)
         left = currency.words(account.left, downward_text)
         yield "Used", f"{spent} of {limit} for life; {left} left"
-        yield "Paid runs", f"{len(found.spending.charges):,} so far"
+        learned = sum(charge.own for charge in found.spending.charges) - 1
+        of_them = f", {learned} of them to learn for this one" if learned > 0 else ""
+        yield "Paid runs", f"{len(found.spending.charges):,} so far{of_them}"
     elif dataset_of(found) is not None:
         yield "Paid runs", UNCOUNTED
 

@@ -13,10 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.domain.attribute import Rule
-from dpqr.domain.domain import may_drop_rows
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.unit import whose
 from dpqr.kernel.values import replace
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import AnsweredBlock, Trend, answered_block
@@ -33,6 +30,7 @@ from dpqr.releases.sentences import (
     release_guarantee,
     release_notes,
     share_words,
+    used_words,
 )
 from dpqr.report.answers import (
     FittedTable,
@@ -90,10 +88,7 @@ def release_view(
     if share := share_words(release):
         promise.append(("Used", share))
     workload = plan.problem.workload
-    unit, domain = plan.problem.unit, plan.problem.domain
-    clipped = any(Rule.CLIP in attribute.rules.values() for attribute in domain.attributes)
-    bound = f" (at most {unit.rows} of each {plain(whose(unit.columns, unit.per))})" if unit.columns else ""
-    used = f", of the rows used{bound}" if unit.columns or clipped or may_drop_rows(domain) else ""
+    used = f", {found}" if (found := used_words(plan.problem.unit, plan.problem.domain)) else ""
     rows = workload.rows + sum(block.rows for block in plan.persons)
     whole = f"{rows:,} to {count_words(len(workload.blocks) + len(plan.persons), 'question')}{used}"
     answers, block = first_answers(release)

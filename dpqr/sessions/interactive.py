@@ -21,6 +21,7 @@ from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.release import ReleaseObserver, write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.releases.result import FinishedRun
+from dpqr.releases.sentences import used_words
 from dpqr.sessions.folder import store_thresholds
 from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
 from dpqr.sessions.session import (
@@ -64,6 +65,7 @@ class Status(Struct, frozen=True, kw_only=True):
         margin: how far a free answer may be off before its threshold's noise, in records.
         reach: the same with that noise.
         checked: whether answers are still compared with the table.
+        used: which rows answers are of; empty: all.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Status(Struct, frozen=True, kw_only=True):
     margin: int
     reach: int
     checked: bool
+    used: str
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -205,4 +208,5 @@ def _status(session: QuestionSessionDocument) -> Status:
         margin=terms.margin,
         reach=terms.margin + terms.slack(BETA / 2),
         checked=online.checked,
+        used=used_words(session.paper.plan.problem.unit, session.paper.plan.problem.domain),
     )

@@ -17,7 +17,7 @@ from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.values import replace
-from dpqr.kernel.wording import count_words
+from dpqr.kernel.wording import Fact, count_words
 from dpqr.ledger.codec import JSON
 from dpqr.prediction.plan import PaidTable, PredictionPlan
 from dpqr.prediction.planner import one_by_one, plan_prediction, planner_input
@@ -32,6 +32,7 @@ from dpqr.prediction.predict import (
     write_session,
 )
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
+from dpqr.prediction.receipt import session_facts
 from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.files.tidy import NO_TEXT, Column, Texts, Tidy
@@ -89,6 +90,7 @@ class PredictionStatus(Struct, frozen=True, kw_only=True):
         points: paid for, and how many of them are left.
         noise: standard deviation of one prediction's noise, of a score or in the target's unit; None for labels by
             votes.
+        facts: in words, as the receipt has them.
     """
 
     name: str
@@ -99,10 +101,11 @@ class PredictionStatus(Struct, frozen=True, kw_only=True):
     points: int
     left: int
     noise: float | None
+    facts: tuple[Fact, ...]
 
     def document(self) -> dict[str, object]:
         """Plain JSON values."""
-        return structs.asdict(self)
+        return {name: value for name, value in structs.asdict(self).items() if name != "facts"}
 
 
 class PlannedPredictions(Struct, frozen=True, kw_only=True):
@@ -205,6 +208,7 @@ def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
             points=session.paid,
             left=session.left,
             noise=noise,
+            facts=session_facts(plan, session.records),
         )
 
 

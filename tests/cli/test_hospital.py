@@ -119,6 +119,7 @@ def test_top_diagnoses_without_a_list_of_codes(desk):
     assert any(line.split()[:2] == ["Epsilon", "60"] for line in card.splitlines())
     assert "in 2 reservations" in budget
     assert "for this and 0 other runs" in " ".join(card.split())
+    assert "Paid runs 2 so far, 1 of them to learn for this one" in " ".join(card.split())
     figures = list(csv.DictReader((desk.path / "first" / "figures.csv").read_text("utf-8").splitlines()))
     top = [row["detail"] for row in figures if row["figure"] == "top(icd)"]
     assert top[:3] == ["I21", "J18", "K35"]

@@ -39,6 +39,7 @@ def test_from_open_to_close(counter):
     done = counter.run(*OPEN, "--eps", "40", "--surprises", "3", "--purpose", "questions at the desk")
     assert done.code == 0, done.err
     assert "0 of 3 are spent" in done.out
+    assert "Answers    of the rows used\n" in done.out
     assert counter.run("budget", "show", "survey", *LEDGER, "--json").code == 0
     asked = counter.run("interactive", "ask", "desk", "--where", "age >= 50 and sex = 'F'", *LEDGER)
     assert asked.code == 0, asked.err
@@ -128,6 +129,14 @@ def test_from_open_to_close_of_predictions(shop):
     closed = shop.run("predict", "close", "desk", "--out", "p.csv", *LEDGER)
     assert closed.code == 0, closed.err
     assert "2 of them, one after the other" in closed.out
+    assert "Total       basic: eps 50 (reserved)" in closed.out
+    assert "Charged     eps 25, for the draws that were made; the rest is back in the budget" in closed.out
+    spent = shop.run("budget", "show", "survey", *LEDGER).out
+    assert "Spent     epsilon 25 in 1 reservation" in spent
+    rows = {" ".join(line.split()) for line in closed.out.splitlines()}
+    said = [" ".join(line.split()) for line in done.out.splitlines() if line.startswith(("Target", "Learner", "Noise"))]
+    assert len(said) == 3
+    assert rows.issuperset(said)  # a session says of itself what its receipt says
     assert "written to p.csv" in closed.err
     assert (shop.path / "p.csv").read_text().splitlines()[0] == '"ask","sex","prediction","score"'
     assert json.loads((shop.path / "p.csv.record.json").read_text())["purpose"] == "advice"

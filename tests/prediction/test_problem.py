@@ -48,6 +48,19 @@ def test_of_three_labels_one_must_be_named():
     assert read_target(DOMAIN, "three", "b").signs().tolist() == [-1, 1, -1]
 
 
+def test_a_target_that_is_not_known_is_no_example_and_several_others_have_no_label_of_one():
+    rules = {"null": Rule.CELL, "outside": Rule.CELL}
+    ill, sex = Labels(("no", "yes")), DOMAIN.attributes[1]
+    known = Domain((Attribute(name="ill", axis=ill, rules={"null": Rule.CELL}), sex))
+    target = read_target(known, "ill", "yes")
+    assert target.signs().tolist() == pytest.approx([-1, 1, np.nan], nan_ok=True)
+    assert target.labels(np.array([1.0, -1.0])).tolist() == ["yes", "no"]
+    other = read_target(Domain((Attribute(name="ill", axis=ill, rules=rules), sex)), "ill", "yes")
+    assert other.signs().tolist() == pytest.approx([-1, 1, np.nan, -1], nan_ok=True)  # a label that is not listed
+    assert read_target(known, "ill", "(null)").signs().tolist() == [-1, -1, 1]
+    assert read_target(DOMAIN, "three", "b").labels(np.array([1.0, -1.0])).tolist() == ["b", "not b"]
+
+
 MANY = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute(name="one", axis=Labels(("a",)))))
 
 
@@ -59,6 +72,7 @@ MANY = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute
         (DOMAIN, "pay", "1", UsageFault, "pay"),
         (DOMAIN, "three", "x", UsageFault, r"'x' is no label of the target 'three'; known: 'a', 'b', 'c'$"),
         (MANY, "many", "x", UsageFault, r"'e', 'f' and others$"),
+        (Domain((DOMAIN.attributes[1],)), "two", None, DocumentError, "the target 'two' alone; add the columns"),
         (MANY, "one", None, InfeasiblePlan, "has one label only, so there is nothing to predict"),
     ],
 )

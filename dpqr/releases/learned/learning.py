@@ -497,7 +497,8 @@ def _completed(plan: LearningPlan, forms: dict[str, JSON], rows: LearnedRows | N
     if run.paid is None:
         remarks.append("no ledger adds this up with other releases of the table: their epsilons and deltas add up")
     else:
-        remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, entry {run.paid.receipt}")
+        entry = f"entry {run.paid.number} of dataset {run.paid.dataset!r}"
+        remarks.append(f"paid: {run.paid.currency.words(run.paid.cost, upward_text)}, {entry}")
     learned = learned_price(plan.made.document, plan.names, plan.budget, plan.unit.whom, rows, run.paid)
     bounded = with_bound(plan.made.document, plan.unit) if rows else plan.made.document
     return MadeDomain(bounded | {"learned": learned, "fields": fields}, tuple(remarks))
