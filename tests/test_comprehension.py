@@ -3,17 +3,17 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 102118,
+    "lines of the package": 102388,
     "files": 387,
     "folders": 39,
     "files under 60 lines": 45,
-    "private helpers used once in their file, %": 9.7,
+    "private helpers used once in their file, %": 9.6,
     "public class names defined more than once": 6,
     "mean internal imports a file": 9.0,
     "dict[str, Any]": 107,
-    "lines of the tests": 104937,
+    "lines of the tests": 105307,
     "a plain release: modules imported": 216,
-    "a plain release: functions run": 1250,
+    "a plain release: functions run": 1253,
     "a plain release: files they lie in": 152,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""

@@ -4,9 +4,9 @@ python tests/benchmarks/wide.py [--columns 100 200 400] [--rows 100000] [--facto
     [--star] [--plans] [-- more options]
 
 Columns of 10 values follow that many hidden factors (a Gaussian copula). Bars: 1,000 columns and 10^5 rows, 120 CPU
-seconds and 2 GB; 100 columns and 10^6 rows, 15 CPU seconds and 250 MB. --star: pairs of the first column alone. --plans:
-the plan alone (`--dry-run`). Errors are those of every 10th pair (`scale.py`), against the true counts, for the tables
-are made up.
+seconds and 2 GB; 100 columns and 10^6 rows, 15 CPU seconds and 250 MB. --star: pairs of the first column alone.
+--plans: the plan alone (`--dry-run`). Errors are those of every 10th pair (`scale.py`), against the true counts, for
+the tables are made up.
 """
 
 from __future__ import annotations

@@ -224,7 +224,8 @@ def test_a_figure_goes_from_point_to_point_as_itself(figured):
                 assert np.array_equal(shown, np.array([row[number] for row in rows], dtype=float), equal_nan=True)
     use = by_name["daily use"]
     assert np.array_equal(use.change[1], use.points[1].estimate - use.points[0].estimate)
-    assert np.array_equal(use.change_error[1], np.hypot(use.points[0].error, use.points[1].error), equal_nan=True)
+    apart = np.hypot(use.points[0].error, use.points[1].error)
+    assert np.allclose(use.change_error[1], apart, rtol=1e-12, atol=0.0, equal_nan=True)
     assert by_name["most"].rows == 3, "of the largest cells the counts of all, for each release may name others"
     for name in ("spread", "use a home"):
         assert [trend.name for trend in series(figured, name).trends] == [name]
