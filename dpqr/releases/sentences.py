@@ -281,24 +281,33 @@ def left_out_warning(release: FinishedRun) -> str | None:
 def _hardly_read(release: FinishedRun) -> str | None:
     """That a measured table has hardly any row with a value of one of its columns: its cells of values that fit nowhere
     hold more than noise alone makes of 0 in any of these tables, as seldom as for rows above, and those of values no
-    more than noise."""
-    attributes, tables = release.plan.problem.domain.attributes, []
+    more than noise. Of learned labels: that more rows have none of them than have one, beyond noise."""
+    domain, tables = release.plan.problem.domain, []
     for measured in release.transcript.measurements:
         for block, values in zip(measured.blocks, measured.values, strict=True):
             if not block.is_marginal or block.scale != 1 or not block.axes:
                 continue
-            table = np.asarray(values).reshape([attributes[axis].size for axis in block.axes])
-            for place, attribute in enumerate(attributes[axis] for axis in block.axes):
+            table = np.asarray(values).reshape([domain.attributes[axis].size for axis in block.axes])
+            for place, attribute in enumerate(domain.attributes[axis] for axis in block.axes):
                 unread = [attribute.own_cell(fault) for fault in attribute.own_cells if fault in UNREAD]
                 if unread:
                     by_cell = np.moveaxis(table, place, 0).reshape(attribute.size, -1)
                     tables.append((measured.law, attribute, by_cell[unread], by_cell[: attribute.axis.size]))
+    learned = domain.learned.columns if domain.learned else ()
     for law, attribute, misfits, proper in tables:
-        read, noise = float(proper.sum()), math.sqrt(proper.size)
-        if read <= law.tail(DOUBT) * noise and misfits.sum() > law.tail(DOUBT / len(tables)) * math.sqrt(misfits.size):
+        read, lost, most = float(proper.sum()), float(misfits.sum()), law.tail(DOUBT / len(tables))
+        if attribute.name in learned:
+            if lost - read > most * math.sqrt(misfits.size + proper.size):
+                return (
+                    f"about {lost:,.0f} of {lost + read:,.0f} rows have a value of column {plain(attribute.name)!r} "
+                    f"that was not learned (+-{law.deviation * math.sqrt(misfits.size):.3g}, the noise of that count; "
+                    f"labels learned: {proper.shape[0]:,}): too few have the same; learn for more of the budget, or "
+                    "state the labels"
+                )
+        elif read <= law.tail(DOUBT) * math.sqrt(proper.size) and lost > most * math.sqrt(misfits.size):
             return (
                 f"hardly any value of column {plain(attribute.name)!r} was read, or none: about {max(read, 0.0):,.0f} "
-                f"(+-{law.deviation * noise:.3g}, the noise of that count), beside {float(misfits.sum()):,.0f} that "
+                f"(+-{law.deviation * math.sqrt(proper.size):.3g}, the noise of that count), beside {lost:,.0f} that "
                 f"fit nowhere; its {_expected_words(attribute)}"
             )
     return None

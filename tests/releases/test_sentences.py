@@ -1,4 +1,5 @@
 import math
+import re
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -266,13 +267,24 @@ def test_a_column_whose_values_all_fit_nowhere_is_a_warning_though_their_rows_ar
     assert warned(PAID | {"missingValues": ["2,5", "3,5", ""]}, queries=[{"marginal": ["paid"]}]) is None
 
 
+def test_learned_labels_that_few_rows_have_are_a_warning():
+    """Pages of 3,000 rows: one that a third of them have, and 2,000 that one row has each, too few to be found."""
+    rows = pd.DataFrame({"page": ["home"] * 1000 + [f"page {number}" for number in range(2000)]})
+    domain = {"fields": [{"name": "page", "type": "string", "dpqr": {"labels": "learn"}}]}
+    wanted = {"queries": {"queries": [{"marginal": ["page"]}]}, "domain": domain, "eps": 20, "delta": 1e-9}
+    said = dpqr.release(rows, **wanted).record["warning"]
+    shape = r"about (1,9|2,0)\d\d of (2,9|3,0)\d\d rows have a value of column 'page' that was not learned "
+    assert re.match(shape + r"\(\+-.*labels learned: 1\)", said), said
+    assert dpqr.release(rows[:1400], **wanted).record["warning"] is None
+
+
 def test_many_tables_of_noise_warn_no_more_often_than_one():
     """Each holds no row, and by chance a cell of misfits that one in two hundred single tables has."""
     law = DiscreteLaplace(Fraction(100))
     day = Attribute(name="day", axis=Bins((Fraction(0), Fraction(5), Fraction(9))), rules={"unparsable": Rule.CELL})
     block = QueryBlock(name="b", factors=(Factor.identity(0, day.size),))
     values = np.array([0] * (day.size - 1) + [law.tail(1 / 100) + 1])
-    domain = SimpleNamespace(attributes=(day,))
+    domain = SimpleNamespace(attributes=(day,), learned=None)
     for tables, said in ((1, True), (20, False)):
         measured = [SimpleNamespace(blocks=(block,), values=(values,), law=law)] * tables
         release = SimpleNamespace(
