@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 102388,
+    "lines of the package": 102397,
     "files": 387,
     "folders": 39,
     "files under 60 lines": 45,
@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 9.0,
     "dict[str, Any]": 107,
-    "lines of the tests": 105307,
+    "lines of the tests": 105319,
     "a plain release: modules imported": 216,
     "a plain release: functions run": 1253,
     "a plain release: files they lie in": 152,
