@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -144,12 +143,17 @@ class CodeEncoder(Struct, frozen=True):
         return self.faults.settle(places, self.axis.size, places)
 
 
+KnownCodes = dict[tuple[np.dtype[Any], Fraction], WholeNumbers]
+"""What codes whole numbers, by their type and unit."""
+
+
 class NumberEncoder(Struct, frozen=True, eq=False):
     """Numbers by bins; an integral axis places other numbers by the same edges."""
 
     axis: Bins
     faults: FaultCodes
     spelling: Spelling = PLAIN
+    known: KnownCodes = msgspec.field(default_factory=dict)
 
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
@@ -194,6 +198,7 @@ class MomentEncoder(Struct, frozen=True, eq=False):
     axis: Bins
     faults: FaultCodes
     spelling: Spelling = PLAIN
+    known: KnownCodes = msgspec.field(default_factory=dict)
 
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
@@ -222,10 +227,11 @@ class MomentEncoder(Struct, frozen=True, eq=False):
         return whole_cuts(self.axis, unit)
 
 
-@lru_cache(maxsize=2**12)
 def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fraction) -> WholeNumbers:
     """What codes whole numbers of one type and unit; the same for all batches of a column."""
-    return WholeNumbers.of(encoder.cuts(unit), kind, encoder.faults)
+    if (kind, unit) not in encoder.known:
+        encoder.known[kind, unit] = WholeNumbers.of(encoder.cuts(unit), kind, encoder.faults)
+    return encoder.known[kind, unit]
 
 
 class ColumnEncoder(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, largest_distance, largest_norm
 from dpqr.workload.ranges import Overlaps, everything, group_sums, spans
-from dpqr.workload.trees import single_cells
+from dpqr.workload.trees import Tree
 
 SLICE = 2**21
 """Group sums of queries per batch."""
@@ -277,7 +277,7 @@ class Recoverable(IntMatrix, Protocol):
 def recoverable(matrix: IntMatrix) -> Recoverable | None:
     """Return the matrix in a form that knows its inverse; None if its type has none."""
     if isinstance(matrix, Identity):
-        return single_cells(matrix.size)
+        return Tree(matrix.size, (1,), (1,))
     return matrix if isinstance(matrix, Recoverable) else None
 
 
@@ -332,8 +332,8 @@ def query_variances(strategy: QueryBlock, query: QueryBlock) -> FloatArray:
 def squared_norms(query: QueryBlock) -> FloatArray:
     """Return the sum of squared coefficients of every row: its variance under noise of variance 1 in each of its cells,
     in squared units of the block's grid, shape (query.rows,)."""
-    each = {factor.axes[0]: single_cells(factor.matrix.cells).variances(factor.matrix) for factor in query.factors}
-    return _combined(query, each)
+    cells = ((factor, Tree(factor.matrix.cells, (1,), (1,))) for factor in query.factors)
+    return _combined(query, {factor.axes[0]: single.variances(factor.matrix) for factor, single in cells})
 
 
 def _combined(query: QueryBlock, variances: dict[int, FloatArray]) -> FloatArray:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -130,7 +130,10 @@ class WeightedLevels(ABC):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _of_slice(self, table: IntArray) -> FloatArray:
-        """The recursion of `inverses` on explicit rows: a = 1^T T^-1 q of every group, and what it subtracts."""
+        """The recursion of `inverses` on explicit rows: a = 1^T T^-1 q of every group, and what it subtracts; of single
+        cells their squared norms."""
+        if len(self.weights) == 1:
+            return np.asarray(np.square(table, dtype=np.float64).sum(axis=1) / float(self.weights[0]) ** 2)
         before, after = self.inverses
         inside = table.T * after[-1][:, None]
         total: FloatArray = (table.T * inside).sum(axis=0)
@@ -251,12 +254,6 @@ class Tree(WeightedLevels):
             narrow, wide = self.widths[level + 1], self.widths[level]
             ends.widen(after[level + 1], narrow, wide, before[level], float(self.weights[level]) ** 2)
         return ends.total(after[0], self.widths[0])
-
-
-@lru_cache(maxsize=2**12)
-def single_cells(size: int) -> Tree:
-    """The tree of one level: its variances are the squared norms of queries."""
-    return Tree(size, (1,), (1,))
 
 
 def dyadic(size: int) -> tuple[int, ...]:

@@ -202,11 +202,7 @@ class DiscreteLaplace(Struct, frozen=True):
         E exp(t |k|) = (1 - q) / (1 + q) (1 + 2 sum_{k>=1} (q e^t)^k) = (1 - q) (1 + q e^t) / ((1 + q) (1 - q e^t))
         for t < 1 / scale. The alternative is the union bound: all draws are within tail(beta / draws) at once.
         """
-        _check_beta(beta)
-        if draws == 0 or beta >= 1:
-            return 0.0
-        together = float(draws * self.tail(beta / draws))
-        return min(together, chernoff(self._log_moment, self._rate, draws, beta))
+        return _laplace_sum_tail(self, draws, beta)
 
     def weighted_tail(self, beta: float) -> float:
         """The better of the Markov bounds on the second and on the fourth moment of S = sum c_i k_i.
@@ -253,6 +249,16 @@ class DiscreteLaplace(Struct, frozen=True):
         ratio = exp(-rate)
         grown = exp(point - rate)
         return log(-expm1(-rate)) + log1p(grown) - log1p(ratio) - log(-expm1(point - rate))
+
+
+@lru_cache(maxsize=2**10)
+def _laplace_sum_tail(law: DiscreteLaplace, draws: int, beta: float) -> float:
+    """Kept, for thousands of blocks ask for the same few."""
+    _check_beta(beta)
+    if draws == 0 or beta >= 1:
+        return 0.0
+    together = float(draws * law.tail(beta / draws))
+    return min(together, chernoff(law._log_moment, law._rate, draws, beta))
 
 
 def _check_beta(beta: float) -> None:

@@ -193,8 +193,12 @@ def normal_log_moment(variance: Fraction, point: float) -> float:
     return step * step / 2 + log(erfc(-step / sqrt(2)))
 
 
+@lru_cache(maxsize=2**10)
 def _sum_tail(law: DiscreteGaussian | RoundedGaussian, excess: float, draws: int, beta: float) -> float:
-    """excess: beyond SUMMED_VARIANCE |draw| is at most |N| + excess in distribution, N normal of the same variance."""
+    """Kept, for thousands of blocks ask for the same few.
+
+    excess: beyond SUMMED_VARIANCE |draw| is at most |N| + excess in distribution, N normal of the same variance.
+    """
     check_beta(beta)
     if draws == 0 or beta >= 1:
         return 0.0

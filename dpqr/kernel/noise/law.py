@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import exp, log
 from typing import Protocol
 
@@ -47,13 +46,12 @@ _MARGIN = 1 + 2.0**-20
 _SMALLEST_SHARE = 1e-12
 
 
-@lru_cache(maxsize=2**10)
 def chernoff(log_moment: Callable[[float], float], limit: float, draws: int, beta: float) -> float:
     """Return b with Pr[X_1 + ... + X_draws >= b] <= beta, for independent X_i with E exp(t X_i) <= exp(log_moment(t)).
 
     Proof. By Markov's inequality Pr[S >= b] <= E exp(t S) exp(-t b) <= beta at
     b = (draws log_moment(t) + log(1 / beta)) / t, for any t: so the search for the best t needs no exactness. The
-    factor 1 + 2^-20 covers the floating-point evaluation. Bounds are kept: thousands of blocks ask for the same few.
+    factor 1 + 2^-20 covers the floating-point evaluation.
 
     Args:
         log_moment: logarithm of the moment generating function, finite on (0, limit).

@@ -23,7 +23,7 @@ from dpqr.strategies.schedules.drafts import NORMAL
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
-from dpqr.workload.trees import single_cells
+from dpqr.workload.trees import Tree
 
 SHARE_GRID = 2**40
 """Shares are rounded down to this part of the whole."""
@@ -420,7 +420,7 @@ class NoiseSpread:
         norms; a marginal needs none."""
         matrices = [] if self.block.is_marginal else [factor.matrix for factor in self.block.factors]
         shares = (one.apply(np.full((one.cells, 1), 1.0 / one.cells))[:, 0] for one in matrices)
-        squares = (single_cells(one.cells).variances(one) for one in matrices)
+        squares = (Tree(one.cells, (1,), (1,)).variances(one) for one in matrices)
         object.__setattr__(self, "_shares", tuple(shares))
         object.__setattr__(self, "_squares", tuple(squares))
 
