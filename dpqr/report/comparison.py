@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
+from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files.atomic import read_record
-from dpqr.releases.files.read_release import ReleaseFiles, read_answers, read_release
+from dpqr.releases.files.read_release import ReleaseFiles, block_entries, block_entry, read_blocks, read_release
 from dpqr.releases.reading import parse_release_request
 from dpqr.releases.record.parts import whole_price
 from dpqr.releases.record.plan_document import PlanPart
@@ -144,9 +145,9 @@ def compare(request: CompareRequest) -> ReleaseComparison:
     blocks = (first.asked, second.asked)
     shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
-    compared = []
+    read, compared = [_read(side, shared) for side in (first, second)], []
     for name in shared:
-        answers = [None if side.files is None else read_answers(side.files, name) for side in (first, second)]
+        answers = [None if blocks_of is None else next(blocks_of) for blocks_of in read]
         errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
         apart = ratio = np.nan
         if answers[0] is not None and answers[1] is not None:
@@ -186,6 +187,14 @@ def _side(place: str) -> ComparedRun:
     if not known:
         raise UsageFault(f"{place}: is neither a release directory nor a plan; give what dpqr release or plan has made")
     return ComparedRun(place=place, plan=found)
+
+
+def _read(side: ComparedRun, names: Sequence[str]) -> Iterator[AnsweredBlock] | None:
+    """The answers of blocks by their names, in that order; the file is read once. None of a plan."""
+    if side.files is None:
+        return None
+    entries = {entry.name: entry for entry in block_entries(side.files)}
+    return read_blocks(side.files, [entries.get(name) or block_entry(side.files, name) for name in names])
 
 
 def _root_mean(values: FloatArray) -> float:
