@@ -84,7 +84,7 @@ def test_learned_columns_are_those_of_the_command_and_cost_what_it_costs(desk):
     dpqr.domain_file("table.csv", **LEARN, **payer)
     ended = desk.run("domain", "table.csv", *LEARNED, "--dataset", "t", "--ledger", "l.sqlite", "--anchor", "none")
     assert ended.code == 0
-    assert "paid: epsilon 50, entry 4 of dataset 't'" in ended.err
+    assert "paid: (epsilon 50, delta 1e-6), entry 5 of dataset 't'" in ended.err
     assert ledger.budget("t").spent == 100
     assert desk.run("domain", "table.csv", "--eps", "1").code == 2
     assert desk.run("domain", "table.csv", "--learn", "sex").code == 2
