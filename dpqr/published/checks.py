@@ -20,6 +20,7 @@ from dpqr.kernel.budget import PrivacyBudget, upward, upward_text
 from dpqr.kernel.errors import DocumentError, DpqrError, GoalMissed
 from dpqr.kernel.events import Composition
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.wording import count_words
 from dpqr.ledger.budgets import parse_display_delta
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.record import Record, require_learned
@@ -330,7 +331,7 @@ def draws(evidence: ReleaseEvidence) -> str:
     if evidence.of_session and evidence.questions is None:
         return _draws_of_session(evidence)
     found = _same(evidence, lambda: same_documents(kept, evidence.made[1]["transcript"], "$.transcript"))
-    return f"{len(kept)} rounds follow the plan; {found.words('values')}"
+    return f"{count_words(len(kept), 'step')}, as the plan makes them; {found.words('values')}"
 
 
 def _draws_of_session(evidence: ReleaseEvidence) -> str:
