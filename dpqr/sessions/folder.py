@@ -251,7 +251,8 @@ class SessionFolder(Struct, frozen=True, kw_only=True):
 
     def damaged(self, name: str) -> LedgerError:
         """What is said of a file that holds what no job has written."""
-        return LedgerError(f"session {self.name!r}: its file {name!r} is damaged or was edited")
+        said = f"session {self.name!r}: its file {name!r} is damaged or was edited"
+        return LedgerError(f"{said}; restore it, else the session cannot go on and stays paid")
 
     def _read(self, name: str) -> Any:
         content = self.content(name)
