@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpqr.python.tutorial import Tutorial, tutorial
     from dpqr.python.verify import Comparison, Verification, compare, reprice, verify
 
-__version__ = "0.16.0"
+__version__ = "0.17.0"
 __all__ = [
     "AlreadyThere",
     "Budget",

@@ -84,6 +84,7 @@ def test_labels_of_all_versions(version):
     assert (found.stamp == "") == (
         version
         in (
+            "0.16.0",
             "0.15.0",
             "0.14.0",
             "0.13.0",

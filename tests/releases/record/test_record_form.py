@@ -53,6 +53,7 @@ def test_every_version_is_there():
         "0.13.0",
         "0.14.0",
         "0.15.0",
+        "0.16.0",
     }
 
 
