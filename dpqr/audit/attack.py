@@ -7,10 +7,10 @@ compared with the claim itself, and the draws with the law.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Claim, Outcomes, claimed_share, epsilon_bounds, exact_share, rho_bounds
 from dpqr.audit.law import Laws, narrower
@@ -57,8 +57,7 @@ LEVELS = np.concatenate([np.linspace(0, 1, 97), 1 - np.geomspace(1e-4, 0.2, 24)]
 """Quantiles of a view's scores that are tried as thresholds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreEvent:
+class ScoreEvent(Struct, frozen=True, kw_only=True):
     """The runs whose score reaches a threshold."""
 
     view: View
@@ -68,8 +67,7 @@ class ScoreEvent:
         return int((self.view(seen) >= self.threshold).sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossLowerBound:
+class LossLowerBound(Struct, frozen=True, kw_only=True):
     """What the tested events prove, each figure too large with at most the probability that was asked for.
 
     Attributes:
@@ -180,8 +178,7 @@ def views(one: Outcomes, two: Outcomes) -> Iterator[View]:
         yield _oriented(Difference(left=left, right=right), one, two)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Struct, frozen=True, kw_only=True):
     """One of the measured or derived numbers. It sees what is published beside the noise, such as an exact total."""
 
     column: int
@@ -193,8 +190,7 @@ class Number:
         return self.sign * found.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """One measured number minus another. It sees noise that was used twice: there it cancels."""
 
     left: int
@@ -206,8 +202,7 @@ class Difference:
         return self.sign * apart.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogRatioTable:
+class LogRatioTable(Struct, frozen=True, kw_only=True, eq=False):
     """Log-ratios of how often each key was seen; 0 for one that was not. Counts are smoothed by one."""
 
     keys: WordArray
@@ -225,8 +220,7 @@ class LogRatioTable:
         return np.where(self.keys[places] == keys, self.ratios[places], 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Joint:
+class Joint(Struct, frozen=True, kw_only=True, eq=False):
     """The log-ratio of the whole outcome: exact where outcomes are few."""
 
     table: LogRatioTable
@@ -239,8 +233,7 @@ class Joint:
         return self.table.look(_whole(seen))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NaiveBayesView:
+class NaiveBayesView(Struct, frozen=True, kw_only=True, eq=False):
     """The log-ratio of the context plus, for every measured number, that of the number given the context.
 
     The exact log-ratio where the numbers are independent given the context; many numbers do not thin it out.

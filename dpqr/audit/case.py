@@ -12,6 +12,7 @@ from math import inf, log1p
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.law import Laws, NumberLaw
 from dpqr.domain.histogram import Counts, DenseHistogram
@@ -51,8 +52,7 @@ PublicOutcome = tuple[Numbers, Numbers, Numbers]
 """One run's outcome: context, measured, derived; see `Outcomes`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcomes:
+class Outcomes(Struct, frozen=True, kw_only=True, eq=False):
     """One row a run; shapes (runs, any).
 
     Attributes:
@@ -137,8 +137,7 @@ class AuditedCase(Protocol):
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
+class Case(Struct, frozen=True, kw_only=True, eq=False):
     """One attack. The databases are made up, so that nobody is in them.
 
     Attributes:
@@ -377,8 +376,7 @@ MOST_VALUES = 2**13
 """Of a law over more integers than this only every so-manieth is summed: it is flat in between."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LossDistribution:
+class LossDistribution(Struct, frozen=True, eq=False):
     """The privacy loss log(P(o) / Q(o)) where o is drawn from P; losses and their probabilities, shape (losses,)."""
 
     losses: FloatArray

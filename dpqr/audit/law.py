@@ -15,10 +15,10 @@ only lowers gains: they fall with the distance from it, and a symmetric law with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 
@@ -39,8 +39,7 @@ class NumberLaw(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Coin:
+class Coin(Struct, frozen=True, kw_only=True, eq=False):
     """1 with the mean of (votes + k) / parts, cut to [0, 1], k two-sided geometric of `scale`; else 0."""
 
     votes: int
@@ -57,8 +56,7 @@ class Coin:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoSidedGeometric:
+class TwoSidedGeometric(Struct, frozen=True, kw_only=True):
     """answer + k with Pr[k] proportional to exp(-|k| / scale)."""
 
     answer: int
@@ -76,8 +74,7 @@ class TwoSidedGeometric:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerGaussian:
+class IntegerGaussian(Struct, frozen=True, kw_only=True):
     """answer + k with Pr[k] proportional to exp(-k^2 / (2 variance)) over the integers.
 
     Rounded normal noise of a variance of millions has this law as well, but for 1e-12 of it.
@@ -106,8 +103,7 @@ def _log_total(variance: float) -> float:
     return float(np.log(np.exp(-(every**2) / (2 * variance)).sum()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True, eq=False):
     """Pr[i] proportional to exp(rate scores_i): the exponential mechanism's; `width` divides the rate."""
 
     scores: FloatArray
@@ -124,8 +120,7 @@ class Selection:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Flips(Selection):
+class Flips(Selection, frozen=True, kw_only=True, eq=False):
     """Permute-and-flip: Pr[i] = p_i times the integral over t in [0, 1] of the product of 1 - p_j t over all others.
 
     p_i = exp(rate (score_i - largest)); McKenna and Sheldon 2020, Proposition 4. The integral is that of a polynomial.
@@ -144,8 +139,7 @@ class Flips(Selection):
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FirstPass:
+class FirstPass(Struct, frozen=True, kw_only=True, eq=False):
     """Place of the first of several numbers h_i with h_i + N_i >= Z; as many as there are if none is.
 
     Z and N_i are one-sided geometric of the two scales. The sum runs over all Z but for 1e-25 of them.

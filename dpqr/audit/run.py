@@ -6,12 +6,13 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
 from multiprocessing import get_context
+
+from msgspec import Struct
 
 from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
@@ -39,8 +40,7 @@ PARTS = 6
 """Parts, at least, in which a side's runs are made: at the end no worker waits long for another's last part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One case: what it claims, and what was proved against it."""
 
     name: str
@@ -70,8 +70,7 @@ Done = Callable[[Finding, int, int], None]
 """Receives what was found last, and how many of how many cases are done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Struct, frozen=True, kw_only=True):
     """All findings. runs: as asked for, on each of a case's two databases (fewer where a run takes long, and what a
     case states in a short audit); half of them chose the events, half tested them."""
 

@@ -13,12 +13,12 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import FrameType
 
 import click
 from click.exceptions import NoArgsIsHelpError
+from msgspec import Struct
 
 from dpqr.cli.streams import product_json, require_output, say, wrap_line
 from dpqr.kernel.errors import NO_MEMORY, PUBLIC_NOTES, UNEXPECTED, DocumentError, DpqrError, Fault, UsageFault
@@ -63,8 +63,7 @@ class Signals:
             raise KeyboardInterrupt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """What ended a command, in public words. kind: the error's class, or a noun where it is none of the family.
 
     text: one or two lines. notes: what becomes of a paid run. faults: of documents, each with its place.

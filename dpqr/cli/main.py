@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -20,6 +19,7 @@ from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, print_failure, 
 from dpqr.cli.settings import give_defaults, settings_hint
 from dpqr.cli.streams import escape_unencodable, fill_closed_streams, has_output, silence_others
 from dpqr.kernel.errors import DpqrError
+from dpqr.kernel.values import replace
 
 TASKS = {
     "Begin": {

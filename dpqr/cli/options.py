@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -19,6 +18,7 @@ from dpqr.cli import completion
 from dpqr.cli.main import HELP_ALL
 from dpqr.cli.settings import is_typed
 from dpqr.kernel.budget import exact_decimal
+from dpqr.kernel.values import replace
 from dpqr.python.checks import OneOf, Whole, above_zero, boolean
 from dpqr.python.options import DisplayOptions, LockOptions, Option, PayerOptions, rows
 

@@ -7,8 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+
+from msgspec import Struct
 
 from dpqr.cli.streams import is_terminal, print_paged, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
@@ -33,8 +34,7 @@ TABLE_ROWS = 5000
 """Answers that are shown as a table; of more, --out or --json is asked for before anything is spent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
+class Screen(Struct, frozen=True, kw_only=True):
     """Renders plans and releases, as text or as JSON.
 
     lines: stderr carries JSON lines only (--progress json).

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import get_args
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Every as Every
@@ -31,8 +32,7 @@ LAST_YEAR = 9998
 """So that every period has a next one in Python's calendar."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """One period of the proleptic Gregorian calendar: the days from `start` up to, and without, `end`.
 
     Invariant: public. It is declared or counted on the calendar, never read from a table.
@@ -135,8 +135,7 @@ class Period:
         return (_month(self.start) - _month(first.start)) // MONTHS[self.every]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodColumn:
+class PeriodColumn(Struct, frozen=True, kw_only=True):
     """The date column of a table that says which period a row is in, as a domain file declares it.
 
     A row is in the period that holds its date, as written: no time zone is guessed. It need not be an attribute.
@@ -149,8 +148,7 @@ class PeriodColumn:
     every: Every
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodRows:
+class PeriodRows(Struct, frozen=True, kw_only=True):
     """The rows of one period alone, or of several in a row: those whose date in `column` lies there. All others are as
     if they were not there.
 
@@ -245,8 +243,7 @@ WIDEST = 33
 """The largest base of a tree of several levels: two levels over MOST_PERIODS."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodTree:
+class PeriodTree(Struct, frozen=True, kw_only=True):
     """The nodes of a counter over `periods` periods, numbered from 1. Node t is complete when period t ends.
 
     Node t holds the base^j periods up to t, where base^j is the largest power of `base` that divides t; j is its level.

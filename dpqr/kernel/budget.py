@@ -15,6 +15,8 @@ from functools import lru_cache
 from math import isqrt
 from typing import final
 
+from msgspec import Struct
+
 from dpqr.kernel.accountants.numerics import decimal, density, rounded_down, rounded_up, sixty_digits, upper_tail
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.events import MuSumEvent, PrivacyEvent, PureSumEvent, RhoSumEvent
@@ -28,8 +30,7 @@ BLANKS = " \t"
 _DECIMAL = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyBudget:
+class PrivacyBudget(Struct, frozen=True):
     """The budget of a run: (epsilon, delta)-differential privacy, exact; delta 0 is pure.
 
     >>> PrivacyBudget.parse("0.1", "1e-9")
@@ -118,8 +119,7 @@ def _meant(text: str) -> str | None:
 ROOT_BITS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """The price of one draw: pure epsilon, zero-concentrated rho, or mu^2 of Gaussian DP; exact and positive.
 
     A draw reads the parameter that its own law needs; that parameter costs at most this price.
@@ -271,8 +271,7 @@ class Cost:
 NO_COST = Cost()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pricing:
+class Pricing(Struct, frozen=True, kw_only=True):
     """The name of the accountant that proves a run's guarantee, and the delta of that proof.
 
     >>> Pricing()

@@ -7,9 +7,10 @@ table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec import Struct
 
 RESUMABLE = "the release is paid and waits: the same command with --resume continues it"
 """Note (`BaseException.add_note`) on whatever ended a release that can be continued."""
@@ -66,8 +67,7 @@ class AlreadyThere(UsageFault):
     exit_code = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(Struct, frozen=True, kw_only=True):
     """The obvious fix of a fault in a JSON document: `text` replaces the value at `path`, or with `key` its key.
 
     Without a text, an item of a list is removed.
@@ -81,8 +81,7 @@ class Fix:
     key: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """One fault of a public document, at a JSON path.
 
     file: where the document stands, and line: counted from 1, where it is a file. place: the path of the part that the

@@ -6,14 +6,16 @@ Rules: an event is never removed, the meaning of a parameter never changes, ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from msgspec import Struct
+
 from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.values import replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplaceEvent:
+class DiscreteLaplaceEvent(Struct, frozen=True, kw_only=True):
     """Integers of L1 sensitivity `sensitivity` plus independent noise, Pr[k] proportional to exp(-|k| / scale).
 
     coordinates: largest number of integers that differ between neighbours; None: not stated.
@@ -33,8 +35,7 @@ class DiscreteLaplaceEvent:
         _require(self.scale, Fraction, positive=True, name="the scale of a Laplace event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianEvent:
+class DiscreteGaussianEvent(Struct, frozen=True, kw_only=True):
     """Integers plus independent noise, Pr[k] proportional to exp(-k^2 / (2 variance)).
 
     squared_sensitivity: largest squared L2 distance between neighbours, an integer.
@@ -51,8 +52,7 @@ class DiscreteGaussianEvent:
         _require(self.variance, Fraction, positive=True, name="the variance of a Gaussian event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundedGaussianEvent:
+class RoundedGaussianEvent(Struct, frozen=True, kw_only=True):
     """Integers plus independent normal noise of `variance`, rounded to the nearest integers.
 
     squared_sensitivity: largest squared L2 distance between neighbours, an integer.
@@ -69,8 +69,7 @@ class RoundedGaussianEvent:
         _require(self.variance, Fraction, positive=True, name="the variance of a rounded Gaussian event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SphericalLaplaceEvent:
+class SphericalLaplaceEvent(Struct, frozen=True, kw_only=True):
     """A vector of integers of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-||z||_2 / scale),
     rounded to the nearest integers.
 
@@ -90,8 +89,7 @@ class SphericalLaplaceEvent:
         _require(self.scale, Fraction, positive=True, name="the scale of a spherical Laplace event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerturbedObjectiveEvent:
+class PerturbedObjectiveEvent(Struct, frozen=True, kw_only=True):
     """The minimiser of a sum of losses plus (strength / 2) ||f||^2 plus <pull, f>.
 
     The pull has the density of `SphericalLaplaceEvent`'s noise, with `scale` and `coordinates`; the gradient of the sum
@@ -149,8 +147,7 @@ class GaussianObjectiveEvent:
         _require(self.closing, Fraction, positive=True, name="the closing epsilon of an objective event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialEvent:
+class ExponentialEvent(Struct, frozen=True, kw_only=True):
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
 
     >>> ExponentialEvent(epsilon=Fraction(1, 2)).epsilon
@@ -163,8 +160,7 @@ class ExponentialEvent:
         _require(self.epsilon, Fraction, positive=False, name="the epsilon of an exponential event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlipEvent:
+class PermuteAndFlipEvent(Struct, frozen=True, kw_only=True):
     """A draw by permute-and-flip with the same scores: eps-DP, but not eps-bounded range.
 
     >>> PermuteAndFlipEvent(epsilon=Fraction(1, 2)).epsilon
@@ -177,8 +173,7 @@ class PermuteAndFlipEvent:
         _require(self.epsilon, Fraction, positive=False, name="the epsilon of a permute-and-flip event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AboveThresholdEvent:
+class AboveThresholdEvent(Struct, frozen=True, kw_only=True):
     """Any number of comparisons with one noisy threshold, up to the first that is passed.
 
     Threshold and answers have independent noise, Pr[k] proportional to exp(-k / scale), k >= 0. sensitivity: whole
@@ -204,8 +199,7 @@ class AboveThresholdEvent:
             raise BudgetRefused("answers of a threshold event move in 1 direction or in 2; nothing was drawn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelSelectionEvent:
+class LabelSelectionEvent(Struct, frozen=True, kw_only=True):
     """Labels that are kept or not, each by an independent (epsilon, delta)-DP coin of its own count (`KeepingLaw`).
 
     epsilon, delta: of one label whose count moves by 1. labels: largest number of labels whose counts move between
@@ -227,8 +221,7 @@ class LabelSelectionEvent:
             raise BudgetRefused("the delta of a selection of labels must be below 1; nothing was drawn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PureSumEvent:
+class PureSumEvent(Struct, frozen=True, kw_only=True):
     """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum. A plan states it
     if its draws are not known in advance; a run is charged for the draws themselves.
 
@@ -242,8 +235,7 @@ class PureSumEvent:
         _require(self.epsilon, Fraction, positive=False, name="the epsilon of a sum event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RhoSumEvent:
+class RhoSumEvent(Struct, frozen=True, kw_only=True):
     """Any number of adaptively priced draws whose rhos a filter limits to `rho` in sum.
 
     >>> RhoSumEvent(rho=Fraction(1, 8)).rho
@@ -256,8 +248,7 @@ class RhoSumEvent:
         _require(self.rho, Fraction, positive=False, name="the rho of a sum event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MuSumEvent:
+class MuSumEvent(Struct, frozen=True, kw_only=True):
     """Any number of adaptively priced draws, each mu_i-GDP, whose mu_i^2 a filter limits to `squared_mu` in sum.
 
     >>> MuSumEvent(squared_mu=Fraction(1, 4)).squared_mu
@@ -287,8 +278,7 @@ Draw = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOutEvent:
+class LeftOutEvent(Struct, frozen=True, kw_only=True):
     """A draw from the records that the domain's rules left out, which no other draw of the run reads.
 
     event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). `in_parallel` prices it.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 
@@ -26,8 +27,7 @@ class Neighbours(Enum):
     REPLACE = "replace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredPersons:
+class DeclaredPersons(Struct, frozen=True, kw_only=True):
     """The persons that a domain file states as the unit of every run over it.
 
     columns, per: as of `PrivacyUnit`. rows: K, the most rows of one unit that a run may use. cell_rows: m, the most of
@@ -49,8 +49,7 @@ class DeclaredPersons:
         _require_unit(self.columns, self.per)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyUnit:
+class PrivacyUnit(Struct, frozen=True, kw_only=True):
     """The unit of one guarantee: one row, one person with all their rows, one person's rows of one day, say, or one
     record of a histogram.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from fractions import Fraction
 from functools import lru_cache
+from inspect import Parameter, signature
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError
 from dpqr.kernel.events import Composition, Draw, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.values import field_names
 from dpqr.ledger.ledger import BudgetTerms, DataKind, LedgerEntry, Reason
 from dpqr.ledger.periods import ALL_PERIODS, Layer, PeriodBudgets
 from dpqr.tables.policy import Policy, Source
@@ -185,7 +186,7 @@ def _plain(event: PrivacyEvent) -> JSON:
     if isinstance(event, LeftOutEvent):
         return {"kind": _kind(LeftOutEvent), "event": _plain(event.event)}
     lacking = (UNSTATED, *getattr(event, UNSTATED, ()))
-    stated = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in lacking}
+    stated = {name: getattr(event, name) for name in field_names(event) if name not in lacking}
     parameters = {name: exact_text(Fraction(value)) for name, value in stated.items() if value is not None}
     return {"kind": _kind(type(event)), **parameters}
 
@@ -210,13 +211,12 @@ def _decode(items: tuple[tuple[str, object], ...]) -> Draw:
     part = dict(items)
     made = _KINDS[part["kind"]]
     hints = get_type_hints(made)
-    parameters = [field for field in fields(made) if field.name != UNSTATED]
+    parameters = [each for each in signature(made).parameters.values() if each.name != UNSTATED]
     # A parameter that came with a later version has a default, and older entries do not state it.
-    required = {each.name for each in parameters if each.default is MISSING and each.default_factory is MISSING}
-    known = [field.name for field in parameters if field.name in part or field.name in required]
+    known = [each.name for each in parameters if each.name in part or each.default is Parameter.empty]
     if set(part) != {*known, "kind"}:
         raise ValueError("an unknown parameter")
-    lacking = {UNSTATED: frozenset(field.name for field in parameters) - {*known}} if UNSTATED in hints else {}
+    lacking = {UNSTATED: frozenset(each.name for each in parameters) - {*known}} if UNSTATED in hints else {}
     event: Draw = made(**{name: _parameter(hints[name], part[name]) for name in known}, **lacking)
     return event
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from numbers import Integral, Rational, Real
 from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import NO_MEMORY, PUBLIC_NOTES, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
 
@@ -132,8 +133,7 @@ def document(name: str, given: object) -> str | dict[str, Any]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """Check of a whole number from `least` to `most`; None: without an upper bound."""
 
     least: int = 1

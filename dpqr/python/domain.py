@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.values import replace
@@ -13,8 +14,7 @@ Rule = Literal["cell", "clip", "drop", "fail"]
 SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """The fields of a domain file. left_out: columns of which nothing public was said; no query can ask about them.
 
     >>> domain_from({"sex": ["f", "m"], "age": range(15, 95, 5)}).rules("age", outside="clip").document["fields"][1]

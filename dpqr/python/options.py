@@ -13,9 +13,10 @@ Nothing heavy is imported, for `--help` reads this module.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+from msgspec import Struct
 
 from dpqr.domain.periods import EVERY, MOST_PERIODS, Every
 from dpqr.python.checks import (
@@ -52,8 +53,7 @@ class LedgerPlace:
     anchor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """All that is known of an option beside its name and its type in Python.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
@@ -27,8 +26,7 @@ class Grouped(TypedDict, total=False):
     weight: Weight | None
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
+class Queries(Struct, frozen=True):
     """The entries of a queries file, in order. Each method returns a new one with one entry more.
 
     name: of the entry; weight: how much selection cares for it, or a survey weight such as {"column": "w", "maximum":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from dpqr.kernel.errors import UsageFault
 
@@ -57,8 +58,7 @@ are alike."""
 EVERY_TOPIC = (*TOPICS, *REFERENCE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """A line of a topic that holds the words searched for."""
 
     topic: str

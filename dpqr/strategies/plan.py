@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
@@ -37,8 +36,7 @@ TINY = 1e-300
 """A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
+class Roles(Struct, frozen=True, kw_only=True):
     """The strategies of one run.
 
     reserved: while a schedule plans, what other draws of the run take of the budget, each as a multiple of all that the
@@ -94,8 +92,7 @@ Noun = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(Struct, frozen=True, kw_only=True):
     """Draws of one kind that a plan foresees.
 
     | noun                   | the draws                                                                               |
@@ -128,8 +125,7 @@ class Phase:
     part: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopTest:
+class StopTest(Struct, frozen=True, kw_only=True):
     """The stop test of a plan.
 
     threshold: 3 alpha n / 4, in records; None: every stage has its own. promise: the basis of alpha.
@@ -147,8 +143,7 @@ class StopTest:
     paper: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Everything about a run that is known before data is opened. Public; equal inputs give equal plans.
 
     phases: all draws, in order. stop: the test that may end the loop; None: there is none.

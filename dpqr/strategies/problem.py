@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -18,8 +20,7 @@ Variant = Literal["printed", "sharp"]
 """Which constants an update rule uses: the book's, or sharper ones that are proved here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """The level a at which an update rule runs under the schedule `theory`.
 
     Attributes:
@@ -34,8 +35,7 @@ class Level:
     variant: Variant = "printed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """Public facts of a run. Nothing here comes from the data.
 
     Attributes:
@@ -85,8 +85,7 @@ class Problem:
         return self.persons if self.unit.columns else self.most if self.n is None else self.n
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footprint:
+class Footprint(Struct, frozen=True, kw_only=True):
     """Memory of a strategy. bytes: peak size of its own arrays. refusal: why it cannot run at all, or None.
 
     >>> Footprint(bytes=2**20).refusal is None

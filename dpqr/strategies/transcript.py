@@ -5,7 +5,6 @@ Both are public. A later step may depend on everything in the transcript.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from msgspec import Struct, field
@@ -78,8 +77,7 @@ class ErrorSum(Struct, frozen=True, kw_only=True):
         return self.each * self.value / FINENESS / self.blocks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One selection and one measurement. Public.
 
     Attributes:
@@ -125,8 +123,7 @@ class Step:
         return self.candidates if isinstance(self.candidates, tuple) else self.candidates[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(Struct, frozen=True, kw_only=True):
     """One pass of the loop.
 
     Attributes:

@@ -156,8 +156,7 @@ def round_answers(answers: FloatArray, limit: int | IntArray) -> IntArray:
     return nearest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measurement:
+class Measurement(Struct, frozen=True, kw_only=True, eq=False):
     """Blocks, their released noisy answers, and the law of the noise. Public.
 
     values: one int64 array per block, shape (rows,), in units of the block's grid.

@@ -18,7 +18,7 @@ from dpqr.cli.completion import SHELLS, VARIABLE
 from dpqr.cli.main import COMMANDS, TASKS, main
 from dpqr.report.guide import EVERY_TOPIC
 
-HEAVY = ("numpy", "pandas", "pyarrow", "rich", "scipy", "msgspec", "duckdb", "sqlite3")
+HEAVY = ("numpy", "pandas", "pyarrow", "rich", "scipy", "duckdb", "sqlite3")
 LISTING = """
 import sys
 from dpqr.cli.main import main

@@ -1,4 +1,3 @@
-import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpqr.kernel.events import (
     SphericalLaplaceEvent,
     of_any_blocks,
 )
+from dpqr.kernel.values import replace
 
 SOUND = [
     DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7)),
@@ -85,5 +85,5 @@ def test_an_event_may_cost_nothing(make):
 
 def test_a_plan_states_no_number_of_coordinates_that_it_cannot_know():
     known = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7), coordinates=1)
-    assert of_any_blocks(known) == dataclasses.replace(known, coordinates=None) == SOUND[0]
+    assert of_any_blocks(known) == replace(known, coordinates=None) == SOUND[0]
     assert [of_any_blocks(event) for event in SOUND] == SOUND

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 
+from msgspec import Struct
+
 from dpqr.audit.case import Case, Claim, Numbers, Outcomes, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import AUDITED_QUERY, OfParts, noisy
 from dpqr.audit.cases.persons import person_table
@@ -119,8 +121,7 @@ HISTORY_TREE, ONE_LEVEL = PeriodTree(periods=4, base=4), PeriodTree(periods=6, b
 """One whose last release reads all periods, after three that read one each; and one where each reads its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HistoryCase:
+class HistoryCase(Struct, frozen=True, kw_only=True, eq=False):
     """One attack on a counter of persons. Fields and methods as `Case`.
 
     histories: of one person in two neighbouring tables, how many rows in each period; nobody else has any.
@@ -197,8 +198,7 @@ SHARE = Fraction(1)
 PeriodTable = dict[tuple[int, ...], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
+class Releases(Struct, frozen=True, kw_only=True):
     """One release of each period, one after the other: the number of records in one cell."""
 
     unit: PrivacyUnit

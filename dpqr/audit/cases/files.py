@@ -7,13 +7,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
 from dpqr.audit.law import Laws
@@ -50,8 +50,7 @@ DOMAIN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileCase:
+class FileCase(Struct, frozen=True, kw_only=True):
     """One attack on `dpqr release` as a user has it. Fields and methods as `Case`.
 
     Attributes:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, Claim, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import UNITS, noisy
@@ -46,8 +46,7 @@ WORK = 4
 """Runs of other cases in the time of one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opposed:
+class Opposed(Struct, frozen=True, kw_only=True):
     """Two scores that one record moves in opposite directions, so that the odds of a choice move by all of epsilon."""
 
     def __len__(self) -> int:
@@ -61,8 +60,7 @@ class Opposed:
         return np.array([found, 1 - found])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Adversary:
+class Adversary(Struct, frozen=True, kw_only=True, eq=False):
     """He asks whether there is a record: a count with Gaussian noise where he is ahead, a choice where he is behind.
 
     accountant: whose filter he faces. whole: mu^2 of the budget. What a run shows is the logarithm of its likelihood
@@ -104,8 +102,7 @@ def _count(squared_mu: Fraction) -> GaussianAnswers:
     return Gaussian().mechanism((EVERYBODY,), PrivacyUnit(), Price(squared_mu=squared_mu))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Turned:
+class Turned(Struct, frozen=True, kw_only=True, eq=False):
     """A count of the records, whose answer turns him to the dearest Laplace noise or to the dearest Gaussian noise on
     the same question that the filter admits after it. accountant: whose filter he faces."""
 
@@ -172,8 +169,7 @@ PRICES = {"pure": Price(epsilon=Fraction(1, 2)), "rho": Price(rho=Fraction(1, 2)
 EPOCHS = {"pure": 1, "rho": 2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Epochs:
+class Epochs(Struct, frozen=True, kw_only=True, eq=False):
     """So many epochs, each of them up to its first pass, or through all questions.
 
     delta: 0: claims the sum of pure epsilons; else the sum of rhos and its conversion.
@@ -219,8 +215,7 @@ def sparse_vector_cases() -> Iterator[Case]:
         yield hard_query_case(relation, unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HardQueryTrial:
+class HardQueryTrial(Struct, frozen=True, kw_only=True, eq=False):
     """The noisy answer to one hard query of a session; claims what the session pays for it."""
 
     terms: SessionTerms

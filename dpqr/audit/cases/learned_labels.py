@@ -6,11 +6,11 @@ That is where a comparison that is wrong by one step shows: such a label appears
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, Claim, PublicOutcome
 from dpqr.audit.cases.noisy_answers import UNITS
@@ -37,8 +37,7 @@ LOWEST = 1e-40
 """Stands for a probability of 0: small beside any that matters, and its logarithm is finite."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NumberedLabels:
+class NumberedLabels(Struct, frozen=True, kw_only=True, eq=False):
     """The cells of a histogram as labels, which are called by their numbers."""
 
     counts: IntArray
@@ -47,8 +46,7 @@ class NumberedLabels:
         return tuple(map(str, places.tolist()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedSelection:
+class NumberedSelection(Struct, frozen=True, kw_only=True):
     """The selection, over a database of the audit; it releases a flag for each cell, whether its label is kept."""
 
     selection: LabelSelection
@@ -65,8 +63,7 @@ class NumberedSelection:
         return flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """Whether a label of so many units is kept, 1 or 0. A narrower law is that of a larger epsilon."""
 
     count: int
@@ -81,8 +78,7 @@ class Kept:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTrial:
+class LabelTrial(Struct, frozen=True, kw_only=True):
     """One selection of labels, charged as a ledger of pairs charges it."""
 
     mechanism: NumberedSelection

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, MechanismTrial, Pair, records, worst_pair
 from dpqr.audit.law import IntegerGaussian, Laws, NumberLaw, TwoSidedGeometric
@@ -210,8 +210,7 @@ LEFT_OUT_PERSON = PrivacyUnit(columns=("person",), rows=3)
 AUDITED_QUERY = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OfParts:
+class OfParts(Struct, frozen=True, kw_only=True, eq=False):
     """`inner` on some parts of a table whose first axis separates the parts."""
 
     inner: Mechanism[Counts, Measurement]

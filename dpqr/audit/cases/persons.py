@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Claim, MechanismTrial, Outcomes, numbers
 from dpqr.audit.cases.noisy_answers import noisy
@@ -49,8 +49,7 @@ def person_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> It
         yield TableSource(paths=(str(path),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PersonTablesCase:
+class PersonTablesCase(Struct, frozen=True, kw_only=True, eq=False):
     """One attack on tables of persons, measured in one draw. Fields and methods as `Case`.
 
     rows: how many rows in each cell the one person has who comes; nobody else has any. tables: that are measured.
@@ -117,8 +116,7 @@ REPLACED = PrivacyUnit(columns=("person",), rows=3, cell_rows=1, neighbours=Neig
 PRICE, DELTA = Price(rho=Fraction(1, 2)), Fraction(1, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CellCase:
+class CellCase(Struct, frozen=True, kw_only=True, eq=False):
     """One attack on a table of one person's rows. Fields and methods as `Case`.
 
     rows: of the person in two neighbouring tables, a letter each, for its cell; nobody else has any.

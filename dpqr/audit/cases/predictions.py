@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, Claim, Pair, PublicOutcome, records
 from dpqr.audit.law import Coin, Flips, IntegerGaussian, Laws, Selection, TwoSidedGeometric
@@ -61,8 +61,7 @@ PLACE: FloatArray = SIGNS.features.of(np.zeros((1, 1), dtype=np.int64))
 """Features of the place of the record that changes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, kw_only=True, eq=False):
     """A function release as a batch of one draw."""
 
     weights: GaussianWeights | SphericalWeights | PerturbedWeights | GaussianPerturbedWeights
@@ -151,8 +150,7 @@ CROWD = 40_000
 """Records that make the slope of one of the other class full."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sums:
+class Sums(Struct, frozen=True, kw_only=True, eq=False):
     """Noisy moments as a batch of one draw; the function that follows from them is post-processing."""
 
     moments: NoisyMoments
@@ -228,8 +226,7 @@ BRIEF = 6_000
 """Runs that show votes, or a coin, whose noise is too narrow by a fifth."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OneByOne:
+class OneByOne(Struct, frozen=True, kw_only=True, eq=False):
     """Two labels at one place, as a session draws them: each is charged and drawn by itself, the votes are counted once
     for both."""
 
@@ -322,8 +319,7 @@ def voters_pair(relation: str) -> Pair:
 # Once: a mechanism whose one outcome is looked at.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SingleDraw:
+class SingleDraw(Struct, frozen=True, kw_only=True, eq=False):
     """A mechanism whose one outcome is a list of integers.
 
     Attributes:

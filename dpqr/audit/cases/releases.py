@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, final
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, Claim, Numbers, Pair, PublicOutcome, numbers, records
 from dpqr.domain.attribute import Attribute, Codes
@@ -97,8 +98,7 @@ ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PlannedTrial:
+class PlannedTrial(Struct, frozen=True, kw_only=True, eq=False):
     """One run of the loop by `plan`; `release_outcome`: what an attack looks at in its outcome."""
 
     plan: Plan
@@ -113,8 +113,7 @@ class PlannedTrial:
         return self.shown(self.plan, iterative_construction(draws, self.plan, SILENT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReleaseTrial:
+class ReleaseTrial(Struct, frozen=True, kw_only=True, eq=False):
     """One release by `plan`, as `dpqr release` makes it once the table is loaded.
 
     lost: the draw, counted from 0, that a crash loses after it was made; the release is then continued from what was

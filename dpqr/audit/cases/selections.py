@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.case import Case, MechanismTrial, Pair, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import UNITS
@@ -38,8 +38,7 @@ from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedAnswers:
+class StatedAnswers(Struct, frozen=True, kw_only=True):
     """Any public guess is allowed, so an attack may choose the one against which a selection leaks most.
 
     answers: by the block's name, in the block's grid.
@@ -74,8 +73,7 @@ CHOICE_DELTA = Fraction(1, 10)
 easiest to refute in few runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contest:
+class Contest(Struct, frozen=True, kw_only=True, eq=False):
     """Scores that are all alike on the first database of the pair, and as unlike as can be on the second.
 
     There the first `falling` scores are lower by the sensitivity, and all others higher by it.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
@@ -26,8 +26,7 @@ SCALE = Fraction(2)
 """Of the noise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Universe:
+class Universe(Struct, frozen=True, kw_only=True):
     """One problem, and a public table that stands for its data. words: how a message names it."""
 
     problem: Problem

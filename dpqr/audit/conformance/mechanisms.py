@@ -7,11 +7,11 @@ most `ALARM`, whatever the strategy is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.attack import attack, lower_limits
 from dpqr.audit.case import Case, MechanismTrial, Pair, worst_pair
@@ -40,8 +40,7 @@ BLOCKS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellCountScores:
+class CellCountScores(Struct, frozen=True, kw_only=True):
     """Scores: how many records each cell has. One record, more, less or another, moves each by one at most."""
 
     def __len__(self) -> int:

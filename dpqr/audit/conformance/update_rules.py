@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dpqr.audit.conformance.cases import Universe, at_level, frozen_faults, universes
 from dpqr.domain.attribute import Attribute, Codes
@@ -206,8 +206,7 @@ LOOKED_AHEAD = 60
 """Steps of the dearest strategy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """One step that is open to the adversary.
 
     Attributes:
@@ -220,8 +219,7 @@ class Move:
     kindness: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Game:
+class Game(Struct, frozen=True, kw_only=True):
     """One true table, and all 0/1 queries on its cells."""
 
     rule: Any
@@ -260,8 +258,7 @@ class Game:
         return most
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(Struct, frozen=True, kw_only=True):
     """Where a game stands, and the moves that are open, at least one."""
 
     game: Game

@@ -7,10 +7,11 @@ Nothing heavy is imported before a table is written or read: the command line li
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dpqr.releases.files.tidy import TableFiles, Tidy
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 TableFormat = Literal["csv", "parquet", "json"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class Format(Struct, frozen=True, kw_only=True):
     """One format of tables.
 
     Attributes:

@@ -212,8 +212,7 @@ def test_the_law_of_first_passes_by_hand():
     assert np.exp(law.log_probabilities(np.array([0])))[0] == pytest.approx((1 - q) * r / (1 - q * r))
 
 
-@dataclass(frozen=True)
-class Silent(Epochs):
+class Silent(Epochs, frozen=True, eq=False):
     """No noise on the answers (Lyu, Su and Li 2017, Algorithm 5)."""
 
     def run(self, database, noise):
@@ -230,8 +229,7 @@ def _only(scale):
     return sample
 
 
-@dataclass(frozen=True)
-class Endless(Epochs):
+class Endless(Epochs, frozen=True, eq=False):
     """One threshold for any number of surprises, at the price of one (Algorithm 6)."""
 
     def run(self, database, noise):
@@ -242,8 +240,7 @@ class Endless(Epochs):
         return (), (passed,), ()
 
 
-@dataclass(frozen=True)
-class Told(Epochs):
+class Told(Epochs, frozen=True, eq=False):
     """The noisy answer that was compared is released with the surprise (Algorithm 3)."""
 
     def run(self, database, noise):
@@ -270,8 +267,7 @@ def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where
             assert not refuted(case, runs // 10)
 
 
-@dataclass(frozen=True)
-class Understated(HardQueryTrial):
+class Understated(HardQueryTrial, frozen=True, eq=False):
     """Draws the table of the query's parts, scaled as if it were the query."""
 
     def run(self, database, noise):
