@@ -196,13 +196,14 @@ class ExpectedError:
             if block.is_marginal:
                 alike.setdefault(tuple(shares[axis].size for axis in block.axes), []).append(row)
                 continue
-            cells = np.asarray(total)
+            answers = np.asarray(total)
             for factor in block.factors:
                 own = np.ones(1)
                 for axis in factor.axes:
                     own = np.multiply.outer(own, shares[axis]).reshape(-1)
-                cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
-            curves[row] = _errors_on_grid(np.maximum(cells, 0.0).reshape(1, -1))
+                shown = factor.matrix.apply(own[:, None])[:, 0]
+                answers = answers * shown if block.rowwise else np.multiply.outer(answers, shown)
+            curves[row] = _errors_on_grid(np.maximum(answers, 0.0).reshape(1, -1))
         for sizes, rows in alike.items():
             step = max(1, TOGETHER // math.prod(sizes))
             for some in (rows[start : start + step] for start in range(0, len(rows), step)):

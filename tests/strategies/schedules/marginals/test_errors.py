@@ -50,6 +50,16 @@ def test_a_predicate_that_ties_columns_together_is_told_from_all_of_them() -> No
     assert errors.at(block, 1.0) == pytest.approx(answer / (1 + answer), rel=0.02)
 
 
+def test_queries_of_a_row_of_every_factor_are_as_many_as_there_are_rows() -> None:
+    rows = np.array([[1, 1, 0], [0, 0, 1], [0, 1, 1]])
+    factors = tuple(Factor(axes=(axis,), sizes=(3,), matrix=Dense(rows)) for axis in range(2))
+    block = QueryBlock(name="ranges", factors=factors, rowwise=True)
+    counts = {0: np.array([50.0, 30.0, 20.0]), 1: np.array([10.0, 10.0, 80.0])}
+    answers = 100 * np.array([0.8 * 0.2, 0.2 * 0.8, 0.5 * 0.9])
+    errors = ExpectedError.of((block,), counts)
+    assert errors.at(block, 1.0) == pytest.approx((answers / (1 + answers)).sum(), rel=0.02)
+
+
 # Spread: sums over a block's answers, beside the same from its coefficients.
 
 ROWS = np.array([[1, 1, 0, 0], [0, 1, 1, 1], [0, 0, 0, 1]])
