@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
 from itertools import chain
 from typing import Any
 
@@ -69,6 +68,8 @@ class Registry(Struct, frozen=True, kw_only=True):
 
     def entries(self) -> tuple[RegistryEntry, ...]:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""
+        from importlib.metadata import entry_points
+
         own = [RegistryEntry(name=name, target=row.target, origin=HOUSE) for name, row in self.builtins.items()]
         foreign = [
             RegistryEntry(

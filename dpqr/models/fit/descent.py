@@ -21,6 +21,8 @@ SUFFICIENT = 1e-4
 """Part of the predicted decrease that a step must reach (Armijo)."""
 SHORTEST = 1e-10
 """Shortest step that the line search tries."""
+SHORT = 10_000
+"""Entries of a sum that OpenBLAS adds up in one thread."""
 
 
 class Descent(Struct, frozen=True, kw_only=True):
@@ -114,9 +116,9 @@ def _line_search(
 def inner(left: FloatArray, right: FloatArray) -> float:
     """The inner product, in one thread.
 
-    A linear algebra library spreads even short sums over all cores, which costs more processor time than it saves.
+    A linear algebra library spreads longer sums over all cores, which costs more processor time than it saves.
     """
-    return float(np.einsum("i,i->", left, right))
+    return float(left @ right if left.size <= SHORT else np.einsum("i,i->", left, right))
 
 
 class NewtonFit(Struct, frozen=True, kw_only=True):
