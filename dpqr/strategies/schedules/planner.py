@@ -72,7 +72,7 @@ class Auto:
 
     Marginals, and nothing else, have a schedule of their own. Levels of hierarchies, and marginals that share no column
     with them, are answered from one strategy, so that the levels add up. Prefixes, ranges and trees on one or two
-    columns, and nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the
+    columns, and beside them at most single columns, are answered from a measured strategy over cells or buckets of them. Marginals of the
     asked columns answer other queries too: they take the place of rounds, of blocks or of single queries, and of
     strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds are left where
     marginals have no plan. Ordered columns that no query joins with others are released apart where that is better.
@@ -111,16 +111,21 @@ class Auto:
             return ScheduleChoice(
                 "strategy", "--schedule auto: strategy, for the workload asks for the levels of hierarchies"
             )
-        # Whether every block has a factor of prefixes, ranges or a tree, each on one column, and joins few of them.
-        ordered = all(
-            len(block.axes) <= MOST_JOINED
-            and all(len(factor.axes) == 1 for factor in block.factors)
-            and any(not isinstance(factor.matrix, Dense | Identity | BucketMatrix) for factor in block.factors)
+        # Whether all blocks are of one column, or have a factor of prefixes, ranges or a tree and join few columns.
+        ordered = [
+            any(not isinstance(factor.matrix, Dense | Identity | BucketMatrix) for factor in block.factors)
             for block in blocks
+        ]
+        few = all(
+            len(block.axes) <= (MOST_JOINED if own else 1) and all(len(factor.axes) == 1 for factor in block.factors)
+            for block, own in zip(blocks, ordered, strict=True)
         )
-        if ordered:
+        if few and all(ordered):
             reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
             return ScheduleChoice("ordered", reason, rivalled=_overlapping(workload))
+        if few and any(ordered):
+            reason = "--schedule auto: ordered, for all other queries are over one column each"
+            return ScheduleChoice("ordered", reason, rivalled=True)
         sizes = {axis: size for factor in factors for axis, size in zip(factor.axes, factor.sizes, strict=True)}
         if len(blocks) >= MANY_BLOCKS and math.prod(sizes.values()) <= KEPT_CELLS:
             many = f"the workload has {len(blocks):,} blocks of queries that are no marginals"

@@ -61,6 +61,7 @@ LEVEL = Factor(axes=(2,), sizes=(4,), matrix=BucketMatrix(Identity(2), np.array(
         ((block(prefix(0)),), "ordered", False),
         ((block(prefix(0), prefix(1)), block(prefix(2))), "ordered", False),
         ((block(prefix(0), prefix(1)), block(prefix(1), prefix(2))), "ordered", True),
+        ((block(prefix(0), prefix(1)), block(Factor.identity(2, 4)), PREDICATE), "ordered", True),
         ((block(prefix(0), prefix(1), prefix(2)),), "rounds", True),
         ((MARGINAL,), "marginals", False),
         ((MARGINAL, block(prefix(2))), "rounds", True),
