@@ -72,10 +72,11 @@ class Auto:
 
     Marginals, and nothing else, have a schedule of their own. Levels of hierarchies, and marginals that share no column
     with them, are answered from one strategy, so that the levels add up. Prefixes, ranges and trees on one or two
-    columns, and beside them at most single columns, are answered from a measured strategy over cells or buckets of them. Marginals of the
-    asked columns answer other queries too: they take the place of rounds, of blocks or of single queries, and of
-    strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds are left where
-    marginals have no plan. Ordered columns that no query joins with others are released apart where that is better.
+    columns, and beside them at most single columns, are answered from a measured strategy over cells or buckets of
+    them. Marginals of the asked columns answer other queries too: they take the place of rounds, of blocks or of single
+    queries, and of strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds
+    are left where marginals have no plan. Ordered columns that no query joins with others are released apart where that
+    is better.
 
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
