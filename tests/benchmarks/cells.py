@@ -1,10 +1,11 @@
 """Cells that no constant was set on: tables, workloads and sizes unlike those of the other benchmarks.
 
-python tests/benchmarks/cells.py [--half setting|reporting] [--only N ...] [--runs 3] [--kept FILE] [--before FILE]
-    [--default]
+python tests/benchmarks/cells.py [--half setting|reporting|ordered] [--only N ...] [--runs 3] [--kept FILE]
+    [--before FILE] [--default]
 
 A cell is a table of one of eight kinds, a workload of one of ten, 200 to 2,000,000 rows and an epsilon, each about
-equally often, as a public seed pairs them. A line:
+equally often, as a public seed pairs them. ordered: tables of six other kinds, ordered columns among them, and ranges,
+prefixes and conjunctions of them. A line:
 
 regret      error of the default over the least of every schedule that has a plan, one-way marginals alone, uniform
             counts and plain noise (`regret.py`; mean over the blocks of L1 over n; below one record it counts as one)
@@ -142,6 +143,63 @@ def prototypes(generator: np.random.Generator, rows: int) -> Table:
 
 TABLES = (bits, functional, duplicated, inflated, tailed, blocked, subgroup, prototypes)
 
+
+def nested(generator: np.random.Generator, rows: int) -> Table:
+    """Codes in towns in counties in states, two columns that follow them, and one that stands alone."""
+    code = zipf(generator, rows, 240, 0.6)
+    town = code // 4
+    columns = [code, town, town // 5, town // 15, copied(generator, code, 7, 0.4), copied(generator, town, 5, 0.6)]
+    return (240, 60, 12, 4, 7, 5, 40), np.stack([*columns, zipf(generator, rows, 40, 0.3)], axis=1)
+
+
+def attitudes(generator: np.random.Generator, rows: int) -> Table:
+    """Ten answers on a scale that follow two hidden ones, five of them missing together, and two traits."""
+    hidden = generator.normal(size=(rows, 2))
+    noisy = (hidden @ generator.normal(size=2) + generator.normal(size=rows) for _ in range(10))
+    answers = [np.digitize(one, [-2, -0.7, 0.2, 1.1]) + 1 for one in noisy]
+    missing = generator.random(rows) < 0.15
+    answers[5:] = [np.where(missing, 0, one) for one in answers[5:]]
+    age = np.clip((hidden[:, 0] * 1.5 + generator.normal(size=rows) * 1.5 + 4).round(), 0, 8).astype(int)
+    return (*(6,) * 10, 9, 2), np.stack([*answers, age, (hidden[:, 1] > 0).astype(int)], axis=1)
+
+
+def seasons(generator: np.random.Generator, rows: int) -> Table:
+    """Days (half of the rows on the first of a week), hours and sensors."""
+    day, sensor = generator.integers(0, 366, rows), zipf(generator, rows, 30, 1.0)
+    day = np.where(generator.random(rows) < 0.5, day // 7 * 7, day)
+    hour = np.clip(generator.normal(13, 4, rows).round(), 0, 23).astype(int)
+    others = [copied(generator, sensor, 6, 0.9), day % 7, copied(generator, hour, 3, 0.8)]
+    return (366, 24, 30, 6, 7, 3), np.stack([day, hour, sensor, *others], axis=1)
+
+
+def triads(generator: np.random.Generator, rows: int) -> Table:
+    """No two of three columns depend, all three do; twice."""
+    one, two = generator.integers(0, 4, (2, rows))
+    other, last = generator.integers(0, 3, (2, rows))
+    sums = np.where(generator.random(rows) < 0.1, generator.integers(0, 4, rows), (one + two) % 4)
+    columns = [zipf(generator, rows, 16, 0.2), sums, one, other, last, (other + last) % 3, two]
+    return (16, 4, 4, 3, 3, 3, 4), np.stack(columns, axis=1)
+
+
+def amounts(generator: np.random.Generator, rows: int) -> Table:
+    """Two amounts that are nearly equal, most of them round."""
+    first = np.clip(generator.lognormal(3.2, 0.8, rows), 0, 199).astype(int)
+    first = np.where(generator.random(rows) < 0.6, first // 10 * 10, first)
+    second = np.clip(first + generator.integers(-3, 4, rows) * (generator.random(rows) < 0.5), 0, 199)
+    others = [copied(generator, first // 20, 12, 0.5), copied(generator, second // 40, 5, 0.8)]
+    return (200, 200, 12, 5, 20), np.stack([first, second, *others, zipf(generator, rows, 20, 0.8)], axis=1)
+
+
+def chain(generator: np.random.Generator, rows: int) -> Table:
+    """Twelve columns, each a copy of the one before, and one of thirty values that stands alone."""
+    columns = [zipf(generator, rows, 5, 1.6)]
+    for _ in range(11):
+        columns.append(copied(generator, columns[-1], 5, 0.75))
+    return (*(5,) * 12, 30), np.stack([*columns, zipf(generator, rows, 30, 0.9)], axis=1)
+
+
+ORDERED_TABLES = (nested, attitudes, seasons, triads, amounts, chain)
+
 # Workloads: entries of a queries document, of column names from that of the most values on.
 
 Workload = Callable[[list[str], dict[str, int]], list[object]]
@@ -197,6 +255,22 @@ WORKLOADS: dict[str, Workload] = {
     "one block": lambda names, sizes: [{"marginal": names[1:3]}],
 }
 
+ORDERED_WORKLOADS: dict[str, Workload] = {
+    "ranges": ranges,
+    "few ranges": lambda names, sizes: [
+        {"ranges": names[:2], "random": 12, "seed": 5},
+        {"ranges": names[1:3], "random": 12, "seed": 6},
+    ],
+    "cubes": lambda names, sizes: [{"ranges": names[:3], "random": 60, "seed": 3}, one_way(names)],
+    "conjunctions": lambda names, sizes: [
+        {"conjunctions": {"columns": names, "random": 300, "ways": [2, 3], "seed": 1}}
+    ],
+    "prefixes": prefixes,
+    "prefix": lambda names, sizes: [{"prefix": names[0], "by": [names[-1]]}, one_way(names[1:])],
+}
+KINDS = {"ordered": (ORDERED_TABLES, ORDERED_WORKLOADS)}
+"""Of cells that are no half of the others: tables and workloads."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -207,11 +281,12 @@ class Cell:
     seed: int
 
     def case(self) -> Case:
-        maker = next(one for one in TABLES if one.__name__ == self.table)
+        maker = next(one for one in (*TABLES, *ORDERED_TABLES) if one.__name__ == self.table)
         sizes, codes = maker(np.random.default_rng([self.seed, 41]), self.rows)
         named = {f"c{place:02}": size for place, size in enumerate(sizes)}
         task = Task(name=str(self), sizes=named, codes=codes, marginals=())
-        return Case.asked(task, WORKLOADS[self.workload](sorted(named, key=lambda name: -named[name]), named))
+        workloads = {**WORKLOADS, **ORDERED_WORKLOADS}
+        return Case.asked(task, workloads[self.workload](sorted(named, key=lambda name: -named[name]), named))
 
     def __str__(self) -> str:
         return f"{self.table}, {self.workload}, {self.rows:,} rows, eps {self.epsilon}"
@@ -224,7 +299,8 @@ def cells(half: str) -> list[Cell]:
     def spread(kinds: list) -> list:
         return [kinds[place] for _ in range(COUNT) for place in generator.permutation(len(kinds))][:COUNT]
 
-    drawn = zip(spread([*TABLES]), spread([*WORKLOADS]), spread(ROWS), spread([*EPSILONS]), strict=True)
+    tables, workloads = KINDS.get(half, (TABLES, WORKLOADS))
+    drawn = zip(spread([*tables]), spread([*workloads]), spread(ROWS), spread([*EPSILONS]), strict=True)
     return [
         Cell(table=table.__name__, workload=workload, rows=rows, epsilon=epsilon, seed=2 * place + (half != "setting"))
         for place, (table, workload, rows, epsilon) in enumerate(drawn)
@@ -325,7 +401,7 @@ def summary(lines: list[Line], name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("setting", "reporting"), default="setting")
+    parser.add_argument("--half", choices=("setting", "reporting", *KINDS), default="setting")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of cells, from 0")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--default", action="store_true")
