@@ -102,7 +102,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     unit, budget, spent = record["plan"]["unit"], whole_price(record["plan"]) or {}, record["spent"]
     who = protected_unit(record["plan"])
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    rows = f"{who.noun} ({who.named}, at most {who.rows} rows)" if who.columns else "row"
+    rows = f"{who.named}, at most {who.rows} rows each" if who.columns else "row"
     return {
         "url_slug": re.sub(r"[^a-z0-9]+", "-", f"{filled.title} {str(filled.date)[:4]}".lower()).strip("-"),
         "status": "Draft",

@@ -132,7 +132,7 @@ def test_a_ledger_and_a_unit_are_named():
     stated["plan"]["unit"].update(column="person", max_rows=3)
     found = registry_record(stated, CURATOR)["deployment"]
     assert "'survey'" in found["deployment_model"]["release_type_details"]
-    assert found["privacy_loss"]["privacy_unit"] == "person (person, at most 3 rows)"
+    assert found["privacy_loss"]["privacy_unit"] == "person (column 'person'), at most 3 rows each"
 
 
 def test_what_the_record_knows_need_not_be_stated():
