@@ -34,6 +34,7 @@ from dpqr.releases.record.plan_document import PlanPart
 from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
 from dpqr.report.evaluation import evaluate
+from dpqr.report.page.parts import periods_read
 from dpqr.tables.source import TableSource
 
 FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
@@ -71,6 +72,7 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
             "epsilon": _figure(budget["epsilon"]),
             "delta": _figure(budget["delta"]),
             "unit": str(plan["unit"]["words"]),
+            "rows of": periods_read(plan) or "the whole table",
             "accountant": str(plan["accountant"]),
             "price": f"epsilon {_figure(plan['proved_epsilon'])}",
             "schedule": str(plan["schedule"]["name"]),

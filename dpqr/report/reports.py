@@ -44,6 +44,7 @@ from dpqr.report.page.parts import (
     file_hashes,
     first_rows,
     html,
+    periods_read,
     protected_unit,
     require_extra,
     table_columns,
@@ -229,8 +230,8 @@ def croissant_card(
     curator = stated.curator or record.get("publisher")
     budget, use = whole_price(record["plan"]) or {}, stated.use or record.get("purpose")
     # What is wrong comes first, as on the page.
-    period = record["plan"].get("period")
-    limits = (record.get("warning"), period and f"Rows of {period['name']} only", record["certainty"])
+    periods = periods_read(record["plan"])
+    limits = (record.get("warning"), periods and f"Rows of {periods} only", record["certainty"])
     # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
     record_sets = []
     for file, names in columns.items():

@@ -75,6 +75,7 @@ def test_figures_are_compared_as_themselves(tmp_path):
     apart = np.array([one["estimate"] - other["estimate"] for one, other in zip(*rows, strict=True)])
     assert mean.error == pytest.approx([math.sqrt(np.mean(error**2)) for error in errors])
     assert mean.ratio == pytest.approx(math.sqrt(np.mean(apart**2) / np.mean(errors[0] ** 2 + errors[1] ** 2)))
+    assert found.sides[0].facts["rows of"] == "the whole table"
     assert math.isnan(mean.noise[0]), "of the sums, in another unit"
     assert count.noise[0] > 0
     plan.write_text(json.dumps(read_release(places[0]).record["plan"]))

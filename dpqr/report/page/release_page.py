@@ -51,6 +51,7 @@ from dpqr.report.page.parts import (
     ReportPage,
     ReportTable,
     Section,
+    periods_read,
     protected_unit,
 )
 
@@ -70,8 +71,8 @@ def release_page(found: ReportInput) -> ReportPage:
     title = f"Private answers to {count_words(len(found.blocks), 'question')}"
     if paid := dataset_of(found):
         title += f" about {paid}"
-    if period := found.plan.get("period"):
-        title += f", rows {'up to' if found.plan.get('counter') else 'of'} {period['name']}"
+    if periods := periods_read(found.plan):
+        title += f", rows of {periods}"
     return ReportPage(
         title=title,
         subtitle=found.stated("purpose") or "",
