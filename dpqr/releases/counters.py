@@ -122,8 +122,8 @@ def counter_notes(turn: CounterStep | None) -> tuple[str, ...]:
         times = "once" if counter.prices == 1 else f"{counter.prices} times"
         cost = f"a {noun} at most {life}, over all periods: {times} the price of one release"
     return (
-        f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: its "
-        f"answers are of the rows of {read}; cumulative answers, in a file of their own, add those of earlier releases",
+        f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: it reads "
+        f"the rows of {read}, and adds the counts of earlier releases",
         f"all releases of the counter together cost {cost}",
         *([bounded] if counter.unit.columns else []),
     )

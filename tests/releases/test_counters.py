@@ -37,7 +37,7 @@ def test_a_release_gets_a_node_s_share_and_reads_its_periods():
     assert plan.budget.epsilon < 1
     assert [rows.since.name, rows.period.name] == ["2024-06", "2024-10"]
     assert (plan.schedule.name, plan.roles.accountant.name) == ("strategy", "zcdp")
-    assert "its answers are of the rows of 2024-06 to 2024-10; cumulative answers" in plan.notes[0]
+    assert "2024-06 to 2024-10" in plan.notes[0]
     assert "epsilon 1, delta 1e-9: it is read by 2 of them at most" in plan.notes[1]
     alone = plan_release(changed(delta=None))
     assert (alone.budget.epsilon, alone.problem.turn.since.name) == (1, "2024-10"), "one by one at a pure budget"
