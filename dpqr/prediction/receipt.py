@@ -150,8 +150,8 @@ def _worth(plan: PredictionPlan) -> Iterator[Fact]:
         if isinstance(plan.form, VotesForm):
             epsilon = selection_epsilon(plan.price, plan.noise)
             added = plan.recipe.added_error(plan.problem, epsilon, plan.parts, plan.noise)
-            quarter = "where each part's learner errs at a quarter of it"
-            yield "Noise", f"labels err at a rate of {added:.3g} at most {quarter}"
+            rate = f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
+            yield "Noise", rate if added < 1 else "so much, for so few parts, that nothing bounds how often labels err"
         if isinstance(plan.form, RandomisedVotesForm):
             added = plan.recipe.added_error(plan.problem, plan.price.pure, plan.parts)
             each = upward_text(plan.price.pure, DIGITS)

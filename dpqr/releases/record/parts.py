@@ -419,3 +419,9 @@ MODEL_FORMAT = "model/1"
 def record_path(given: str) -> str:
     """Where the record of the predictions lies."""
     return f"{given}.record.json"
+
+
+def predictions_path(given: str) -> str:
+    """The predictions whose record this file is; itself where it is none, or nothing lies beside it."""
+    beside = given.removesuffix(record_path(""))
+    return beside if os.path.isfile(beside) else given
