@@ -59,6 +59,8 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     else:
         entry = f"entry {release.paid.number} of the ledger"
         paid = [*_promise(plan), ("", f"The budget of dataset {release.paid.dataset!r} paid for it ({entry}).")]
+    if release.reason.approved_by:
+        paid.append(("Approved", plain(f"by {release.reason.approved_by}")))
     learned = []
     if release.charged is not None:
         each = "one after the other; a draw was paid for each, and no more"
