@@ -36,7 +36,7 @@ from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import SESSION
 from dpqr.strategies.plan import Plan
 from dpqr.tables.engines.address import is_address
-from dpqr.workload.figure_entries import UNFULFILLED
+from dpqr.workload.figures import UNFULFILLED
 
 Made = TypeVar("Made")
 PROOFS, PROVED = ("versions", "hashes", "sha256"), (0, 4)

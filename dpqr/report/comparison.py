@@ -29,12 +29,11 @@ from dpqr.releases.files.read_release import (
     read_release,
 )
 from dpqr.releases.reading import parse_release_request
-from dpqr.releases.record.parts import whole_price
+from dpqr.releases.record.parts import periods_read, whole_price
 from dpqr.releases.record.plan_document import PlanPart
 from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
 from dpqr.report.evaluation import evaluate
-from dpqr.report.page.parts import periods_read
 from dpqr.tables.source import TableSource
 
 FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")

@@ -33,7 +33,7 @@ from dpqr.releases.files.release_files import figures_table
 from dpqr.releases.files.tidy import FIGURES
 from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.receipt import plan_facts
-from dpqr.releases.record.parts import whole_price
+from dpqr.releases.record.parts import periods_read, whole_price
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.result import FinishedRun
 from dpqr.report.page.parts import (
@@ -44,7 +44,6 @@ from dpqr.report.page.parts import (
     file_hashes,
     first_rows,
     html,
-    periods_read,
     protected_unit,
     require_extra,
     table_columns,

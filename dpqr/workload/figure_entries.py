@@ -37,6 +37,7 @@ from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.conditions import compile_predicate, condition, fulfilling, predicate_mask, restrict_factors
 from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name
 from dpqr.workload.figures import (
+    UNFULFILLED,
     Figure,
     Formula,
     Largest,
@@ -142,10 +143,6 @@ def compile_proportion(entry: ProportionEntry, frame: EntryContext) -> CompiledE
     formula = QuotientFormula(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
     made = _FigureEntry.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
     return made.compiled(formula, moments(2), tuple(_unfulfilled_notes(mask, axes, entry, frame)), compiled.work)
-
-
-UNFULFILLED = "count too, and fulfil no comparison with it"
-"""How a note of fault cells in a proportion ends; plans note them from dpqr 0.17 on."""
 
 
 def _unfulfilled_notes(mask: Mask, axes: Axes, entry: ProportionEntry, frame: EntryContext) -> Iterator[str]:

@@ -109,12 +109,6 @@ def but_for_learned(plan: JSON) -> str:
     return f" But private draws, which were paid for, have learned {' and '.join(parts)}." if parts else ""
 
 
-def periods_read(plan: Mapping[str, Any]) -> str:
-    """Of which periods the rows are that answers and figures are of; empty: of the whole table."""
-    period = plan.get("period") or {}
-    return " to ".join(dict.fromkeys(filter(None, (period.get("since"), period.get("name")))))
-
-
 def protected_unit(plan: Mapping[str, Any]) -> PrivacyUnit:
     """The unit that a record's plan names, as far as pages speak of it."""
     unit = plan.get("unit") or {}

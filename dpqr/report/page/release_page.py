@@ -16,6 +16,7 @@ from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, pla
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED
 from dpqr.releases.files.tidy import Row
+from dpqr.releases.record.parts import periods_read
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.report.answers import (
     SAID,
@@ -51,7 +52,6 @@ from dpqr.report.page.parts import (
     ReportPage,
     ReportTable,
     Section,
-    periods_read,
     protected_unit,
 )
 
