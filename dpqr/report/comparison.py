@@ -246,8 +246,8 @@ def _plain(value: Any) -> Any:
 MEANING = (
     "noise: deviation of a planned measurement; error: stated error of the estimates; apart: how far A and B differ; "
     "ratio: that over what both errors explain, about 1 for two releases of one table (of quantiles less); off: mean "
-    "error on the proxy. Root mean squares over a block's answers, in records (a sum's in its column's unit, a figure's "
-    "in its own)"
+    "error on the proxy. Root mean squares over a block's answers, in records (a sum's in its column's unit, a "
+    "figure's in its own)"
 )
 Row = tuple[str, int, Sequence[float]]
 """A block: its name, its number of answers, and its figures; NaN: none."""
